@@ -11,54 +11,58 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
-from bioeval.document.text import Term, say
-from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec
-from bioeval.plot.plot_style import Style
+from bioeval.document.text import Term, Text, say
+from bioeval.plot.display import Curve, CurvesDisplay
+from bioeval.plot.plot_style import ATTACK, IMPOSTOR, Style
 from bioeval.plot.rate_plots import DetDisplay
 from bioeval.plot.score_plots import ScoreDistributionsDisplay
-from bioeval.plot.systems import System, as_plot_text
+from bioeval.plot.systems import System, agreed, as_plot_text
 from bioeval.results.histogram import ScoreHistograms
-from bioeval.views.writers.lines import written
+
+
+def _as_species(curve: Curve, number: int) -> Curve:
+    """Return the curve of a species: in a shade of the colour of attacks, with its own dashes."""
+    return replace(curve, hue=ATTACK, shade=number, dash=ATTACK + number)
+
+
+def _of_classes(system: System) -> str:
+    ds = system.dataset
+    return (
+        f"{int(ds['genuine_attempts']):,} genuine, {int(ds['impostor_attempts']):,} impostor and "
+        f"{counted(int(ds['attack_attempts']), 'attack attempts')}"
+    )
+
+
+def _presentations(system: System) -> str:
+    ds = system.dataset
+    attacks = counted(int(ds["presentations_of_species"].sum()), "attack presentations")
+    return f"{int(ds['bona_fide']):,} bona fide and {attacks}"
 
 
 class AttackDetDisplay(DetDisplay):
     """DET curves; ``x`` is FAR or the IAPAR of a species and ``y`` is FRR, one per threshold."""
 
-    spec = replace(
-        DetDisplay.spec,
-        plot="attack_det",
-        title="DET of impostors and attacks",
-        x_label=say("{far} of impostors, IAPAR of attacks (%)"),
-        terms=(("far",), ("frr",)),
-        over=lambda systems: [_attempts(systems)],
-    )
-    _dots: ClassVar = "dots: at the threshold of the equal error rate of impostors"
-    _solid: ClassVar = False  # the line styles of FAR and of the species, as in other plots
+    _plot, _title = "attack_det", "DET of attacks"
+    _x_label = say("{far} of impostors, IAPAR of attacks (%)")
+    _solid = False  # the line styles of FAR and of the species, as in other plots
     _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
-    _rates: ClassVar = (say("{far} or IAPAR"), say("{frr}"))
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result: of zero-effort impostors and of each species."""
-        (system,) = System.pick(data, cls.spec.plot, single=True)
-        name = "zero-effort impostors"
-        far = Curve.of(replace(system, name=name), "far", "frr", name)
-        curves = [replace(far, hue=Style.hues["far"], dash=Style.hues["far"])]
+        (system,) = System.pick(data, cls._plot, single=True)
+        far = Curve.of(replace(system, name="zero-effort impostors"), "far", "frr")
+        curves = [replace(far, hue=IMPOSTOR, dash=IMPOSTOR)]
         for i, one in enumerate(_species(system)):
-            curves.append(_as_species(Curve.of(one, "far", "frr", one.name), i))
-        return cls(curves)
+            curves.append(_as_species(Curve.of(one, "far", "frr"), i))
+        display = cls(curves)
+        display._whole = system
+        return display
 
+    _whole: System
 
-def _as_species(curve: Curve, number: int) -> Curve:
-    """Return the curve of a species: in a shade of the colour of attacks, with its own dashes."""
-    attack = Style.hues["iapar_pooled"]
-    return replace(curve, hue=attack, shade=number, dash=attack + number)
-
-
-def _attempts(systems: Sequence[System]) -> str:
-    """Return the numbers of attempts of each curve."""
-    numbers = [f"{x.name} {int(x.dataset['impostor_attempts']):,}" for x in systems]
-    return f"genuine {int(systems[0].dataset['genuine_attempts']):,}, {', '.join(numbers)} attempts"
+    def _caption(self) -> Sequence[Text]:
+        return [_of_classes(self._whole)]
 
 
 def _species(system: System) -> list[System]:
@@ -75,7 +79,7 @@ def _species(system: System) -> list[System]:
             impostor_attempts=ds["attack_attempts_of_species"].isel(species=i, drop=True),
         ).drop_vars("eer")
         if int(of_species["impostor_attempts"]):
-            by_species.append(replace(system, name=name, dataset=of_species))
+            by_species.append(replace(system, name=as_plot_text(name), dataset=of_species))
     return by_species
 
 
@@ -119,13 +123,6 @@ def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisp
 # --------------------------------------------------------------------- species by threshold
 
 
-def _of_classes(ds: xr.Dataset) -> str:
-    return (
-        f"{int(ds['genuine_attempts']):,} genuine, {int(ds['impostor_attempts']):,} impostor and "
-        f"{counted(int(ds['attack_attempts']), 'attack attempts')} of {ds.sizes['species']} species"
-    )
-
-
 def _chosen(ds: xr.Dataset) -> tuple[float, str]:
     """Return the threshold to mark, and what it is: the one used, else that of the EER."""
     if "threshold_used" in ds:
@@ -137,35 +134,32 @@ def _chosen(ds: xr.Dataset) -> tuple[float, str]:
 class SpeciesDisplay(CurvesDisplay):
     """Error rates by threshold, with a curve for each attack instrument species."""
 
+    _x_label, _y_label = "", "Error rate"
     _rate: ClassVar[str]  # of the species
     _lacking: ClassVar[str]  # why a species has none
+    _marked = False
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
-        systems = System.pick(data, cls.spec.plot)
-        curves = []
-        for number, system in enumerate(systems):
-            for curve in cls._curves(system):
-                if len(systems) > 1:
-                    curve = replace(curve, hue=number, shade=0)
-                curves.append(curve)
-        return cls(curves)
+        systems = System.pick(data, cls._plot)
+        curves = [(i, curve) for i, system in enumerate(systems) for curve in cls._of(system)]
+        if len(systems) > 1:
+            return cls(replace(curve, hue=number, shade=0) for number, curve in curves)
+        return cls(curve for _, curve in curves)
 
     @classmethod
-    def _curves(cls, system: System) -> Iterator[Curve]:
+    def _of(cls, system: System) -> Iterator[Curve]:
         """Yield the rates of bona fide presentations, and the one of each species."""
-        for y, word in cls.spec.lines.items():
-            curve = Curve.of(system, "threshold", y, system.named(written(word)))
-            yield replace(curve, hue=Style.hues[y], dash=Style.hues[y], word=word)
+        for y, word in cls._y.items():
+            curve = Curve.of(system, "threshold", y, word)
+            yield replace(curve, hue=Style.hues[y], dash=Style.hues[y])
         ds = system.dataset
         for i, species in enumerate(ds["species"].values.tolist()):
-            name = system.named(as_plot_text(species))
             alone = replace(system, dataset=ds.isel(species=i, drop=True))
-            curve = Curve.of(alone, "threshold", cls._rate, name)
-            if curve.why_not:
-                curve = replace(curve, why_not=cls._lacking)
-            yield _as_species(replace(curve, system=system), i)
+            curve = Curve.of(alone, "threshold", cls._rate, as_plot_text(species))
+            why = cls._lacking if curve.why_not else ""
+            yield _as_species(replace(curve, system=system, why_not=why), i)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves, and the threshold of a single result."""
@@ -173,24 +167,19 @@ class SpeciesDisplay(CurvesDisplay):
         at, text = _chosen(self.systems[0].dataset)
         if len(self.systems) == 1 and np.isfinite(at):
             self._threshold_line(at, text)
-        return self._finish(x_label=label)
+        return self._end(label)
 
 
 class IaparDisplay(SpeciesDisplay):
     """Errors by threshold; ``x`` is the threshold and ``y`` FRR, FAR, or IAPAR of a species."""
 
-    spec = CurveSpec(
-        "iapar",
-        "IAPAR by species",
-        "threshold",
-        {"far": Term("far"), "frr": Term("frr")},
-        y_label="Error rate",
-        terms=("", ("far", "frr")),
-        over_each=_of_classes,
-        pointwise_over="threshold",
-        marked=False,
-    )
+    _plot, _title = "iapar", "IAPAR by species"
+    _y: ClassVar = {"far": Term("far"), "frr": Term("frr")}
+    _rates = (), ("far", "frr")
     _rate, _lacking = "iapar_of_species", "no attempt"
+
+    def _caption(self) -> Sequence[Text]:
+        return [agreed(self.systems, _of_classes)]
 
 
 def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
@@ -240,15 +229,11 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
     """
 
     _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
-    _off = "infinite, or outside all thresholds of the result"
     _class_words: ClassVar = {
         "genuine": "Genuine",
         "impostor": "Zero-effort impostor",
         "attack": "Attack",
     }
-
-    def _over(self) -> list[str]:
-        return [_of_classes(system.dataset) for system in self.systems]
 
     def __init__(self, system: System):
         histograms = ScoreHistograms.between_thresholds(system.dataset)
@@ -259,6 +244,9 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the counts of one result between its thresholds."""
         return cls(*System.pick(data, cls._plot, single=True))
+
+    def _over(self) -> str:
+        return _of_classes(self.systems[0])
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
@@ -311,37 +299,25 @@ def attack_scores(
     return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)
 
 
-def _presentations(ds: xr.Dataset) -> str:
-    return (
-        f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
-        f"{counted(int(ds['presentations_of_species'].sum()), 'attack presentations')} of "
-        f"{ds.sizes['species']} species"
-    )
+# ---------------------------------------------------------------------------- detection
 
 
 class PadDetDisplay(DetDisplay):
     """DET curves of detection; ``x`` of a curve is APCER and ``y`` is BPCER."""
 
-    spec = CurveSpec(
-        "pad_det",
-        "DET",
-        "apcer",
-        {"bpcer": ""},
-        "APCER, the largest over the species (%)",
-        "BPCER (%)",
-        size=DetDisplay.spec.size,
-        over_each=_presentations,
-        pointwise_over="threshold",
-    )
+    _plot, _x, _y = "pad_det", "apcer", {"bpcer": ""}
+    _x_label, _y_label = "APCER, the largest over the species (%)", "BPCER (%)"
+    _rates = (), ()
     _eer: ClassVar = ("d_eer", "D-EER")
-    _dots: ClassVar = "dots: D-EER"
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
-    _rates: ClassVar = ("APCER", "BPCER")
 
     def _floors(self, system: System) -> tuple[float, float]:
         """Return the smallest rates above 0 of both axes."""
         ds = system.dataset
         return 1 / int(ds["presentations_of_species"].max()), 1 / int(ds["bona_fide"])
+
+    def _caption(self) -> Sequence[Text]:
+        return [agreed(self.systems, _presentations)]
 
 
 def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
@@ -380,17 +356,11 @@ def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
 class ApcerDisplay(SpeciesDisplay):
     """Errors by threshold; ``x`` is the threshold and ``y`` APCER of a species, or BPCER."""
 
-    spec = CurveSpec(
-        "apcer",
-        "APCER by species",
-        "threshold",
-        {"bpcer": "BPCER"},
-        y_label="Error rate",
-        over_each=_presentations,
-        marked=False,
-        pointwise_over="threshold",
-    )
+    _plot, _title, _y = "apcer", "APCER by species", {"bpcer": "BPCER"}
     _rate, _lacking = "apcer_of_species", "no response"
+
+    def _caption(self) -> Sequence[Text]:
+        return [agreed(self.systems, _presentations)]
 
 
 def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:

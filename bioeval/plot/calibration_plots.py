@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec
+from bioeval.document.text import Text
+from bioeval.plot import plot_style
+from bioeval.plot.display import Curve, CurvesDisplay
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System
 from bioeval.studies.calibration.calibrator import check_prior
-
-_ODDS = "Natural log of prior odds of a genuine attempt"
 
 
 class ReliabilityDisplay(CurvesDisplay):
     """Reliability; ``x`` of a curve is the stated posterior, ``y`` the observed one."""
 
-    spec = CurveSpec(
-        "reliability",
-        "Reliability",
-        x_label="Probability of a genuine attempt, as claimed",
-        y_label="Probability observed, by isotonic regression",
-        size=(5.8, 6.0),
-    )
+    _plot, _title = "reliability", "Reliability"
+    _x_label = "Probability of a genuine attempt, as claimed"
+    _y_label = "Probability observed, by isotonic regression"
+    _size = plot_style.SQUARE
 
     def __init__(self, systems: Sequence[System]):
         self._systems = list(systems)
@@ -43,30 +40,27 @@ class ReliabilityDisplay(CurvesDisplay):
         """Draw the curves. See :func:`reliability`."""
         check_prior(prior)
         shift = math.log(prior / (1 - prior))
-        super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
-        ax = self._start(ax, name, style)
-        self._lines(style)
-        self._diagonal()
-        ax.set(**self.spec.limits(self))
+        super().__init__(_claimed(system, i, shift) for i, system in enumerate(self._systems))
+        self._prior = f"prior of a genuine attempt {prior:g}"
+        return super().plot(ax, name=name, **style)
+
+    def _limits(self) -> dict[str, Any]:
+        self._reference([0, 1], [0, 1])
         if not Style.look.is_flat:
-            ax.set_aspect("equal")
-        details = [f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"]
-        return self._finish(details=lambda _: details)
+            self.ax_.set_aspect("equal")
+        return super()._limits()
+
+    def _caption(self) -> Sequence[Text]:
+        return [self._prior]
 
 
 def _claimed(system: System, number: int, shift: float) -> Curve:
     """Return the stated posteriors at the ends of the blocks, and the calibrated ones."""
     dataset = system.dataset
     ends = np.stack([dataset["pav_low"].values, dataset["pav_high"].values], axis=1)
-    claimed = ends[::-1].ravel()
-    observed = np.repeat(dataset["pav_llr"].values[::-1], 2)
-    x = _posterior(claimed + shift)
-    y = _posterior(observed + shift)
+    claimed, observed = ends[::-1].ravel(), np.repeat(dataset["pav_llr"].values[::-1], 2)
+    x, y = (0.5 * (1 + np.tanh((odds + shift) / 2)) for odds in (claimed, observed))
     return Curve(system.name, x, y, system, hue=number, dash=number)
-
-
-def _posterior(log_odds: np.ndarray) -> np.ndarray:
-    return 0.5 * (1 + np.tanh(log_odds / 2))
 
 
 def reliability(
@@ -107,36 +101,22 @@ def reliability(
     return ReliabilityDisplay.from_results(data).plot(ax, prior=prior, **style)
 
 
-def _ratios(system: System, x: str, y: str, name: str) -> Curve:
-    values = system.dataset[y].values
-    why_not = "" if np.isfinite(values).any() else "no attempts of both classes"
-    return Curve(name, system.dataset[x].values, values, system, why_not)
-
-
 class TippettDisplay(CurvesDisplay):
     """Tippett plot; ``y`` of a curve is the proportion of a class with a larger ratio."""
 
-    spec = CurveSpec(
-        "tippett",
-        "Tippett plot",
-        "llr",
-        {"genuine_above": "genuine", "impostor_above": "impostor"},
-        "Natural log of the likelihood ratio",
-        "Proportion of the class with a larger ratio",
-        curve=_ratios,
-    )
+    _plot, _title, _x = "tippett", "Tippett plot", "llr"
+    _y: ClassVar = {"genuine_above": "genuine", "impostor_above": "impostor"}
+    _x_label = "Natural log of the likelihood ratio"
+    _y_label = "Proportion of the class with a larger ratio"
+    _marked = False
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the curves. See :func:`tippett`."""
-        ax = self._start(ax, name, style)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked=False)
-        ax.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
+    def _limits(self) -> dict[str, Any]:
+        """End where both curves are nearly 0 or 1."""
+        self.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
         partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
         seen = np.abs(np.concatenate([np.zeros(1), *partial])).max()
         limit = min(20.0, max(4.0, math.ceil(seen)))
-        ax.set(ylim=(-0.015, 1.015), xlim=(-limit, limit))
-        return self._finish()
+        return {"ylim": (-0.015, 1.015), "xlim": (-limit, limit)}
 
 
 def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
@@ -169,41 +149,35 @@ def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
     return TippettDisplay.from_results(data).plot(ax, **style)
 
 
-def _up_to_worst(display: CurvesDisplay) -> tuple[float, float]:
-    """Return axis limits for errors that include 1, the value of the prior alone."""
-    worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in display.defined]
-    return 0, min(2.0, 1.05 * max([1.0, *worst]))
+class _PriorsDisplay(CurvesDisplay):
+    """Errors over the prior, actual and after isotonic regression."""
+
+    _x = "prior_log_odds"
+    _x_label = "Natural log of prior odds of a genuine attempt"
+    _marked = False
+    _by_system = True
+
+    def _limits(self) -> dict[str, Any]:
+        """Show the value of the prior alone, a thin line."""
+        worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in self.defined]
+        ends = self.systems[0].dataset["prior_log_odds"].values[[0, -1]]
+        return {"xlim": ends, "ylim": (0, min(2.0, 1.05 * max([1.0, *worst])))}
+
+    def _caption(self) -> Sequence[Text]:
+        return ["dotted: the prior alone, without any score"]
 
 
-def _prior_alone(display: CurvesDisplay) -> None:
-    reference = display.systems[0].dataset["reference_ece"]
-    x, y = reference["prior_log_odds"].values, reference.values
-    display._reference(x, y, linewidth=1.0)
-    display.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
-
-
-class EmpiricalCrossEntropyDisplay(CurvesDisplay):
+class EmpiricalCrossEntropyDisplay(_PriorsDisplay):
     """Empirical cross-entropy in bits against the prior log odds."""
 
-    spec = CurveSpec(
-        "empirical_cross_entropy",
-        "Empirical cross-entropy",
-        "prior_log_odds",
-        {"ece": "actual", "min_ece": "minimum"},
-        _ODDS,
-        "Empirical cross-entropy (bits)",
-        details=lambda _: [
-            "dotted: the prior alone, without any score; at 0: Cllr and its minimum"
-        ],
-        curve=_ratios,
-        hue_by_system=True,
-        marked=False,
-        reference=_prior_alone,
-        limits=lambda display: {
-            "xlim": display.systems[0].dataset["prior_log_odds"].values[[0, -1]],
-            "ylim": _up_to_worst(display),
-        },
-    )
+    _plot, _title = "empirical_cross_entropy", "Empirical cross-entropy"
+    _y: ClassVar = {"ece": "actual", "min_ece": "minimum"}
+    _y_label = "Empirical cross-entropy (bits)"
+
+    def _limits(self) -> dict[str, Any]:
+        alone = self.systems[0].dataset["reference_ece"]
+        self._reference(alone["prior_log_odds"].values, alone.values)
+        return super()._limits()
 
 
 def empirical_cross_entropy(
@@ -239,25 +213,16 @@ def empirical_cross_entropy(
     return EmpiricalCrossEntropyDisplay.from_results(data).plot(ax, **style)
 
 
-class BayesErrorDisplay(CurvesDisplay):
+class BayesErrorDisplay(_PriorsDisplay):
     """Normalised Bayes error rate against the prior log odds."""
 
-    spec = CurveSpec(
-        "bayes_error",
-        "Bayes error",
-        "prior_log_odds",
-        {"bayes_error": "actual", "min_bayes_error": "minimum"},
-        _ODDS,
-        "Normalised Bayes error rate",
-        details=lambda _: ["dotted: decisions by the prior alone; above it scores do harm"],
-        curve=_ratios,
-        hue_by_system=True,
-        marked=False,
-        limits=lambda display: {"xlim": (-10.0, 10.0), "ylim": _up_to_worst(display)},
-        reference=lambda display: display._reference(
-            np.array([-10.0, 10.0]), np.ones(2), linewidth=1.0
-        ),
-    )
+    _plot, _title = "bayes_error", "Bayes error"
+    _y: ClassVar = {"bayes_error": "actual", "min_bayes_error": "minimum"}
+    _y_label = "Normalised Bayes error rate"
+
+    def _limits(self) -> dict[str, Any]:
+        self._reference([-10.0, 10.0], [1.0, 1.0])
+        return super()._limits()
 
 
 def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDisplay:

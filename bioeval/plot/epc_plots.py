@@ -7,26 +7,18 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from bioeval.document.text import say
-from bioeval.plot.display import CurvesDisplay, CurveSpec
+from bioeval.plot.display import CurvesDisplay
 
 
 class EpcDisplay(CurvesDisplay):
     """Expected performance curves; ``x`` of a curve is alpha and ``y`` is HTER."""
 
-    spec = CurveSpec(
-        "epc",
-        "EPC",
-        "alpha",
-        {"hter": ""},
-        say("Weight of {far}, alpha (that of {frr}: 1 - alpha)"),
-        "Half total error rate on the test set, HTER",
-        terms=(("far", "frr"), ""),
-        marked=False,
-        limits=CurvesDisplay.up_to_highest,
-        details=lambda _: [
-            say("each threshold minimises alpha {far} + (1 - alpha) {frr} on the development set")
-        ],
-    )
+    _plot, _title, _x, _y = "epc", "EPC", "alpha", {"hter": ""}
+    _x_label = say("Weight of {far}, alpha (that of {frr}: 1 - alpha)")
+    _y_label = "Half total error rate on the test set, HTER"
+    _rates = ("far", "frr"), ()
+    _marked = False
+    _limits = CurvesDisplay._up_to_highest
 
 
 def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:

@@ -18,7 +18,6 @@ from bioeval.base.arguments import require_list, require_number, require_path
 from bioeval.base.errors import DataError, bad_choice, require_choice
 from bioeval.base.progress import stage
 from bioeval.plot.displays import DISPLAYS
-from bioeval.plot.plot_style import SIZED
 from bioeval.plot.registry import PLOTS, Plot
 from bioeval.plot.systems import System, drawable
 from bioeval.scores.formats.files import replacing
@@ -72,14 +71,13 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     path : path
         Its suffix gives the format: ``.png``, ``.pdf`` or ``.svg``.
     dpi : float
-        Pixels per inch, 10 to 10,000, for PNG and for pictures inside PDF and SVG. A figure whose
-        size was chosen, by :func:`bioeval.plot.style` or `figsize`, has exactly this size; others
-        end with what is drawn.
+        Pixels per inch, 10 to 10,000, for PNG and for pictures inside PDF and SVG.
 
     Returns
     -------
     Path
-        The file written, completely or not at all; text in SVG and PDF stays text.
+        The file written, completely or not at all, of the size of the figure; text in SVG and PDF
+        stays text.
 
     Raises
     ------
@@ -98,9 +96,6 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
         raise DataError(f"{path}: ", bad_choice("the suffix", kind, FORMATS))
     figure = _figure(display)
     dpi = require_number("dpi", dpi, low=10, high=10_000)
-    tight: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.12}
-    if figure in SIZED:
-        tight = {}
     settings: Any = {
         "savefig.bbox": None,
         "svg.fonttype": "none",
@@ -110,13 +105,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     drawn = io.BytesIO()  # what matplotlib has open when a disk is full, it does not close
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
-        figure.savefig(
-            drawn,
-            format=kind,
-            dpi=dpi,
-            **tight,
-            metadata=_UNDATED[kind],
-        )
+        figure.savefig(drawn, format=kind, dpi=dpi, metadata=_UNDATED[kind])
     with replacing(path) as part:
         part.write_bytes(drawn.getvalue())
     return path
@@ -179,6 +168,4 @@ def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[PlotFile]:
 def _name(stem: str, system: str) -> str:
     """Return the name of a file: letters, digits, dots and hyphens only."""
     tail = re.sub(r"[^\w.]+", "-", system).strip("-.")
-    if tail:
-        return f"{stem}-{tail}"
-    return stem
+    return f"{stem}-{tail}" if tail else stem

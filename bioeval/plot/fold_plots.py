@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
@@ -12,27 +13,15 @@ from matplotlib.axes import Axes
 from bioeval.base.errors import counted
 from bioeval.document.results import threshold_rule
 from bioeval.document.text import Text, say
-from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec, OneResultDisplay
-from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, as_plot_text
+from bioeval.plot import plot_style
+from bioeval.plot.display import Curve, CurvesDisplay, OneResultDisplay
+from bioeval.plot.plot_style import Style, note
+from bioeval.plot.systems import System, as_plot_text, joined
 from bioeval.results.words import percent
-from bioeval.studies.folds.section import threshold_of_folds
 from bioeval.views.tasks import Averaged, averaged, unit_of
 from bioeval.views.writers.lines import written
 
 # ------------------------------------------------------------------------ points of the folds
-
-# The largest diameter of a point, in points of type.
-LARGEST = 20.0
-
-
-class FoldsWords(NamedTuple):
-    """The title, the names of the points tested and chosen, and the lines below the title."""
-
-    title: str
-    tested: str
-    chosen: str
-    lines: Sequence[Text]
 
 
 class FoldsDisplay(OneResultDisplay):
@@ -49,141 +38,115 @@ class FoldsDisplay(OneResultDisplay):
     counts: np.ndarray
 
     _plot = "folds"
-    _fold = ""  # before the names of the values of each fold
-    _optimistic = "train_{}_mean"  # the rates where the threshold was chosen
+    _fold: ClassVar = ""  # before the names of the values of each fold
+    _optimistic: ClassVar = "train_{}_mean"  # the rates where the threshold was chosen
 
-    def __init__(self, dataset: xr.Dataset):
-        super().__init__(dataset)
+    def __init__(self, dataset: xr.Dataset, name: str = ""):
+        super().__init__(dataset, name)
         self.far = dataset[f"{self._fold}far"].values.ravel()
         self.frr = dataset[f"{self._fold}frr"].values.ravel()
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
-        ax = self._axes(ax, style=style)
-        known = np.isfinite(self.far) & np.isfinite(self.frr)
-        if not known.any():
-            self._empty("No fold has attempts of both classes")
-        words = self._words()
-        self._folds(known, style)
-        middle = f"{{}}_{_estimate(self._dataset.attrs)}"
-        self._point(middle, "{}", words.tested, fmt="o", color=Style.text, zorder=4)
-        self._point(
-            self._optimistic,
-            self._optimistic.removesuffix("_mean"),
-            words.chosen,
-            fmt="D",
-            color=Style.text,
-            linewidth=1.0,
-            capsize=0,
-            markerfacecolor="white",
-            markeredgewidth=1.6,
-            zorder=5,
-        )
+        ax = self._begin(ax, style)
+        title, tested, chosen = self._names()
+        self._folds(ax, style)
+        self._point(f"{{}}_{_estimate(self._dataset.attrs)}", "{}", tested, fmt="o", capsize=4)
+        hollow: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.6}
+        limits = self._optimistic.removesuffix("_mean")
+        self._point(self._optimistic, limits, chosen, fmt="D", linewidth=1.0, **hollow)
         ax.margins(0.06)
         ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
-        self._target()
+        self._target(ax)
         for axis in (ax.xaxis, ax.yaxis):
             self._in_per_cent(axis)
-        x, y = say("{False accept rate, far}"), say("{False reject rate, frr}")
-        self._titled(words.title, name, words.lines)
-        self._legend()
-        self._labelled(x, y, self._other("far"), self._other("frr"))
+        if not len(self.counts):
+            plot_style.empty(ax, "No fold has attempts of both classes")
+        x = self._named(say("{False accept rate, far}"), "far")
+        y = self._named(say("{False reject rate, frr}"), "frr")
+        self._finish(self._title(title, name), [limits_in_words(self._dataset.attrs)], x, y)
         return self
 
     def _point(self, value: str, limits: str, label: str, **style: Any) -> None:
         """Draw the mean FAR and FRR of folds with their intervals, if any."""
         ds = self._dataset
-        far, frr = float(ds[value.format("far")]), float(ds[value.format("frr")])
-        bars = []
-        for rate, middle in (("far", far), ("frr", frr)):
-            low = float(ds.get(f"{limits.format(rate)}_low", np.nan))
-            high = float(ds.get(f"{limits.format(rate)}_high", np.nan))
-            both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
+        middle = [float(ds[value.format(rate)]) for rate in ("far", "frr")]
+        bars: list[Any] = []
+        for rate, at in zip(("far", "frr"), middle, strict=True):
+            ends = [f"{limits.format(rate)}_{end}" for end in ("low", "high")]
+            low, high = (float(ds.get(end, np.nan)) for end in ends)
+            both = [[max(0.0, at - low)], [max(0.0, high - at)]]
             bars.append(both if np.isfinite(both).all() else None)
-        properties = {"markersize": 7, "capsize": 4, "linewidth": 1.6, **style}
-        drawn = self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **properties)
+        how: dict[str, Any] = {
+            "color": Style.text,
+            "markersize": 7,
+            "linewidth": 1.6,
+            "zorder": 4,
+            **style,
+        }
+        x, y = middle
+        drawn = self.ax_.errorbar([x], [y], xerr=bars[0], yerr=bars[1], **how)
         drawn.lines[0].set_label(label)  # the legend shows the point without its bars
 
-    def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
+    def _folds(self, ax: Axes, style: dict[str, Any]) -> None:
         """Draw each distinct point once, its area proportional to its number of folds."""
-        there = np.column_stack([self.far[known], self.frr[known]])
+        there = np.column_stack([self.far, self.frr])
+        there = there[np.isfinite(there).all(axis=1)]
         places, self.counts = np.unique(there, axis=0, return_counts=True)
         most = int(self.counts.max(initial=1))
-        properties = {
-            "color": Style.rule,
-            "markersize": min(4.5, LARGEST / most**0.5),
-            "alpha": 0.65,
-        }
-        properties = {**properties, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
-        size = properties.pop("markersize")
-        unit = unit_of(self._dataset.attrs)
-        label = f"test part of a {unit}"
+        label = f"test part of a {unit_of(self._dataset.attrs)}"
         if most > 1:
             label = f"test parts; area: how many (1 to {most})"
-        areas = size**2 * self.counts
-        self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **properties)
-        self.ax_.plot(
-            [],
-            [],
-            "o",
-            color=properties["color"],
-            alpha=properties["alpha"],
-            markersize=4.5,
-            markeredgewidth=0,
-            label=label,
-        )
+        how: dict[str, Any] = {
+            "color": Style.rule,
+            "alpha": 0.65,
+            "zorder": 2,
+            "linewidths": 0,
+            **style,
+        }
+        size = how.pop("markersize", min(4.5, 20 / most**0.5))
+        ax.scatter(places[:, 0], places[:, 1], size**2 * self.counts, clip_on=False, **how)
+        key: dict[str, Any] = {"color": how["color"], "alpha": how["alpha"], "markersize": 4.5}
+        ax.plot([], [], "o", markeredgewidth=0, label=label, **key)
 
-    def _target(self) -> None:
+    def _target(self, ax: Axes) -> None:
         """Draw the FAR target, named at the top."""
         rule = threshold_rule(self._dataset.attrs)
         if rule.name != "far":
             return
         (target,) = rule.values
-        self.ax_.axvline(target, color=Style.text, linewidth=0.8, linestyle=":", zorder=1)
-        low, high = self.ax_.get_xlim()
-        self.ax_.set_xlim(low, max(high, 1.03 * target))
-        share = (target - low) / (self.ax_.get_xlim()[1] - low)
-        away, side = 4, "left"
-        if share > 0.8:
-            away, side = -4, "right"
-        self._note(f"target {percent(target, '.3g')}", (target, 1), (away, -3), va="top", ha=side)
+        ax.axvline(target, color=Style.text, linewidth=0.8, linestyle=":", zorder=1)
+        low, high = ax.get_xlim()
+        high = max(high, 1.03 * target)
+        ax.set_xlim(low, high)
+        away, side = (-4, "right") if target - low > 0.8 * (high - low) else (4, "left")
+        text = f"target {percent(target, '.3g')}"
+        note(ax, text, (target, 1), (away, -3), va="top", ha=side)
 
-    def _words(self) -> FoldsWords:
-        """Return what is written on the figure."""
+    def _names(self) -> tuple[str, str, str]:
+        """Return the title, and the names of the points tested and chosen."""
         attrs = self._dataset.attrs
-        chosen = "training parts, mean"
-        if attrs["chosen_on"] != "given":
-            chosen = f"{chosen} (optimistic)"
-        number = int(np.isfinite(self._dataset["threshold"]).sum())
-        return FoldsWords(
-            str(attrs["task"]),
-            f"test parts, {_estimate(attrs)}",
-            chosen,
-            [
-                threshold_of_folds(attrs),
-                f"{counted(number, f'{unit_of(attrs)}s')}; {limits_in_words(attrs)}",
-            ],
-        )
+        how = "" if attrs["chosen_on"] == "given" else " (optimistic)"
+        tested = f"test parts, {_estimate(attrs)}"
+        return str(attrs["task"]), tested, f"training parts, mean{how}"
 
 
 def limits_in_words(attrs: Mapping[str, Any]) -> str:
     """Return in words the intervals of a result over folds, from its attributes."""
     confidence = f"{100 * float(attrs['confidence']):g} %"
-    if attrs.get("interval_method") == "quantile":
+    method = attrs.get("interval_method", "quantile")
+    if method == "quantile":
         return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
-    rate_name = "mean over folds (Nadeau and Bengio)"
     if _estimate(attrs) == "pooled":
-        rate_name = f"pooled rate ({attrs['interval_method']})"
-    return f"{confidence} intervals: of the {rate_name}"
+        return f"{confidence} intervals of the pooled rate ({method})"
+    return f"{confidence} intervals of the mean over folds (Nadeau and Bengio)"
 
 
 def _estimate(attrs: Mapping[str, Any]) -> str:
     """Return the name of the summary that a result has the interval of."""
     spread = attrs.get("interval_method", "quantile") in ("nadeau-bengio", "quantile")
-    if spread:
-        return "mean"
-    return "pooled"
+    return "mean" if spread else "pooled"
 
 
 def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
@@ -217,7 +180,9 @@ def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
     return FoldsDisplay.from_results(data).plot(ax, **style)
 
 
-RATES: dict[str, Text] = {
+# ------------------------------------------------------------------------------- curves
+
+_RATES: dict[str, Text] = {
     "cms": say("{cms}"),
     "far": say("{far}"),
     "frr": say("{frr}"),
@@ -244,27 +209,6 @@ def _folds(system: System) -> np.ndarray | None:
     return None
 
 
-def _of_partitions(systems: Sequence[System]) -> list[str]:
-    """Return in words what the thin lines of folds, or the bands over partitions, are."""
-    attrs = systems[0].dataset.attrs
-    folds = map(_folds, systems)
-    lines = max((len(each) for each in folds if each is not None), default=0)
-    if lines:
-        number = counted(lines, f"{unit_of(attrs)}s")
-        return [f"thin lines: {number}; {limits_in_words(attrs)}"]
-    number = counted(int(attrs.get("partitions", 0)), "partitions")
-    return [f"{number} of the same subjects; band: the middle 95 % of them, at each point"]
-
-
-def _at_rank_1(dataset: xr.Dataset, rate: str) -> list[xr.DataArray]:
-    """Return the mean of a rate and its limits, of rates over ranks at rank 1."""
-    arrays = []
-    for key in ("mean", "low", "high"):
-        array = dataset[f"{rate}_{key}"]
-        arrays.append(array.sel(rank=1) if array.ndim > 1 else array)
-    return arrays
-
-
 class RepeatedDisplay(CurvesDisplay):
     """Mean curves with their bands; ``x`` of a curve is the rank or the threshold.
 
@@ -274,95 +218,104 @@ class RepeatedDisplay(CurvesDisplay):
         The arrays, by name.
     """
 
-    bands: dict[str, Band]
-    spec = CurveSpec("repeated", "Mean", over=_of_partitions, marked=False)
+    _plot, _title = "repeated", "Mean"
+    _marked = False
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result of `repeat` or `cross_evaluate`, or of several by name."""
-        curves: list[Curve] = []
         systems = System.pick(data, "repeated")
-        for number, system in enumerate(systems):
-            dataset = system.dataset
-            for rate, words in RATES.items():
-                if f"{rate}_mean" not in dataset or not dataset[f"{rate}_mean"].ndim:
-                    continue  # one value for all folds
-                mean, low, high = _at_rank_1(dataset, rate)
-                x = dataset[mean.dims[0]].values
-                name, word = system.name, words
-                if mean.dims == ("rank",):
-                    word = ""
-                else:
-                    name = f"{name} {written(word)}".strip()
-                why_not = ""
-                if not (np.isfinite(x) & np.isfinite(mean.values)).any():
-                    why_not = "no rate is defined in any partition"
-                # The colour and the line style of what it is; of systems, each has its colour.
-                dash = Style.hues[rate] if word else number
-                hue = dash if len(systems) == 1 else number
-                limits = low.values, high.values
-                curves.append(
-                    Curve(name, x, mean.values, system, why_not, hue, dash, *limits, word=word)
-                )
-        display = cls(curves)
-        display.bands = {}
-        for c in curves:
-            display.bands[c.name] = Band(c.name, c.x, c.y, c.low, c.high)  # type: ignore[arg-type]
-        return display
+        return cls(c for i, x in enumerate(systems) for c in cls._of(x, i, len(systems) > 1))
+
+    @classmethod
+    def _of(cls, system: System, number: int, several: bool) -> list[Curve]:
+        """Return the mean curves of a system, of rates over ranks at rank 1."""
+        dataset, curves = system.dataset, []
+        for rate, word in _RATES.items():
+            if f"{rate}_mean" not in dataset or not dataset[f"{rate}_mean"].ndim:
+                continue  # one value for all folds
+            arrays = [dataset[f"{rate}_{key}"] for key in ("mean", "low", "high")]
+            mean, low, high = (x.sel(rank=1) if x.ndim > 1 else x for x in arrays)
+            over_ranks = mean.dims == ("rank",)
+            x = dataset[mean.dims[0]].values
+            known = (np.isfinite(x) & np.isfinite(mean.values)).any()
+            # The colour and the line style of what it is; of systems, each has its colour.
+            dash = number if over_ranks else Style.hues[rate]
+            word = "" if over_ranks else word
+            curve = Curve(joined(system.name, written(word)), x, mean.values, system)
+            why = "" if known else "no rate is defined in any partition"
+            looks: dict[str, Any] = {"hue": number if several else dash, "dash": dash, "word": word}
+            limits: dict[str, Any] = {"low": low.values, "high": high.values}
+            curves.append(replace(curve, why_not=why, **looks, **limits))
+        return curves
+
+    @property
+    def bands(self) -> dict[str, Band]:
+        """The mean curves with their limits."""
+        curves = self.curves.values()
+        return {c.name: Band(c.name, c.x, c.y, *map(np.asarray, (c.low, c.high))) for c in curves}
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`repeated`."""
         first = self.systems[0].dataset
         if "threshold" in first.dims:
-            label = self._over_thresholds(ax, name, style, thin=False)
-            return self._finish(x_label=label, y_label="Rate", terms=("", ("far", "frr")))
+            return self._end(self._over_thresholds(ax, name, style), "Rate")
         ax, lowest = self._start(ax, name, style), 1.0
         for curve in self.defined:
-            shown = np.isfinite(curve.x) & np.isfinite(curve.y)
             folds = _folds(curve.system)
             if folds is None:
-                self._line(curve, curve.x[shown], curve.y[shown], style, marked=False)
+                shown = np.isfinite(curve.x) & np.isfinite(curve.y)
+                self._line(curve, curve.x[shown], curve.y[shown], style)
                 self._band(curve, shown)
                 folds = np.empty(0)
             else:
                 self._draw_folds(curve, folds, style)
-            for low in (self.bands[curve.name].low[shown], folds):
+            for low in (np.asarray(curve.low), folds):
                 lowest = float(np.nanmin(low, initial=lowest))
-        arrays = []
-        for band in self.bands.values():
-            arrays += [band.mean, band.low, band.high]
-        most = max(int(curve.x[-1]) for curve in self.curves.values())
-        whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
-        last, beyond = self._ranks_shown(arrays, most, None if whole else most)
-        self._rank_axis(last)
-        beyond = [*beyond, self._rates_from(lowest if self.lines_ else 0.0)]
-        rate, of = say("{Cumulative match score, cms}(k)"), "cms"
+        last = max(int(curve.x[-1]) for curve in self.curves.values())
+        if all((np.diff(c.x) == 1).all() for c in self.defined):  # of folds: chosen ranks
+            arrays = [x for band in self.bands.values() for x in (band.mean, band.low, band.high)]
+            last = plot_style.last_change(arrays, last)
+        plot_style.rank_axis(ax, last)
+        plot_style.rate_axis(ax, lowest if self.lines_ else 0.0)
+        rate = say("{Cumulative match score, cms}(k)")
         if "cms_mean" not in first:
-            rate, of = say("{Detection and identification rate, dir}(k)"), "dir"
-        return self._finish(
-            x_label="Rank k",
-            y_label=rate,
-            terms=("ISO: rank R", (of,)),
-            details=lambda _: beyond,
-        )
+            rate = say("{Detection and identification rate, dir}(k)")
+        return self._end("Rank k", rate)
 
     def _draw_folds(self, curve: Curve, folds: np.ndarray, style: dict[str, Any]) -> None:
         """Draw each fold as a thin line, and the mean with its intervals as a bold one."""
-        self._cloud(curve, ((curve.x, y) for y in folds), alpha=0.45, linewidth=0.8, marker=".")
+        self._cloud(curve, ((curve.x, y) for y in folds), marker=".")
         # Nothing is known between the ranks.
-        line = {"drawstyle": "default", "linewidth": 2.4, "markersize": 6, "marker": "o", **style}
+        line: dict[str, Any] = {
+            "drawstyle": "default",
+            "linewidth": 2.4,
+            "markersize": 6,
+            "marker": "o",
+            **style,
+        }
         self._line(curve, curve.x, curve.y, line)
         band = self.bands[curve.name]
         # About the middle of each interval: of a band of quantiles the mean may lie outside.
-        self.ax_.errorbar(
-            band.x,
-            (band.low + band.high) / 2,
-            (band.high - band.low) / 2,
-            fmt="none",
-            ecolor=self.lines_[curve.name].get_color(),
-            capsize=4,
-            linewidth=1.6,
-        )
+        middle, half = (band.low + band.high) / 2, (band.high - band.low) / 2
+        how: dict[str, Any] = {
+            "ecolor": self.lines_[curve.name].get_color(),
+            "capsize": 4,
+            "linewidth": 1.6,
+        }
+        self.ax_.errorbar(band.x, middle, half, fmt="none", **how)
+
+    def _caption(self) -> Sequence[Text]:
+        """Return what the thin lines of folds, or the bands over partitions, are."""
+        attrs = self.systems[0].dataset.attrs
+        lines = max((len(x) for x in map(_folds, self.systems) if x is not None), default=0)
+        if lines:
+            return [f"thin lines: {counted(lines, f'{unit_of(attrs)}s')}", limits_in_words(attrs)]
+        number = counted(int(attrs.get("partitions", 0)), "partitions")
+        return [f"{number} of the same people; band: the middle 95 % of them"]
+
+    def _intervals(self) -> list[str]:
+        return []
 
 
 def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay:
@@ -412,105 +365,76 @@ class SpreadDisplay(OneResultDisplay):
     ----------
     values : dict of str to ndarray
         The values of each scalar, by its label; folds where it is not defined are left out.
-    ax_, figure_ : Axes and Figure
-        Where they were drawn last.
     """
 
     _plot = "spread"
 
-    def __init__(self, dataset: xr.Dataset):
-        super().__init__(dataset)
+    def __init__(self, dataset: xr.Dataset, name: str = ""):
+        super().__init__(dataset, name)
         self._rows = [row for row in averaged(dataset) if len(row.each())]
         self.values = {row.label: row.each() for row in self._rows}
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw a row for each scalar."""
-        size = 7.2, 1.7 + 0.52 * max(len(self._rows), 3)
-        ax = self._axes(ax, size, style)
-        rows = max(len(self._rows), 1)
-        ax.set(xlim=(-0.02, 1.02), ylim=(rows - 0.45, -0.7))
-        ax.set_xticks([])
+        """Draw a row for each scalar, on its own scale."""
+        number = len(self._rows)
+        ax = self._begin(ax, style, (7.2, 1.7 + 0.52 * max(number, 3)))
+        ax.set(xlim=(-0.02, 1.02), ylim=(max(number, 1) - 0.45, -0.7), xticks=[])
         ax.grid(False)
-        for side in ("left", "bottom"):
-            ax.spines[side].set_visible(False)
+        ax.spines[["left", "bottom"]].set_visible(False)
         for place, row in enumerate(self._rows):
-            self._row(place, row, style)
-        ax.set_yticks(range(len(self._rows)), [as_plot_text(row.label) for row in self._rows])
+            self._row(ax, place, row, style)
+        ax.set_yticks(range(number), [as_plot_text(row.label) for row in self._rows])
         ax.tick_params(axis="y", length=0)
+        beside = ax.secondary_yaxis("right")
+        beside.set_yticks(range(number), [_in_digits(row) for row in self._rows])
+        beside.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
+        beside.spines["right"].set_visible(False)
         if not self._rows:
-            self._empty("No scalar is defined in any fold")
-        attrs = self._dataset.attrs
-        sizes = self._dataset.sizes
+            plot_style.empty(ax, "No scalar is defined in any fold")
+        attrs, sizes = self._dataset.attrs, self._dataset.sizes
         number = sizes.get("partition", sizes.get("repeat", 1) * sizes.get("fold", 1))
-        lines = [
-            f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
-            "each row on its own scale, from the smallest to the largest value or limit",
-        ]
-        self._titled(str(attrs["task"]), name, lines)
-        if self._rows:
-            band = "interval"
-            if "partitions" in attrs:
-                band = "middle 95 %"
-            means = [_in_digits(row, row.summary("mean")) for row in self._rows]
-            both = [(row, row.summary("low"), row.summary("high")) for row in self._rows]
-            intervals = [
-                f"[{_in_digits(row, low)}, {_in_digits(row, high)}]"
-                if np.isfinite([low, high]).all()
-                else "-"
-                for row, low, high in both
-            ]
-            self._columns(ax, {"mean": (means, "bold"), band: (intervals, "normal")})
+        line = "intervals: the middle 95 %" if "partitions" in attrs else limits_in_words(attrs)
+        caption = [counted(number, f"{unit_of(attrs)}s"), line]
+        self._finish(self._title(str(attrs["task"]), name), caption)
         return self
 
-    def _row(self, place: int, row: Averaged, style: dict[str, Any]) -> None:
+    def _row(self, ax: Axes, place: int, row: Averaged, style: dict[str, Any]) -> None:
         """Draw the histogram of a row, its mean and its interval, on an axis that holds them."""
         values = row.each()
         mean, low, high = (row.summary(name) for name in ("mean", "low", "high"))
         known = np.isfinite([low, high]).all()
         ends = [*values, low, high] if known else values
-        least = float(np.min(ends))
-        width = float(np.max(ends)) - least
+        least, width = float(np.min(ends)), float(np.ptp(ends))
 
         def across(x: Any) -> Any:
-            if width:
-                return (np.asarray(x) - least) / width
-            return np.full(np.shape(x), 0.5)
+            return (np.asarray(x) - least) / width if width else np.full(np.shape(x), 0.5)
 
         counts, edges = np.histogram(across(values), BARS, (0, 1))
-        properties = {"color": Style.rule, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
-        self.ax_.bar(
-            edges[:-1], heights, np.diff(edges), bottom=place + 0.1 - heights, **properties
-        )
-        line, colour = place + 0.22, Style.colour(Style.hues.get(row.scalar.name, Style.both))
+        how: dict[str, Any] = {
+            "color": Style.rule,
+            "alpha": 0.6,
+            "linewidth": 0,
+            "align": "edge",
+            **style,
+        }
+        ax.bar(edges[:-1], heights, np.diff(edges), bottom=place + 0.1 - heights, **how)
+        line = place + 0.22
+        colour = Style.colour(Style.hues.get(row.scalar.name, plot_style.BOTH))
         if known:
-            ends = across([low, high])
-            self.ax_.plot(ends, [line] * 2, color=colour, linewidth=2.4, zorder=3)
-            self.ax_.plot(ends, [line] * 2, "|", color=colour, markersize=8, zorder=3)
-        self.ax_.plot(
-            across([mean]),
-            [line],
-            "o",
-            color=colour,
-            markersize=6,
-            markeredgecolor="white",
-            markeredgewidth=0.8,
-            zorder=4,
-        )
+            interval: dict[str, Any] = {"color": colour, "zorder": 3, "linewidth": 2.4}
+            ax.plot(across([low, high]), [line] * 2, marker="|", markersize=8, **interval)
+        point: dict[str, Any] = {"markersize": 6, "markeredgecolor": "white", "zorder": 4}
+        ax.plot(across([mean]), [line], "o", color=colour, **point)
 
 
-def _in_digits(row: Averaged, value: float) -> str:
-    """Return a value of a row with the decimals of its scalar, a rate in per cent."""
-    if row.scalar.kind == "rate":
-        return f"{100 * value:.2f}"
-    return f"{value:.{row.scalar.decimals}f}"
-
-
-def _limits(attrs: Mapping[str, Any]) -> str:
-    """Return in words the mean and the interval of a result of `cross_evaluate` or `repeat`."""
-    if "partitions" in attrs:
-        return "point: mean; line: middle 95 %"
-    return f"point: mean; {limits_in_words(attrs)}"
+def _in_digits(row: Averaged) -> str:
+    """Return mean and interval of a row with the decimals of its scalar, a rate in per cent."""
+    factor, decimals = (100, 2) if row.scalar.kind == "rate" else (1, row.scalar.decimals)
+    mean, low, high = (row.summary(name) * factor for name in ("mean", "low", "high"))
+    if not np.isfinite([low, high]).all():
+        return f"{mean:.{decimals}f}"
+    return f"{mean:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:

@@ -5,48 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.document.text import Term, say
-from bioeval.plot.display import CurvesDisplay, CurveSpec
+from bioeval.plot import plot_style
+from bioeval.plot.display import CurvesDisplay
 from bioeval.plot.systems import System
 
 
 class GallerySizeDisplay(CurvesDisplay):
     """Curves over gallery sizes; ``x`` of a curve is the size and ``y`` is CMS at one rank."""
 
-    spec = CurveSpec(
-        "gallery_size",
-        Term("cms"),
-        "gallery_size",
-        {"cms": ""},
-        "Subjects in the gallery, N",
-        y_label=say("{Cumulative match score, cms}"),
-        terms=("ISO: gallery size N", ("cms",)),
-    )
+    _plot, _title, _x, _y = "gallery_size", Term("cms"), "gallery_size", {"cms": ""}
+    _x_label = "Subjects in the gallery, N"
+    _y_label = say("{Cumulative match score, cms}")
+    _rates = (), ("cms",)
+    _marked = True
 
     @classmethod
-    def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
+    def from_results(cls, data: Any, ranks: Sequence[int] | None = None) -> Self:
         """Take the curves over gallery sizes of one result, or of several by name."""
-        return cls(cls.spec.curves_at(System.pick(data, "gallery_size"), ranks))
+        return cls(cls._curves_at(System.pick(data, "gallery_size"), ranks))
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`gallery_size`."""
-        self._start(ax, name, style)
-        lowest = 1.0
-        details = ["means over all galleries of N subjects; the rank counts subjects"]
+        ax, lowest = self._start(ax, name, style), 1.0
         for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked=True)
-            lowest = float(np.nanmin(curve.y, initial=lowest))
-        sizes = np.concatenate([curve.x for curve in self.curves.values()])
-        self._rank_axis(int(sizes.max()), True, float(sizes.min()))
-        details += filter(None, [self._rates_from(lowest if self.lines_ else 0.0)])
-        return self._finish(details=lambda _: details)
+            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style})
+            lowest = min(lowest, curve.y.min())
+        sizes = [int(x) for curve in self.curves.values() for x in curve.x]
+        plot_style.rank_axis(ax, max(sizes), min(sizes), log=True)
+        plot_style.rate_axis(ax, lowest if self.lines_ else 0.0)
+        return self._end()
 
 
 def gallery_size(
-    data: Any, ax: Axes | None = None, *, ranks: Sequence[int] = CurveSpec.RANKS, **style: Any
+    data: Any, ax: Axes | None = None, *, ranks: Sequence[int] | None = None, **style: Any
 ) -> GallerySizeDisplay:
     """Draw CMS against the number of subjects in the gallery.
 
@@ -56,8 +50,8 @@ def gallery_size(
         A result of :func:`bioeval.gallery_size`, or several by name.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
-    ranks : sequence of int
-        One curve each. Of the default ones, those that the result has.
+    ranks : sequence of int, optional
+        One curve each; unless given, 1, 5 and 10, as far as the result has them.
     **style
         Properties of all lines; ``name`` labels a single system.
 

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.scalars import CMC
-from bioeval.document.text import say
+from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import (
-    Curve,
-    CurvesDisplay,
-    CurveSpec,
-    numbered,
-    thinned,
-)
+from bioeval.plot.display import Curve, CurvesDisplay, numbered, thinned
 from bioeval.plot.registry import PLOTS
-from bioeval.plot.systems import (
-    System,
-    identification_details,
-    needs_of,
-)
+from bioeval.plot.systems import System, agreed, needs_of
 
 
 class CmcDisplay(CurvesDisplay):
     """CMC curves; ``x`` of a curve is the rank and ``y`` is CMS, one value per rank."""
 
-    spec = CurveSpec("cmc", "CMC", x_label="Rank k")
+    _plot, _title, _x_label = "cmc", "CMC", "Rank k"
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -39,16 +28,14 @@ class CmcDisplay(CurvesDisplay):
         A result, a tree, or a mapping of name to either; all must be of one kind.
         """
         (rate,) = needs_of(data, PLOTS["cmc"])
-        return cls(
-            numbered([Curve.of(system, "rank", rate) for system in System.pick(data, "cmc")])
-        )
+        systems = System.pick(data, "cmc")
+        return cls(numbered([Curve.of(system, "rank", rate) for system in systems]))
 
     def plot(
         self,
         ax: Axes | None = None,
         *,
         name: str | None = None,
-        log: bool | None = None,
         max_rank: int | None = None,
         **style: Any,
     ) -> Self:
@@ -56,52 +43,38 @@ class CmcDisplay(CurvesDisplay):
         if max_rank is not None:
             require_integer("max_rank", max_rank, low=1)
         ax = self._start(ax, name, style)
-        last, beyond = plot_style.ranks_shown(
-            self._changing(), max(int(c.x[-1]) for c in self.curves.values()), max_rank
-        )
-        if log is None:
-            log = last > plot_style.LINEAR_RANKS
+        last = max(int(curve.x[-1]) for curve in self.curves.values())
+        arrays = (x for c in self.defined for x in (c.y, c.low, c.high) if x is not None)
+        last = min(last, max_rank or plot_style.last_change([*arrays], last))
         lowest = 1.0
         for curve in self.defined:
             shown = (curve.x <= last) & ~np.isnan(curve.y)
             x, y = curve.x[shown], curve.y[shown]
             lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
-            # Each of a few ranks is marked; of a long curve only the corners are drawn.
-            few = len(x) <= plot_style.FEW_POINTS
-            if not few:
-                x, y = thinned(x, y, log)
-            self._line(curve, x, y, style, few)
+            if len(x) > plot_style.FEW_POINTS:  # of a long curve only the corners are drawn
+                x, y = thinned(x, y, log=True)
+            self._line(curve, x, y, style)
             self._band(curve, shown)
-        plot_style.rank_axis(ax, last, log)
-        beyond += filter(None, [self._rates_from(lowest if self.lines_ else 0.0)])
+        plot_style.rank_axis(ax, last)
+        plot_style.rate_axis(ax, lowest if self.lines_ else 0.0)
         if "cmc" in self.systems[0].dataset:
-            return self._finish(
-                y_label="Queries matched at rank k or better, CMC(k)",
-                terms=("ISO: rank R", f"ISO: {CMC.iso}"),
-                details=lambda systems: [System.convention(systems), *beyond],
-            )
-        return self._finish(
-            y_label=say("{Cumulative match score, cms}(k)"),
-            terms=("ISO: rank R", ("cms",)),
-            details=lambda systems: [*identification_details(systems), *beyond],
-        )
+            return self._end(y_label="Queries matched at rank k or better, CMC(k)")
+        return self._end(y_label=say("{Cumulative match score, cms}(k)"))
 
-    def _changing(self) -> Iterator[np.ndarray]:
-        """Yield the curves and their limits, over the ranks."""
-        for curve in self.defined:
-            yield curve.y
-            if curve.low is not None and curve.high is not None:
-                yield curve.low
-                yield curve.high
+    def _caption(self) -> Sequence[Text]:
+        return convention(self.systems) or super()._caption()
+
+
+def convention(systems: Sequence[System]) -> list[str]:
+    """Return the convention of re-identification, as far as all systems agree."""
+    if "queries" not in systems[0].dataset:
+        return []
+    queries = agreed(systems, lambda system: f"{int(system.dataset['queries']):,} queries")
+    return [agreed(systems, lambda system: system.text_of("convention")), queries]
 
 
 def cmc(
-    data: Any,
-    ax: Axes | None = None,
-    *,
-    log: bool | None = None,
-    max_rank: int | None = None,
-    **style: Any,
+    data: Any, ax: Axes | None = None, *, max_rank: int | None = None, **style: Any
 ) -> CmcDisplay:
     """Draw the CMC: the proportion of probes with a mate at rank k or better.
 
@@ -112,10 +85,9 @@ def cmc(
         :func:`bioeval.evaluate`, or several of one kind by name.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
-    log : bool, optional
-        Whether the axis of the ranks is logarithmic; None: beyond 30 ranks.
     max_rank : int, optional
-        The last rank to draw; unless given, the one beyond which no curve changes, or 10.
+        The last rank to draw; unless given, the one beyond which no curve changes, or 10. Of more
+        than 30, the axis is logarithmic.
     **style
         Properties of all lines; ``name`` labels a single system.
 
@@ -137,4 +109,4 @@ def cmc(
     >>> display.ax_.get_xlabel()
     'Rank k'
     """
-    return CmcDisplay.from_results(data).plot(ax, log=log, max_rank=max_rank, **style)
+    return CmcDisplay.from_results(data).plot(ax, max_rank=max_rank, **style)

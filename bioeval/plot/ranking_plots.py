@@ -10,14 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import require_choice, short_name
-from bioeval.document.text import Text, say
+from bioeval.document.text import say
+from bioeval.plot import plot_style
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, as_plot_text
+from bioeval.plot.systems import System, as_plot_text, joined
 from bioeval.studies.compare.section import MeasureOfSystems
-
-# Letters of a name that are written, and ranks on the axis.
-_NAME, _RANKS = 28, 6
 
 
 class RankingDisplay(OneResultDisplay):
@@ -39,8 +37,8 @@ class RankingDisplay(OneResultDisplay):
     ranks_ax_: Axes
     _plot = "ranking"
 
-    def __init__(self, dataset: xr.Dataset, measure: str = ""):
-        super().__init__(dataset)
+    def __init__(self, dataset: xr.Dataset, name: str = "", measure: str = ""):
+        super().__init__(dataset, name)
         labels = dataset["measure"].values.tolist()
         if measure:
             require_choice("measure", measure, labels)
@@ -51,110 +49,68 @@ class RankingDisplay(OneResultDisplay):
         self.letters = [ranked.letters(i) for i in order]
         # A system has its colour in all plots of the same systems, whatever its rank.
         self._colours = [Style.colour(i) for i in order]
-
-        def numbers(name: str) -> np.ndarray:
-            return np.array([ranked.number(name, i) for i in order])
-
-        self.value, self.value_low = numbers("value"), numbers("value_low")
-        self.value_high = numbers("value_high")
-        self.rank_low, self.rank_high = numbers("rank_low"), numbers("rank_high")
+        names = ("value", "value_low", "value_high", "rank_low", "rank_high")
+        self.value, self.value_low, self.value_high, self.rank_low, self.rank_high = (
+            np.array([ranked.number(each, i) for i in order]) for each in names
+        )
 
     @classmethod
     def from_results(cls, data: Any, measure: str = "") -> Self:
         """Take one measure of a ranking."""
         (system,) = System.pick(data, cls._plot, single=True)
-        return cls(system.dataset, measure)
+        return cls(system.dataset, system.name, measure)
 
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
     ) -> Self:
         """Draw both panels. See :func:`ranking`."""
-        number = len(self.systems)
-        left = self._axes(ax, (9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))), style)
-        place = left.get_subplotspec()
-        if place is None:
-            x, y, wide, tall = left.get_position().bounds
-            left.set_position((x, y, 0.6 * wide, tall))
-            self.ranks_ax_ = self._more_axes((x + 0.68 * wide, y, 0.32 * wide, tall))
-        else:
-            parts = place.subgridspec(1, 2, width_ratios=(1.9, 1))
-            left.set_subplotspec(parts[0])
-            self.ranks_ax_ = self._more_axes(parts[1])
-        if not number:
-            self._empty(say("{measure} is not defined.", measure=self._ranked.name))
-            self.ranks_ax_.set_axis_off()
+        size = 9.6, float(np.clip(1.9 + 0.36 * len(self.systems), 3.0, 14.0))
+        left = self._begin(ax, style, size)
+        right = self.ranks_ax_ = self._beside(1, 2, width_ratios=(1.9, 1))
+        if not self.systems:
+            self._why = say("{measure} is not defined", measure=self._ranked.name)
+            plot_style.empty(left, self.why_empty)
+            right.set_axis_off()
             return self
-        attrs = self._dataset.attrs
-        level, method = float(attrs["confidence"]), str(attrs["interval_method"])
-        of_value = "{level:rate} interval of each value, {method}"
-        lines: list[Text] = [say(of_value, level=level, method=method)]
-        title = say("Ranking by {measure}", measure=self._ranked.name)
-        right: list[Text] = [say("all together, {level:rate}", level=level)]
-        if (self.rank_low > 1).any():
-            right.append("coloured bars: may be the best")
-        if self._is_headed:
-            lines.append(say("ranks that each may have: {level:rate}, all together", level=level))
-            lines += right[1:]
-        lines.append("systems that share a letter cannot be told apart")
-        self._titled(title, as_plot_text(name) if name else None, lines)
-        if not self._is_headed:
-            self._titled("May have rank", None, right, self.ranks_ax_)
-        self._values(left, style)
-        self._ranks()
+        places = np.arange(len(self.systems))
+        for axes in (left, right):
+            axes.set_ylim(len(places) - 0.5, -0.5)
+            axes.tick_params(axis="y", length=0)
+        longest = 14 if Style.look.is_narrow else 28
+        left.set_yticks(places, [as_plot_text(short_name(str(x), longest)) for x in self.systems])
+        right.set_yticks(places, [""] * len(places))
+        lines = self.value_low, self.value_high
+        left.hlines(places, *lines, color=self._colours, linewidth=1.6, zorder=2)
+        for place, value, colour in zip(places, self.value, self._colours, strict=True):
+            how: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3, **style}
+            left.plot([value], [place], "o", **how)
+        left.margins(x=0.04)
+        if self._ranked.scalar.kind == "rate":
+            self._in_per_cent(left.xaxis)
+        self._ranks(right)
+        better = "larger" if self._ranked.scalar.larger_is_better else "smaller"
+        label = say("{measure} ({better} is better)", measure=self._ranked.name, better=better)
+        level = say("{level:rate} intervals", level=float(self._dataset.attrs["confidence"]))
+        title = self._write(say("Ranking by {measure}", measure=self._ranked.name))
+        title = joined(title, as_plot_text(name) if name else "", by=": ")
+        narrow = Style.look.is_narrow
+        self._finish(title, [level], label)
+        about = "" if narrow else "a shared letter: not told apart"
+        self._finish("Rank", [about], "1 is the best", ax=right)
         return self
 
-    def _values(self, ax: Axes, style: dict[str, Any]) -> None:
-        """Draw the values with their intervals, and name the systems."""
-        places = np.arange(len(self.systems))
-        values, low, high = self.value, self.value_low, self.value_high
-        ax.hlines(places, low, high, color=self._colours, linewidth=1.6, zorder=2)
-        for place, value, colour in zip(places, values, self._colours, strict=True):
-            properties: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3, **style}
-            ax.plot([value], [place], "o", **properties)
-        longest = _NAME // 2 if Style.look.is_narrow else _NAME
-        names = [as_plot_text(short_name(str(x), longest)) for x in self.systems]
-        ax.set_yticks(places, names)
-        ax.tick_params(axis="y", length=0)
-        ax.set_ylim(len(places) - 0.5, -0.5)
-        ends = np.concatenate([values, low[~np.isnan(low)], high[~np.isnan(high)]])
-        room = 0.04 * (ends.max() - ends.min() or 1.0)
-        ax.set_xlim(ends.min() - room, ends.max() + room)
-        if self._ranked.scalar.kind == "rate":
-            self._in_per_cent(ax.xaxis)
-        better = "larger is better" if self._ranked.scalar.larger_is_better else "smaller is better"
-        self._labelled(say("{measure} ({better})", measure=self._ranked.name, better=better), "")
-
-    def _ranks(self) -> None:
+    def _ranks(self, ax: Axes) -> None:
         """Draw the ranks that each system may have as bars, and write the letters beside them."""
-        ax, number = self.ranks_ax_, len(self.systems)
-        places = np.arange(number)
-        colours: list[Any] = []
-        for low, colour in zip(self.rank_low, self._colours, strict=True):
-            colours.append(colour if low == 1 else Style.rule)
-        ax.barh(
-            places,
-            self.rank_high - self.rank_low + 0.7,
-            left=self.rank_low - 0.35,
-            height=0.5,
-            color=colours,
-            zorder=2,
-        )
-        for place, letters, end in zip(places, self.letters, self.rank_high, strict=True):
-            ax.annotate(
-                letters,
-                (end + 0.35, place),
-                (4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=Style.look.small,
-                color=Style.text,
-            )
+        number = len(self.systems)
+        colours: Any = [
+            colour if low == 1 else Style.rule
+            for low, colour in zip(self.rank_low, self._colours, strict=True)
+        ]
+        wide, left = self.rank_high - self.rank_low + 0.7, self.rank_low - 0.35
+        bars = ax.barh(range(number), wide, left=left, height=0.5, color=colours, zorder=2)
+        ax.bar_label(bars, self.letters, padding=4, fontsize=Style.look.small, color=Style.text)
         ax.set_xlim(0.5, number + 0.5 + 0.06 * number * max(map(len, self.letters)))
-        ax.set_xticks(range(1, number + 1, -(-number // _RANKS)))
-        ax.set_yticks(places, [""] * number)
-        ax.tick_params(axis="y", length=0)
-        ax.set_ylim(number - 0.5, -0.5)
-        self._labelled("Rank (1 is the best)", "", ax=ax)
+        ax.set_xticks(range(1, number + 1, -(-number // 6)))
 
 
 def ranking(

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis, XAxis
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, NullLocator
 from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesDisplay, CurveSpec, most_named
-from bioeval.plot.legend import name_in_legend
+from bioeval.plot.display import Curve, CurvesDisplay
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import (
-    System,
-    attempts,
-    identification_details,
-    joined,
-    kind_of,
-    scalar,
-)
+from bioeval.plot.systems import System, attempts, joined, kind_of, scalar
 from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
@@ -51,32 +43,18 @@ def mean_curves(data: Any) -> Any:
     if "partition" in data.dims and not {"far_mean", "frr_mean"} <= {*data}:
         return data
     results = expanded(data)
-    variables = {}
     attrs = dict(results.attrs)
     if "partition" in results.dims:
-        for name in ("far", "frr"):
-            for key, into in (("mean", ""), ("low", "_low"), ("high", "_high")):
-                variables[f"{name}{into}"] = results[f"{name}_{key}"].values
-            variables[f"fold_{name}"] = results[name].values
-        frr, low, high = (variables[f"frr{key}"] for key in ("", "_low", "_high"))
-        variables |= {"gar": 1 - frr, "gar_low": 1 - high, "gar_high": 1 - low}
-        variables["fold_gar"] = 1 - variables["fold_frr"]
+        far = {key: results[f"far_{key}"].values for key in ("mean", "low", "high")}
+        frr = {key: results[f"frr_{key}"].values for key in ("mean", "low", "high")}
+        fold_far, fold_frr = results["far"].values, results["frr"].values
     elif "frr_at_far_mean" in results:
         order = np.argsort(results["far_target"].values)
-        mean = results["frr_at_far_mean"].values[order]
-        low = results["frr_at_far_low"].values[order]
-        high = results["frr_at_far_high"].values[order]
-        frr = results["frr_at_far"].values.reshape(-1, len(order))[:, order]
-        far = results["far_target"].values[order]
-        attrs["far_targets"] = len(far)
-        variables = {"far": far, "fold_far": np.broadcast_to(far, frr.shape)}
-        variables |= {"frr": mean, "frr_low": low, "frr_high": high, "fold_frr": frr}
-        variables |= {
-            "gar": 1 - mean,
-            "gar_low": 1 - high,
-            "gar_high": 1 - low,
-            "fold_gar": 1 - frr,
-        }
+        frr = {key: results[f"frr_at_far_{key}"].values[order] for key in ("mean", "low", "high")}
+        far = {"mean": results["far_target"].values[order]}
+        fold_frr = results["frr_at_far"].values.reshape(-1, len(order))[:, order]
+        fold_far = np.broadcast_to(far["mean"], fold_frr.shape)
+        attrs["far_targets"] = len(order)
     elif results.attrs.get("result_type") == "verification":
         raise DataError(
             "the results have one threshold for each fold; for curves of the folds give "
@@ -84,121 +62,25 @@ def mean_curves(data: Any) -> Any:
         )
     else:
         return results.drop_vars(["far", "gar", "frr"], errors="ignore")
+    gar = {"mean": 1 - frr["mean"], "low": 1 - frr["high"], "high": 1 - frr["low"]}
+    variables = {"fold_far": fold_far, "fold_frr": fold_frr, "fold_gar": 1 - fold_frr}
+    for rate, values in (("far", far), ("frr", frr), ("gar", gar)):
+        for key, value in values.items():
+            variables[rate if key == "mean" else f"{rate}_{key}"] = value
     dims = {1: ("threshold",), 2: ("fold", "threshold")}
     curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in variables.items()}, attrs=attrs)
+    divisions = results.sizes.get("repeat", results.sizes.get("partition", 1))
     for role in ("genuine_attempts", "impostor_attempts"):
-        divisions = results.sizes.get("repeat", results.sizes.get("partition", 1))
         curves[role] = round(float(results[role].sum()) / divisions)
     return curves
 
 
-def folds_in_words(systems: Sequence[System]) -> list[str]:
+def of_folds(systems: Sequence[System]) -> list[str]:
     """Return how many folds are drawn, if any are."""
     first = systems[0].dataset
     if "fold_far" not in first:
         return []
-    number = counted(first.sizes["fold"], f"{unit_of(first.attrs)}s")
-    bands = ""
-    if "partitions" in first.attrs:
-        bands = "; bands: 95 % of them at each threshold"
-    return [f"thin lines: {number}; bold: their mean{bands}"]
-
-
-# ------------------------------------------------------------------------- rates against FAR
-
-
-class FarCurvesDisplay(CurvesDisplay):
-    """Curves of one rate against FAR; ``x`` of a curve is FAR."""
-
-    _solid: ClassVar = True
-
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
-    ) -> Self:
-        """Draw the curves. See :func:`bioeval.plot.roc`."""
-        log = require_flag("log", log)
-        ax = self._start(ax, name, style, plot_style.SIZE if log else None)
-        floors = {c.name: floor_of(c.system) for c in self.defined}
-        lowest = 1.0
-        for curve in self.defined:
-            x, y = by_far(curve.x, curve.y)
-            floor = -np.inf
-            if log:
-                floor = floors[curve.name]
-                x, y = from_floor(x, y, floor)
-                lowest = min(lowest, float(y.min()))
-            self._line(curve, x, y, draw_folds(self, curve, style, floor))
-            self._band(curve, floor=floor)
-        if log:
-            # Room for what is shaded below.
-            low = min(0.1, least(floors.values()) / (3.0 if Style.look.is_narrow else 1.8)) or 1e-3
-            plot_style.log_axis(ax, "x", low)
-            starts = self._rates_from(lowest if self.defined else 0.0)
-            shaded = shade_below(ax.xaxis, floors.values(), self._write(say("{far}")))
-            if shaded:
-                small = {"ha": "right", "va": "top", "fontsize": Style.look.smallest}
-                place = (least(floors.values()), 1.0)
-                plot_style.note(ax, shaded, place, (-3, -6), rotation=90, **small)
-            details = self.spec.details
-            return self._finish(details=lambda systems: [*details(systems), starts])
-        if self.spec.reference:
-            self.spec.reference(self)
-        ax.set(**self.spec.limits(self))
-        # With ax.set_xscale("log") the limits are those of the rates above 0.
-        ax.set_xmargin(0.015)
-        ax.set_autoscalex_on(True)
-        return self._finish()
-
-
-def _chance(display: CurvesDisplay) -> None:
-    """Draw the line of a system that decides at random, in a square."""
-    floor = least([floor_of(curve.system) for curve in display.defined], none=0.1)
-    rates = np.append(0, np.geomspace(floor, 1, 50))  # for either scale
-    if not Style.look.is_flat:
-        display.ax_.set_box_aspect(1)
-    display._reference(rates, rates)
-
-
-class RocDisplay(FarCurvesDisplay):
-    """ROC curves; ``x`` of a curve is FAR and ``y`` is GAR, one value per threshold."""
-
-    spec = CurveSpec(
-        "roc",
-        "ROC",
-        "far",
-        {"gar": ""},
-        say("{False accept rate, far}"),
-        say("{Genuine accept rate, gar}"),
-        terms=(("far",), ("gar",)),
-        size=(5.6, 5.7),
-        reference=_chance,
-        details=folds_in_words,
-    )
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result, a tree, or a mapping of name to either."""
-        return super().from_results(mean_curves(data))
-
-
-class DirFarDisplay(FarCurvesDisplay):
-    """Open-set curves; ``x`` of a curve is FAR and ``y`` is DIR at one rank."""
-
-    spec = CurveSpec(
-        "dir_far",
-        say("{dir} against {far}"),
-        "far",
-        {"dir": ""},
-        say("{False accept rate, far}"),
-        say("{Detection and identification rate, dir}"),
-        terms=(("far",), ("dir",)),
-        details=identification_details,
-    )
-
-    @classmethod
-    def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
-        """Take the curves of an open-set result, a tree, or a mapping of name to either."""
-        return cls(cls.spec.curves_at(System.pick(data, "dir_far"), ranks))
+    return [f"thin lines: {counted(first.sizes['fold'], f'{unit_of(first.attrs)}s')}"]
 
 
 def draw_folds(
@@ -208,18 +90,17 @@ def draw_folds(
 
     Above 0, `floor` is the smallest FAR of a logarithmic axis.
     """
-    dataset, (rate,) = curve.system.dataset, display.spec.lines
-    if f"fold_{rate}" not in dataset:
+    dataset = curve.system.dataset
+    if f"fold_{curve.variable}" not in dataset:
         return style
-    lines = []
-    for far, y in zip(dataset["fold_far"].values, dataset[f"fold_{rate}"].values, strict=True):
-        x, y = by_far(far, y)
-        if floor > 0:
-            x, y = from_floor(x, y, floor)
-        lines.append((x, y))
+    folds = dataset["fold_far"].values, dataset[f"fold_{curve.variable}"].values
+    lines = [by_far(far, rate) for far, rate in zip(*folds, strict=True)]
     between = "default" if "far_targets" in dataset.attrs else "steps-post"
-    display._cloud(curve, lines, alpha=0.45, linewidth=0.8, drawstyle=between)
+    display._cloud(curve, (from_floor(*line, floor) for line in lines), drawstyle=between)
     return {"linewidth": 2.4, "drawstyle": between, **style}
+
+
+# ------------------------------------------------------------------------- rates against FAR
 
 
 def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -243,7 +124,7 @@ def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, 
     curve starts there, with the best rate attained up to it.
     """
     within = np.nonzero(x <= floor)[0]
-    if not len(within):
+    if not floor > 0 or not len(within):
         return x, y
     first = int(within[-1])
     return np.append(floor, x[first + 1 :]), y[first:]
@@ -251,10 +132,7 @@ def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, 
 
 def floor_of(system: System, role: str = "impostor") -> float:
     """Return the smallest rate above 0 of a class, one of its attempts; NaN without any."""
-    count = attempts(system.dataset, role)
-    if count:
-        return 1.0 / count
-    return float("nan")
+    return 1.0 / (attempts(system.dataset, role) or np.nan)
 
 
 def least(floors: Iterable[float], none: float = 0.0) -> float:
@@ -262,17 +140,85 @@ def least(floors: Iterable[float], none: float = 0.0) -> float:
     return min((floor for floor in floors if floor == floor), default=none)
 
 
-def shade_below(axis: Axis, floors: Iterable[float], rate: str) -> str:
-    """Shade rates that are smaller than one of the attempts, and return what is shaded."""
-    ax, known = axis.axes, [floor for floor in floors if floor == floor]
-    floor, low = least(known), min(axis.get_view_interval())
+def shade_below(axis: Axis, floor: float) -> bool:
+    """Shade rates below one of the attempts; return whether there are any on the axis."""
+    low = min(axis.get_view_interval())
     if low >= floor:
-        return ""
-    band = ax.axvspan if isinstance(axis, XAxis) else ax.axhspan
+        return False
+    band = axis.axes.axvspan if axis is axis.axes.xaxis else axis.axes.axhspan
     band(low, floor, color=plot_style.SHADE, linewidth=0, zorder=0)
-    if len({round(1 / each) for each in known}) == 1:
-        return f"{rate} < 1 / {round(1 / floor):,}"
-    return f"{rate} below 1 attempt"
+    return True
+
+
+_SHADED = "shaded: below one attempt"
+
+
+class FarCurvesDisplay(CurvesDisplay):
+    """Curves of one rate against FAR; ``x`` of a curve is FAR."""
+
+    _x = "far"
+    _x_label = say("{False accept rate, far}")
+    _solid = True
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
+    ) -> Self:
+        """Draw the curves. See :func:`bioeval.plot.roc`."""
+        log = require_flag("log", log)
+        ax = self._start(ax, name, style, plot_style.SIZE if log else None)
+        floors = [floor_of(system) for system in self.systems]
+        lowest = 1.0
+        for curve in self.defined:
+            x, y = by_far(curve.x, curve.y)
+            floor = floor_of(curve.system) if log else -np.inf
+            x, y = from_floor(x, y, floor)
+            lowest = min(lowest, float(y.min()))
+            self._line(curve, x, y, draw_folds(self, curve, style, floor))
+            self._band(curve, floor=floor)
+        caption = of_folds(self.systems)
+        if log:
+            low = min(0.1, least(floors) / 1.8) or 1e-3  # room for what is shaded below
+            plot_style.log_axis(ax, "x", low)
+            plot_style.rate_axis(ax, lowest if self.defined else 0.0)
+            if shade_below(ax.xaxis, least(floors)):
+                caption.append(_SHADED)
+        else:
+            ax.set(**self._limits())
+        return self._end(caption=caption)
+
+
+class RocDisplay(FarCurvesDisplay):
+    """ROC curves; ``x`` of a curve is FAR and ``y`` is GAR, one value per threshold."""
+
+    _plot, _title, _y = "roc", "ROC", {"gar": ""}
+    _y_label = say("{Genuine accept rate, gar}")
+    _rates = ("far",), ("gar",)
+    _size = (5.6, 5.7)
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        return super().from_results(mean_curves(data))
+
+    def _limits(self) -> dict[str, Any]:
+        """Draw the line of a system that decides at random, in a square."""
+        self._reference([0, 1], [0, 1])
+        if not Style.look.is_flat:
+            self.ax_.set_box_aspect(1)
+        return super()._limits()
+
+
+class DirFarDisplay(FarCurvesDisplay):
+    """Open-set curves; ``x`` of a curve is FAR and ``y`` is DIR at one rank."""
+
+    _plot, _title, _y = "dir_far", say("{dir} against {far}"), {"dir": ""}
+    _y_label = say("{Detection and identification rate, dir}")
+    _rates = ("far",), ("dir",)
+
+    @classmethod
+    def from_results(cls, data: Any, ranks: Sequence[int] | None = None) -> Self:
+        """Take the curves of an open-set result, a tree, or a mapping of name to either."""
+        return cls(cls._curves_at(System.pick(data, "dir_far"), ranks))
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -294,7 +240,7 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     **style
         Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system,
         ``figsize`` is the size of a new figure in inches, and ``title=None`` leaves out the title
-        and the lines below it.
+        and the line below it.
 
     Returns
     -------
@@ -323,7 +269,7 @@ def dir_far(
     data: Any,
     ax: Axes | None = None,
     *,
-    ranks: Sequence[int] = CurveSpec.RANKS,
+    ranks: Sequence[int] | None = None,
     log: bool = False,
     **style: Any,
 ) -> DirFarDisplay:
@@ -335,8 +281,8 @@ def dir_far(
         A result of :func:`bioeval.open_set` or :func:`bioeval.evaluate`, or several by name.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
-    ranks : sequence of int
-        One curve each. Of the default ones, those that the result has.
+    ranks : sequence of int, optional
+        One curve each; unless given, 1, 5 and 10, as far as the result has them.
     log : bool
         Whether the FAR axis is logarithmic, as in :func:`bioeval.plot.roc`.
     **style
@@ -384,28 +330,19 @@ def deviate(rate: Any) -> Any:
 class DetDisplay(CurvesDisplay):
     """DET curves; ``x`` of a curve is FAR and ``y`` is FRR, one value per threshold."""
 
-    spec = CurveSpec(
-        "det",
-        "DET",
-        "far",
-        {"frr": ""},
-        say("{False accept rate, far} (%)"),
-        say("{False reject rate, frr} (%)"),
-        terms=(("far",), ("frr",)),
-        size=plot_style.SQUARE,
-        details=folds_in_words,
-    )
+    _plot, _title, _x, _y = "det", "DET", "far", {"frr": ""}
+    _x_label: ClassVar[Text] = say("{False accept rate, far} (%)")
+    _y_label: ClassVar[Text] = say("{False reject rate, frr} (%)")
+    _rates: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = (("far",), ("frr",))
+    _size = plot_style.SQUARE
+    _solid = True
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
-    _dots: ClassVar = "dots: EER"  # what is said of the points on the curves
-    #: What is on the axes.
-    _rates: ClassVar[tuple[Text, Text]] = (say("{far}"), say("{frr}"))
     #: The rates of operating points on both axes, which are within the axes.
     _points: ClassVar[tuple[tuple[str, str], ...]] = (
         ("far_target", "frr_at_far"),
         ("far_target", "dir_at_far"),
         ("far_at_frr", "frr_target"),
     )
-    _solid: ClassVar = True
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -419,11 +356,11 @@ class DetDisplay(CurvesDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`det`."""
         ax = self._start(ax, name, style)
+        (low_x, high_x), (low_y, high_y) = limits = self._ends()
         ax.set_xscale("function", functions=(deviate, ndtr))
         ax.set_yscale("function", functions=(deviate, ndtr))
-        low_x, low_y, high_x, high_y = self._limits()
-        unseen, texts = {}, {}
-        dots = ""
+        ax.set(xlim=limits[0], ylim=limits[1])
+        unseen: dict[str, Text] = {}
         for curve in self.defined:
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, draw_folds(self, curve, style))
@@ -431,60 +368,57 @@ class DetDisplay(CurvesDisplay):
                 unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
             else:  # as far to the right as the curve is on the axes
                 self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
-            dataset = curve.system.dataset
-            eer, called = scalar(dataset, self._eer[0]), self._eer[1]
-            if eer == eer and len(self.curves) <= MOST_MEASURED:
-                texts[curve.name] = joined(curve.name, f"{called} {percent(eer, 'fine')}")
-            far, frr = scalar(dataset, "far_at_eer"), scalar(dataset, "frr_at_eer")
+            far, frr = (scalar(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr"))
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
-                dots = self._dots
-        wide, tall = plot_style.axes_size(ax)
-        ax.xaxis.set_major_locator(FixedLocator(_ticks(low_x, high_x, wide / 26)))
-        ax.yaxis.set_major_locator(FixedLocator(_ticks(low_y, high_y, tall / 11)))
-
-        def as_percent(rate: float, _: int) -> str:
-            return np.format_float_positional(100 * rate, precision=9, trim="-")
-
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(FuncFormatter(as_percent))
+        for axis, ends, length in zip((ax.xaxis, ax.yaxis), limits, (26, 11), strict=True):
+            size = plot_style.room(ax)[0 if axis is ax.xaxis else 1]
+            axis.set_major_locator(FixedLocator(_ticks(*ends, size / length)))
+            axis.set_major_formatter(
+                lambda rate, _: np.format_float_positional(100 * rate, precision=9, trim="-")
+            )
             axis.set_minor_locator(NullLocator())
-        ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
-        if low_x == low_y and high_x == high_y and not Style.look.is_flat:
+        if limits[0] == limits[1] and not Style.look.is_flat:
             ax.set_aspect("equal")
-        floors = [self._floors(curve.system) for curve in self.defined]
+        floors = [self._floors(system) for system in self.systems]
         shaded = [
-            shade_below(ax.xaxis, [x for x, _ in floors], self._write(self._rates[0])),
-            shade_below(ax.yaxis, [y for _, y in floors], self._write(self._rates[1])),
+            shade_below(axis, least(floor[k] for floor in floors))
+            for k, axis in enumerate((ax.xaxis, ax.yaxis))
         ]
-        below, details = joined(*shaded), self.spec.details
-        about = "; ".join(filter(None, [dots, below and f"shaded: {below}"]))
-        first, last = max(low_x, low_y), min(high_x, high_y)
-        equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
+        first, last = deviate([max(low_x, low_y), min(high_x, high_y)]).tolist()
+        equal = ndtr(np.linspace(first, last, 50))
         self._reference(equal, equal)
-        return self._finish(unseen=unseen, texts=texts, details=lambda x: [*details(x), about])
+        caption = [*of_folds(self.systems), _SHADED if any(shaded) else ""]
+        return self._end(caption=caption, unseen=unseen)
 
-    def _limits(self) -> tuple[float, float, float, float]:
-        """Return the lower limits of both axes, and their upper limits."""
+    def _label(self, curve: Curve) -> str:
+        """Return the name of a curve, with its EER."""
+        variable, called = self._eer
+        eer = scalar(curve.system.dataset, variable)
+        text = super()._label(curve)
+        if eer != eer or len(self.curves) > MOST_MEASURED:
+            return text
+        return joined(text, f"{called} {percent(eer, 'fine')}")
+
+    def _ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the limits of both axes, which hold the operating points of the results."""
         points = [(0.4, 0.4)]
         for curve in self.defined:
             # The worst point on which both rates agree must be well inside.
-            worst = 1.6 * float(np.fmin(curve.x, curve.y).max())
-            points.append((worst, worst))
-            for point in self._operating_points(curve.system.dataset):
-                if not np.isnan(point).any():
-                    points.append(point)
-        most_x, most_y = np.max(points, axis=0)
-        high_x, high_y = _tick_above(most_x), _tick_above(most_y)
-        low_x, low_y = [], []
-        for curve in self.defined:
-            floor_x, floor_y = self._floors(curve.system)
-            low_x.append(_least(curve.x, curve.y, high_y, floor_x))
-            low_y.append(_least(curve.y, curve.x, high_x, floor_y))
-        high_x = float(ndtr(ndtri(high_x) + 0.06))
-        high_y = float(ndtr(ndtri(high_y) + 0.06))
-        return _below(low_x), _below(low_y), high_x, high_y
+            points.append((1.6 * float(np.fmin(curve.x, curve.y).max()),) * 2)
+            points += self._operating_points(curve.system.dataset)
+        high = [next((t for t in TICKS if t >= most), TICKS[-1]) for most in np.nanmax(points, 0)]
+        ends = []
+        for k, (one, other) in enumerate((("x", "y"), ("y", "x"))):
+            lows = []
+            for curve in self.defined:
+                rate, beside = getattr(curve, one), getattr(curve, other)
+                shown = np.append(rate[beside <= high[1 - k]], 1.0).min()
+                lows.append(np.fmax(shown, self._floors(curve.system)[k]))
+            tick = max((t for t in TICKS if t <= min(lows, default=0.001)), default=TICKS[0])
+            ends.append((0.7 * min(0.01, tick), float(ndtr(ndtri(high[k]) + 0.06))))
+        return ends[0], ends[1]
 
     def _operating_points(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
         """Yield both rates of the points shown: of default FAR targets, the supported ones."""
@@ -506,26 +440,7 @@ class DetDisplay(CurvesDisplay):
             wanted = [True] * len(x)
             if x.dims == ("far_target",):
                 wanted = wanted_targets(dataset["far_target"].values.tolist(), made)
-            points = zip(x.values.tolist(), y.values.tolist(), strict=True)
-            yield from itertools.compress(points, wanted)
-
-
-def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:
-    """Return the smallest rate to show, among points whose other rate is shown."""
-    shown = rate[other <= high]
-    if len(shown):
-        return max(float(shown.min()), floor)
-    return floor
-
-
-def _tick_above(rate: float) -> float:
-    """Return the smallest tick that is not below a rate, or the last one."""
-    return min((tick for tick in TICKS if tick >= rate), default=TICKS[-1])
-
-
-def _below(rates: list[float]) -> float:
-    smallest = min(rates, default=0.001)
-    return 0.7 * min(0.01, max((t for t in TICKS if t <= smallest), default=TICKS[0]))
+            yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
 
 
 def _ticks(low: float, high: float, most: float) -> list[float]:
@@ -579,9 +494,6 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
 
 # ------------------------------------------------------------- FAR and FRR against the threshold
 
-# A longer axis, in widths of the range of nearly all changes of the rates, is cut.
-FAR_OFF = 20
-
 
 class ErrorRatesDisplay(CurvesDisplay):
     """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR.
@@ -593,15 +505,10 @@ class ErrorRatesDisplay(CurvesDisplay):
     """
 
     kind: str
-    spec = CurveSpec(
-        "error_rates",
-        "Error rates",
-        "threshold",
-        {"far": Term("far"), "frr": Term("frr")},
-        y_label="Error rate",
-        terms=("", ("far", "frr")),
-        curve=lambda system, x, y, _: Curve.of(system, x, y, f"{system.name} {y.upper()}".strip()),
-    )
+    _plot, _title, _x = "error_rates", "Error rates", "threshold"
+    _y: ClassVar = {"far": Term("far"), "frr": Term("frr")}
+    _y_label = "Error rate"
+    _rates = (), ("far", "frr")
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -617,19 +524,14 @@ class ErrorRatesDisplay(CurvesDisplay):
         log = require_flag("log", log)
         label = self._over_thresholds(ax, name, style, log)
         if log:
-            floors = [0.1]
-            for curve in self.defined:
-                role = "genuine" if curve.variable == "frr" else "impostor"
-                floors.append(1 / (attempts(curve.system.dataset, role) or 1))
-            plot_style.log_axis(self.ax_, "y", min(floors) / 1.8, 1.3)
-        if not self.lines_:
-            self.ax_.set_xticks([])
-        details = self._limit()
+            floors = (floor_of(x, role) for x in self.systems for role in ("genuine", "impostor"))
+            plot_style.log_axis(self.ax_, "y", least((0.1, *floors)) / 1.8, 1.3)
+        self._limit()
         self._mark_eer(log)
-        return self._finish(x_label=label, details=lambda _: details)
+        return self._end(label)
 
-    def _limit(self) -> list[str]:
-        """Limit the axis to the range where rates change, and return a note on the rest."""
+    def _limit(self) -> None:
+        """Leave out far thresholds, such as those of sentinels, between which no rate changes."""
         ends, xs = [], []
         for curve in self.defined:
             known = np.isfinite(curve.x)
@@ -638,36 +540,23 @@ class ErrorRatesDisplay(CurvesDisplay):
                 first, last = np.searchsorted(sums / sums[-1], (0.01, 0.99))
                 ends += [x[first], x[last + 1]]
                 xs += [x[0], x[-1]]
-        if not xs or max(xs) - min(xs) <= FAR_OFF * (max(ends) - min(ends)):
-            return []
-        first, last = min(xs), max(xs)
-        low, high = min(ends), max(ends)
-        low, high = max(first, 2 * low - high), min(last, 2 * high - low)
-        self.ax_.set_xlim(low, high)
-        off = []
-        if first < low:
-            off.append(f"down to {first:.4g}")
-        if last > high:
-            off.append(f"up to {last:.4g}")
-        return [f"off the axis: thresholds {' and '.join(off)}; no rate changes there by over 1 %"]
+        if xs and max(xs) - min(xs) > 20 * (max(ends) - min(ends)):
+            low, high = min(ends), max(ends)
+            self.ax_.set_xlim(max(min(xs), 2 * low - high), min(max(xs), 2 * high - low))
 
     def _mark_eer(self, log: bool) -> None:
         """Mark the EER of each system where the result has it."""
-        for system in self.systems:
+        for number, system in enumerate(self.systems):
             eer, threshold = scalar(system.dataset, "eer"), scalar(system.dataset, "eer_threshold")
             if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
                 continue
-            text = f"EER {percent(eer, 'fine')}"
+            colour: Any = Style.colour(number)  # which names the system
+            label = None
             if len(self.systems) == 1:
-                text += f" at {threshold:.4g}"
-                colour: Any = Style.text
-            else:  # the colour names the system
-                curve = next(c for c in self.curves.values() if c.system is system)
-                colour = Style.colour(curve.hue)
+                colour, label = Style.text, f"EER {percent(eer, 'fine')} at {threshold:.4g}"
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
-            (point,) = self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
-            if len(self.curves) <= most_named():
-                name_in_legend(point, text)
+            point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
+            self.ax_.plot(threshold, eer, "o", label=label, **point)
 
 
 def error_rates(

@@ -6,16 +6,11 @@ Read by ``save_all``, by the page, and by the messages that name the plot for a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 #: The dimensions of each variable that a plot cannot do without.
 Needs = Mapping[str, tuple[str, ...]]
-
-
-def along(dim: str, *names: str) -> Needs:
-    """Return the needs of a plot of variables along one dimension."""
-    return dict.fromkeys(names, (dim,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +19,9 @@ class Plot:
 
     name: str
     result: str  # the public function whose result it draws
-    needs: tuple[Needs, ...] = ()  # variables drawn; the first of several that the data have
+    needs: tuple[Needs, ...]  # variables drawn; the first of several that the data have
     #: The stem of each file that ``save_all`` writes, with the options of the plot.
-    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, Any]]
     one_system: bool = False  # whether each file shows one system
     images: bool = False  # whether it takes `images` and `image_folder`
     #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
@@ -34,185 +29,115 @@ class Plot:
     prefer: str = ""
 
 
+def _along(dim: str, *names: str) -> Needs:
+    """Return the needs of a plot of variables along one dimension."""
+    return dict.fromkeys(names, (dim,))
+
+
+def _plot(name: str, result: str, *needs: Needs, log: bool = False, **more: Any) -> Plot:
+    """Return a plot with a file, and with `log` another one with a logarithmic axis."""
+    stem = name.replace("_", "-")
+    files: dict[str, dict[str, Any]] = {stem: {}}
+    if log:
+        files[f"{stem}-log"] = {"log": True}
+    return Plot(name, f"be.{result}", needs, more.pop("files", files), **more)
+
+
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 _FOLD = ("repeat", "fold")
-_OVER_SPECIES: Needs = {
-    "iapar_of_species": ("threshold", "species"),
-    "far": ("threshold",),
-    "frr": ("threshold",),
-}
+_RATES = _along("threshold", "far", "frr")
+_SPECIES = ("threshold", "species")
+_OVER_SPECIES: Needs = {"iapar_of_species": _SPECIES, **_RATES}
+_STUDY = dict.fromkeys(("optimistic_far", "far_mean", "frr_mean"), ())
+_PRIORS = "prior_log_odds"
 
 _ALL = (
-    Plot(
-        "roc",
-        "be.verification",
-        (along("threshold", "far", "gar"),),
-        {"roc": {}, "roc-log": {"log": True}},
-    ),
-    Plot("det", "be.verification", (along("threshold", "far", "frr"),), {"det": {}}, prefer="gar"),
-    Plot(
-        "error_rates",
-        "be.verification",
-        (along("threshold", "far", "frr"),),
-        {"error-rates": {}},
-        one_system=True,
-        prefer="gar",
-    ),
-    Plot("dir_far", "be.open_set", (_DIR,), {"dir-far": {}, "dir-far-log": {"log": True}}),
-    Plot("cmc", "be.closed_set", (along("rank", "cms"), along("rank", "cmc")), {"cmc": {}}),
-    Plot("score_distributions", "be.Scores", (), {"score-distributions": {}}),
-    Plot("matrix", "be.Scores", (), {"matrix": {}}),
-    Plot("attack_det", "be.vulnerability", (_OVER_SPECIES,), {"attack-det": {}}, one_system=True),
-    Plot("iapar", "be.vulnerability", (_OVER_SPECIES,), {"iapar": {}}, one_system=True),
-    Plot(
-        "attack_scores",
-        "be.vulnerability",
-        (along("threshold", "ga", "fa", "ia"),),
-        {"attack-scores": {}},
-        one_system=True,
-    ),
-    Plot("pad_det", "be.pad", (along("threshold", "apcer", "bpcer"),), {"pad-det": {}}),
-    Plot(
+    _plot("roc", "verification", _along("threshold", "far", "gar"), log=True),
+    _plot("det", "verification", _RATES, prefer="gar"),
+    _plot("error_rates", "verification", _RATES, one_system=True, prefer="gar"),
+    _plot("dir_far", "open_set", _DIR, log=True),
+    _plot("cmc", "closed_set", _along("rank", "cms"), _along("rank", "cmc")),
+    _plot("score_distributions", "Scores"),
+    _plot("matrix", "Scores"),
+    _plot("attack_det", "vulnerability", _OVER_SPECIES, one_system=True),
+    _plot("iapar", "vulnerability", _OVER_SPECIES, one_system=True),
+    _plot("attack_scores", "vulnerability", _along("threshold", "ga", "fa", "ia"), one_system=True),
+    _plot("pad_det", "pad", _along("threshold", "apcer", "bpcer")),
+    _plot(
         "apcer",
-        "be.pad",
-        ({"apcer_of_species": ("threshold", "species"), "bpcer": ("threshold",)},),
-        {"apcer": {}},
+        "pad",
+        {"apcer_of_species": _SPECIES, "bpcer": ("threshold",)},
         one_system=True,
     ),
-    Plot(
-        "reliability",
-        "be.calibration",
-        ({"cllr": (), "pav_llr": ("pav_block",)},),
-        {"reliability": {}},
-    ),
-    Plot(
-        "tippett",
-        "be.calibration",
-        (along("llr", "genuine_above", "impostor_above"),),
-        {"tippett": {}},
-    ),
-    Plot(
-        "empirical_cross_entropy",
-        "be.calibration",
-        (along("prior_log_odds", "min_ece"),),
-        {"empirical-cross-entropy": {}},
-    ),
-    Plot(
-        "bayes_error",
-        "be.calibration",
-        (along("prior_log_odds", "min_bayes_error"),),
-        {"bayes-error": {}},
-    ),
-    Plot(
+    _plot("reliability", "calibration", {"cllr": (), "pav_llr": ("pav_block",)}),
+    _plot("tippett", "calibration", _along("llr", "genuine_above", "impostor_above")),
+    _plot("empirical_cross_entropy", "calibration", _along(_PRIORS, "min_ece")),
+    _plot("bayes_error", "calibration", _along(_PRIORS, "min_bayes_error")),
+    _plot(
         "ranking",
-        "be.compare",
-        ({"rank_low": ("system", "measure"), "value": ("system", "measure")},),
-        {"ranking": {}},
+        "compare",
+        dict.fromkeys(("rank_low", "value"), ("system", "measure")),
         one_system=True,
     ),
-    Plot("epc", "be.epc", (along("alpha", "hter", "threshold"),), {"epc": {}}),
-    Plot(
+    _plot("epc", "epc", _along("alpha", "hter", "threshold")),
+    _plot(
         "repeated",
-        "be.repeat",
-        (along("rank", "cms_mean"), along("threshold", "far_mean"), along("rank", "dir_mean")),
-        {"repeated": {}},
+        "repeat",
+        *(_along("rank", "cms_mean"), _along("threshold", "far_mean"), _along("rank", "dir_mean")),
     ),
-    Plot(
+    _plot(
         "folds",
-        "be.cross_evaluate",
-        ({"far": _FOLD, "frr": _FOLD, "train_far_mean": ()},),
-        {"folds": {}},
+        "cross_evaluate",
+        {"far": _FOLD, "frr": _FOLD, "train_far_mean": ()},
         one_system=True,
     ),
-    Plot(
+    _plot(
         "spread",
-        "be.cross_evaluate",
-        (
-            {"genuine_attempts": _FOLD},
-            {"genuine_attempts": ("partition",)},
-            {"attempts": ("partition",)},
-        ),
-        {"spread": {}},
+        "cross_evaluate",
+        {"genuine_attempts": _FOLD},
+        *(_along("partition", "genuine_attempts"), _along("partition", "attempts")),
         one_system=True,
     ),
-    Plot(
-        "gallery_size",
-        "be.gallery_size",
-        ({"cms": ("gallery_size", "rank")},),
-        {"gallery-size": {}},
-    ),
-    Plot(
+    _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
+    _plot(
         "groups",
-        "be.by_group",
-        (
-            {"frr": ("group",), "far": ("group", "claimed_group")},
-            {"frr": ("group",), "far": ("group",)},
-        ),
-        {"groups": {}},
+        "by_group",
+        {"frr": ("group",), "far": ("group", "claimed_group")},
+        _along("group", "frr", "far"),
         one_system=True,
     ),
-    Plot(
-        "error_discard",
-        "be.error_discard",
-        ({"frr": ("fraction",), "pauc": ()},),
-        {"error-discard": {}},
-    ),
-    Plot("ranked_lists", "be.Scores"),
-    Plot("gom", "be.gom", (along("threshold", "mrep", "mfr"),), {"gom": {}}),
-    Plot(
-        "precision_recall",
-        "be.reid",
-        (along("recall_level", "interpolated_precision"),),
-        {"precision-recall": {}},
-    ),
-    Plot(
+    _plot("error_discard", "error_discard", {"frr": ("fraction",), "pauc": ()}),
+    _plot("ranked_lists", "Scores", files={}),
+    _plot("gom", "gom", _along("threshold", "mrep", "mfr")),
+    _plot("precision_recall", "reid", _along("recall_level", "interpolated_precision")),
+    _plot(
         "threshold_study",
-        "be.study_threshold",
-        (
-            {
-                "fold_far": _FOLD,
-                "fold_frr": _FOLD,
-                "optimistic_far": (),
-                "far_mean": (),
-                "frr_mean": (),
-            },
-        ),
-        {"threshold_study": {}},
+        "study_threshold",
+        {"fold_far": _FOLD, "fold_frr": _FOLD, **_STUDY},
         one_system=True,
     ),
-    Plot(
+    _plot(
         "assured",
-        "be.study_threshold",
-        ({**along("point", "point_far", "point_far_high", "point_frr"), "assured_threshold": ()},),
-        {"assured": {}},
+        "study_threshold",
+        {**_along("point", "point_far", "point_far_high", "point_frr"), "assured_threshold": ()},
         one_system=True,
     ),
-    Plot("timeline", "be.tracking", (along("spell", "spell_target"),)),
-    Plot(
+    _plot("timeline", "tracking", _along("spell", "spell_target"), files={}),
+    _plot(
         "hota",
-        "be.tracking",
-        (
-            along(
-                "localisation_threshold",
-                "hota_by_threshold",
-                "deta_by_threshold",
-                "assa_by_threshold",
-            ),
-        ),
-        {"hota": {}},
+        "tracking",
+        _along("localisation_threshold", *(f"{x}_by_threshold" for x in ("hota", "deta", "assa"))),
     ),
-    Plot(
+    _plot(
         "worst_pairs",
-        "be.worst_pairs",
-        (along("pair", "comparison", "probe_label", "gallery_label", "score", "label_error"),),
-        {"worst-pairs": {}},
+        "worst_pairs",
+        _along("pair", "comparison", "probe_label", "gallery_label", "score", "label_error"),
         images=True,
     ),
-    Plot(
+    _plot(
         "zoo",
-        "be.zoo",
-        (along("subject", "genuine_mean", "impostor_mean", "animal_of_subject"),),
-        {"zoo": {}},
+        "zoo",
+        _along("subject", "genuine_mean", "impostor_mean", "animal_of_subject"),
         one_system=True,
     ),
 )

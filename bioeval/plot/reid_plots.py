@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, counted
-from bioeval.plot.display import CurvesDisplay, CurveSpec, Display
+from bioeval.document.text import Text
+from bioeval.plot.display import CurvesDisplay, OneResultDisplay
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System
+from bioeval.plot.rank_plots import convention
+from bioeval.plot.systems import agreed
 from bioeval.results.words import threshold_text
 
 if TYPE_CHECKING:
@@ -27,17 +28,13 @@ if TYPE_CHECKING:
 class PrecisionRecallDisplay(CurvesDisplay):
     """Interpolated precision; ``x`` of a curve is the recall level and ``y`` the precision."""
 
-    spec = CurveSpec(
-        "precision_recall",
-        "Precision and recall",
-        "recall_level",
-        {"interpolated_precision": ""},
-        "Recall",
-        "Interpolated precision",
-        details=lambda systems: [System.convention(systems)],
-        pointwise_over="recall level",
-        marked=True,
-    )
+    _plot, _title = "precision_recall", "Precision and recall"
+    _x, _y = "recall_level", {"interpolated_precision": ""}
+    _x_label, _y_label = "Recall", "Interpolated precision"
+    _marked = True
+
+    def _caption(self) -> Sequence[Text]:
+        return convention(self.systems)
 
 
 def precision_recall(data: Any, ax: Axes | None = None, **style: Any) -> PrecisionRecallDisplay:
@@ -73,94 +70,29 @@ def precision_recall(data: Any, ax: Axes | None = None, **style: Any) -> Precisi
     return PrecisionRecallDisplay.from_results(data).plot(ax, **style)
 
 
-#: Width and height of a figure of its own.
-_SIZE = (6.4, 6.8)
-
-
-class _Panel(CurvesDisplay):
-    """Curves of mFR over the thresholds, on the lower pair of axes."""
-
-    spec = CurveSpec("gom", "", "threshold", {"mfr": ""}, y_label="Mean false rate, mFR")
-
-
 class GomDisplay(CurvesDisplay):
-    """Curves of GOM; ``x`` of a curve is the threshold and ``y`` is mReP.
+    """Curves of GOM; ``x`` of a curve is the threshold and ``y`` is mReP or mFR."""
 
-    Attributes
-    ----------
-    false_rate : a display
-        The curves of mFR, with axes of its own below those of mReP.
-    """
+    _plot, _title, _x = "gom", "", "threshold"
+    _y: ClassVar = {"mrep": "mReP", "mfr": "mFR"}
+    _x_label, _y_label = "Threshold τ", "Mean rate: mReP, mFR"
 
-    false_rate: _Panel
-    spec = CurveSpec("gom", "", "threshold", {"mrep": ""}, y_label="Mean re-ID precision, mReP")
+    def _limits(self) -> dict[str, Any]:
+        """Mark the largest mReP of each system."""
+        for curve in self.defined:
+            if curve.variable == "mrep":
+                ds, colour = curve.system.dataset, self.lines_[curve.name].get_color()
+                place = float(ds["tau_max"]), float(ds["max_mrep"])
+                self.ax_.plot(*place, "o", markersize=5, color=colour, zorder=4)
+        return {"ylim": (-0.015, 1.015)}
 
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result, a tree, or a mapping of name to either."""
-        systems = System.pick(data, "gom")
-        display = cls(cls.spec.curves_of(systems))
-        display.false_rate = _Panel(_Panel.spec.curves_of(systems))
-        return display
-
-    @property
-    def why_empty(self) -> str:
-        """Why there is neither mReP nor mFR; empty where one of them is drawn."""
-        return "" if self.false_rate.defined else super().why_empty
-
-    def plot(
-        self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
-    ) -> Self:
-        """Draw the curves. See :func:`gom`."""
-        panels: dict[str, CurvesDisplay] = {"mReP": self, "mFR": self.false_rate}
-        shown = [word for word, panel in panels.items() if panel.defined] or ["mReP"]
-        size = _SIZE if len(shown) > 1 else self.spec.size
-        self._axes(ax, size, style)
-        own_title = self._own_title
-        x_label = "Threshold τ"
-        if System.agreed(self.systems, "normalised_span") != "1.0":
-            x_label += ", distances scaled to 0 ... 1"
-        details = _details(self, [super().why_empty, self.false_rate.why_empty])
-        places, lowest_places = self._panels(len(shown))
-        for place, word in zip(places, shown, strict=True):
-            panel, last = panels[word], word == shown[-1]
-            lowest = place in lowest_places
-            panel._start(place, name, style)
-            panel._own_title = own_title
-            panel._lines(style)
-            place.set_ylim(-0.015, 1.015)
-            if panel is self:  # a dot at the largest mReP of each system
-                for curve in self.defined:
-                    dataset, colour = curve.system.dataset, self.lines_[curve.name].get_color()
-                    tau, largest = float(dataset["tau_max"]), float(dataset["max_mrep"])
-                    self.ax_.plot(tau, largest, "o", markersize=4, color=colour, zorder=4)
-            title = " and ".join(shown) if word == shown[0] else ""
-            below = x_label if lowest else ""
-            panel._finish(title=title, x_label=below, details=lambda _: details, has_legend=last)
-            place.tick_params(labelbottom=lowest)
-        return self
+    def _caption(self) -> Sequence[Text]:
+        spans = agreed(self.systems, lambda system: system.text_of("normalised_span"))
+        scaled = "distances scaled to 0 ... 1" if spans == "1.0" else ""
+        return [agreed(self.systems, lambda system: system.text_of("convention")), scaled]
 
 
-def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
-    """Return the convention and the numbers of queries, so far as all systems agree."""
-    facts = [
-        System.agreed(display.systems, "convention"),
-        System.agreed(display.systems, "budget", "B = {}"),
-    ]
-    if System.agreed(display.systems, "variant") == "reference":
-        facts.append("as the authors' program")
-    queries = set()
-    for system in display.systems:
-        if "open_queries" in system.dataset:
-            queries.add((int(system.dataset["queries"]), int(system.dataset["open_queries"])))
-    if len(queries) == 1:
-        ranked, absent = queries.pop()
-        facts.append(f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}")
-    dots = "dots: largest mReP, at tau_max" if display.defined else ""
-    return ["; ".join(filter(None, facts)), dots, *lacking]
-
-
-def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
+def gom(data: Any, ax: Axes | None = None, **style: Any) -> GomDisplay:
     """Draw mReP and mFR against the threshold: the figure of GOM.
 
     Parameters
@@ -169,16 +101,15 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
         A result of :func:`bioeval.gom`, ``bioeval.tasks.reid.results.gom_from_curves``, or
         :func:`bioeval.evaluate` under a card with ``[gom]``; or several by name.
     ax : matplotlib Axes, optional
-        Whose place is divided into two; that of a new figure unless given.
+        Where to draw; the axes of a new figure unless given.
     **style
         Properties of all lines; ``name`` labels a single system.
 
     Returns
     -------
     GomDisplay
-        With ``curves`` (of mReP) and ``false_rate.curves`` (of mFR), ``ax_`` and
-        ``false_rate.ax_``, ``figure_`` and ``lines_``. A panel in which no system has values is
-        left out, and the lines below the title say why.
+        With ``curves`` (named ``"mReP"`` and ``"mFR"``, after the system's name where there are
+        several), ``ax_``, ``figure_`` and ``lines_``.
 
     Notes
     -----
@@ -192,7 +123,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     >>> a = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
     >>> b = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.7, 0.5], mfr=[0, 0.1, 1])
     >>> list(be.plot.gom({"old": a, "new": b}).curves)
-    ['old', 'new']
+    ['old, mReP', 'old, mFR', 'new, mReP', 'new, mFR']
     """
     return GomDisplay.from_results(data).plot(ax, **style)
 
@@ -200,7 +131,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
 _MATCH, _OTHER = Style.colour(Style.hues["frr"]), Style.colour(Style.hues["far"])
 
 
-class RankedListsDisplay(Display):
+class RankedListsDisplay(OneResultDisplay):
     """The lists of a few queries, nearest first.
 
     Attributes
@@ -213,9 +144,9 @@ class RankedListsDisplay(Display):
         The measures of each query: over the whole list, and at each threshold.
     """
 
-    def __init__(self, dataset: xr.Dataset):
+    def __init__(self, dataset: xr.Dataset, name: str = ""):
         """Count what each threshold retrieves, and write the measures."""
-        self._dataset = dataset
+        super().__init__(dataset, name)
         self.match = dataset["match"].values
         sign = -1 if dataset.attrs["kind"] != "distance" else 1
         self.thresholds = dataset["threshold"].values  # of distances
@@ -233,11 +164,9 @@ class RankedListsDisplay(Display):
         precision = float(one["average_precision"])
         if np.isnan(precision):
             return ["-", *map("FR {:.2f}".format, one["fr"].values.tolist())]
-        words = [f"AP {precision:.2f}"]
-        for i in range(one.sizes["threshold"]):
-            rp, vp, rep = one["rp"].values[i], one["vp"].values[i], one["rep"].values[i]
-            words.append(f"RP {rp:.2f} VP {vp:.2f} ReP {rep:.2f}")
-        return words
+        measures = zip(*(one[name].values.tolist() for name in ("rp", "vp", "rep")), strict=True)
+        each = ["RP {:.2f} VP {:.2f} ReP {:.2f}".format(*at) for at in measures]
+        return [f"AP {precision:.2f}", *each]
 
     def plot(
         self,
@@ -249,69 +178,49 @@ class RankedListsDisplay(Display):
     ) -> Self:
         """Draw the lists. See :func:`bioeval.plot.ranked_lists`."""
         rows, places = self.match.shape
-        size = 0.42 * places + 1.9 * len(self.words[0]) + 0.8, 0.42 * rows + 1.4
+        size = 0.42 * places + 2.2 * len(self.words[0]) + 0.8, 0.5 * rows + 1.4
         if Style.look.is_narrow:
-            size = 1.0, 0.15 * rows
-        ax = self._axes(ax, size, style)
+            size = 1.0, 0.3 * rows
+        ax = self._begin(ax, style, size)
         for i, j in np.argwhere(self.match >= 0):
-            sign, edge = "-", _OTHER
-            face: Any = "white"
-            ink: Any = _OTHER
-            if self.match[i, j] == 1:
-                sign, face, edge, ink = "+", _MATCH, _MATCH, "white"
-            box = {"facecolor": face, "edgecolor": edge, "linewidth": 1.4, **style}
-            ax.add_patch(Rectangle((j + 0.58, i - 0.36), 0.84, 0.72, **box))
-            ax.text(
-                j + 1,
-                i,
-                sign,
-                ha="center",
-                va="center",
-                fontsize=Style.look.label,
-                color=ink,
-            )
-        for k in range(len(self.thresholds)):
-            for i, end in enumerate(self.within[:, k]):
-                ax.plot(
-                    [end + 0.5] * 2,
-                    [i - 0.46, i + 0.46],
-                    color=Style.text,
-                    linewidth=1.6,
-                    linestyle=Style.dash(k),
-                    zorder=3,
-                )
-        ax.set_xlim(0.4, places + 0.6)
-        ax.set_ylim(rows - 0.4, -0.6)
-        if queries is None:
-            shown = [f"query {i}" for i in range(rows)]
-        else:
-            shown = require_list("queries", queries)
-        for word in shown:
+            matches = self.match[i, j] == 1
+            edge = Style.colour(Style.hues["frr" if matches else "far"])
+            box: dict[str, Any] = {
+                "facecolor": edge if matches else "white",
+                "edgecolor": edge,
+                "linewidth": 1.4,
+            }
+            ax.add_patch(Rectangle((j + 0.58, i - 0.36), 0.84, 0.72, **{**box, **style}))
+        for k, threshold in enumerate(self.thresholds):
+            ends, low = self.within[:, k] + 0.5, np.arange(rows) - 0.46
+            label = f"retrieved at {threshold_text(threshold)}"
+            how: dict[str, Any] = {
+                "color": Style.text,
+                "linestyle": Style.dash(k),
+                "linewidth": 1.6,
+                "zorder": 3,
+            }
+            ax.vlines(ends, low, low + 0.92, label=label, **how)
+        ax.set(xlim=(0.4, places + 0.6), ylim=(rows - 0.4, -0.6))
+        names = require_list("queries", queries or [f"query {i}" for i in range(rows)])
+        for word in names:
             require_text("queries", word)
-        if len(shown) != rows:
+        if len(names) != rows:
             raise DataError(
-                f"queries has {counted(len(shown), 'names')} for {rows:,} queries; expected a name "
+                f"queries has {counted(len(names), 'names')} for {rows:,} queries; expected a name "
                 "for each"
             )
-        ax.set_yticks(np.arange(rows), shown)
+        ax.set_yticks(np.arange(rows), names)
+        ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         ax.tick_params(length=0)
         ax.grid(visible=False)
-        for side in ax.spines.values():
-            side.set_visible(False)
-        name = name or str(self._dataset.attrs["system"])
-        lines = ["filled: a match; bars: entries that each threshold retrieves"]
-        self._titled("Ranked lists", name, lines)
-        heads = ["whole list", *(f"at {threshold_text(x)}" for x in self.thresholds)]
-        columns: dict[str, tuple[list[str], str]] = {}
-        for column, head in enumerate(heads):
-            texts = [words[column] for words in self.words]
-            if Style.look.is_narrow:  # a measure on each line
-                texts = [re.sub(r"(?<=\d) ", "\n", text) for text in texts]
-            columns[head] = texts, "normal"
-        self._columns(ax, columns)
-        self._labelled("Rank k", "")
-        each = 2.4 * Style.look.tick * places / self._laid_out_size(ax)[0]
-        ax.set_xticks(np.arange(1, places + 1, math.ceil(each)))
+        ax.spines[:].set_visible(False)
+        beside = ax.secondary_yaxis("right")
+        by = "\n" if Style.look.width else "; "
+        beside.set_yticks(np.arange(rows), [by.join(words) for words in self.words])
+        beside.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
+        beside.spines["right"].set_visible(False)
+        self._finish(self._title("Ranked lists", name), ["filled: a match"], "Rank k")
         return self
 
 

@@ -1,4 +1,4 @@
-"""Plots of scores: distributions, the matrix, ranked lists, and one row step by step."""
+"""Plots of scores: their distributions, and the matrix."""
 
 from __future__ import annotations
 
@@ -7,27 +7,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import XAxis, YAxis
+from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
 from matplotlib.legend import Legend
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from bioeval.base.arguments import require_flag, require_number, require_numbers
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.plot import plot_style
-from bioeval.plot.display import Display, most_named
-from bioeval.plot.legend import name_in_legend
+from bioeval.plot.display import MOST_NAMED, Display, shown
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import (
-    System,
-    as_plot_text,
-    joined,
-    kind_of,
-    over,
-    with_colon,
-)
+from bioeval.plot.systems import System, agreed, as_plot_text, joined, kind_of, over
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 
@@ -50,17 +43,12 @@ class ScoreDistributionsDisplay(Display):
 
     legend_: Legend | None
     _plot, _title = "score_distributions", "Genuine and impostor scores"
-    _off = "infinite, or far from all others"  # where scores lie that have no bin
     _class_words: ClassVar = {"genuine": "Genuine", "impostor": "Impostor"}
 
     def __init__(self, systems: Mapping[str, ScoreHistograms]):
-        self.systems = []
-        self.genuine: dict[str, Histogram] = {}
-        self.impostor: dict[str, Histogram] = {}
-        for name, histograms in systems.items():
-            self.systems.append(System(name, histograms.about))
-            self.genuine[name] = histograms.genuine
-            self.impostor[name] = histograms.impostor
+        self.systems = [System(name, each.about) for name, each in systems.items()]
+        self.genuine: dict[str, Histogram] = {n: each.genuine for n, each in systems.items()}
+        self.impostor: dict[str, Histogram] = {n: each.impostor for n, each in systems.items()}
         self.kind = kind_of(self.systems, self._plot)
 
     @property
@@ -85,84 +73,59 @@ class ScoreDistributionsDisplay(Display):
         **style: Any,
     ) -> Self:
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
-        log = require_flag("log", log)
-        ax = self._axes(ax, style=style)
+        log, marks = require_flag("log", log), _marks(thresholds)
+        ax = self._begin(ax, style)
         ax.set_xmargin(0)  # the axis ends with the scores
         several = len(self.genuine) > 1
-        # Of many histograms each system is named once, and the line styles are explained.
-        once = len(self.classes) * len(self.genuine) > most_named() and several
-        missing = []
+        # Of many histograms each system and each line style is named once.
+        once = several and len(self.classes) * len(self.genuine) > MOST_NAMED
+        missing, heights = [], [np.empty(0)]
         for number, system in enumerate(self.genuine):
             label = joined(name or "", system)
             for i, (word, histograms) in enumerate(self.classes.items()):
                 histogram = histograms[system]
                 text = f"{label} {word.lower()}" if label else word
                 if not histogram.counts.sum():
-                    some = "none"
-                    if histogram.total:
-                        some = f"all {histogram.total:,} are infinite"
-                    missing.append(f"{text} scores: {some}")
+                    total = histogram.total
+                    why = f"all {total:,} are infinite" if total else "none"
+                    missing.append(f"{text} scores: {why}")
                     continue
-                colour = Style.colour(number if several else i)  # of a class, as of its errors
-                line = {"color": colour, "linestyle": Style.dash(i), **style}
-                density, edges = histogram.density, histogram.edges
+                line: dict[str, Any] = {
+                    "color": Style.colour(number if several else i),
+                    "linestyle": Style.dash(i),
+                }
+                line = {"linewidth": 1.4, "zorder": 3, **line, **style}
+                heights.append(histogram.density)
+                bins = histogram.density, histogram.edges
                 if not several:
-                    ax.stairs(density, edges, fill=True, color=line["color"], alpha=0.18, zorder=2)
-                outline = ax.stairs(density, edges, **{"linewidth": 1.4, "zorder": 3, **line})
+                    ax.stairs(*bins, fill=True, color=line["color"], alpha=0.18, zorder=2)
                 if once:
-                    text = label if i == 0 else ""
-                name_in_legend(outline, text)
-        self._limit(log)
-        self._mark(thresholds)
-        remarks = self._unplaced()
-        if once:
-            styles = (f"{Style.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes))
-            remarks.insert(0, "; ".join(styles))
-        if len(missing) == len(self.classes) * len(self.genuine):
-            ax.set(xticks=[], yticks=[])
-            plot_style.empty(ax, missing)
-        else:
-            remarks += missing
-        self._titled(self._title, None, [*self._over(), *remarks])
-        self.legend_ = self._legend()
-        self._labelled(self._score_label(self.kind), "Density within each class")
-        return self
-
-    def _over(self) -> list[str]:
-        """Return the attempts and subjects of the systems, in words."""
-        return over(self.systems)
-
-    def _limit(self, log: bool) -> None:
-        """Fit the axis of the density to the highest and, if logarithmic, the lowest bin."""
-        each = []
-        for histograms in self.classes.values():
-            each += [histogram.density for histogram in histograms.values()]
-        densities = np.concatenate(each)
-        top = float(densities.max()) or 1.0
+                    text = "" if i else label
+                ax.stairs(*bins, label=shown(text), **line)
+        for i, word in enumerate(self.classes) if once else ():
+            ax.plot([], [], color=Style.text, linestyle=Style.dash(i), label=word.lower())
+        densities = np.concatenate(heights)
+        top = float(densities.max(initial=0.0)) or 1.0
         if log:
             low = 0.6 * min(densities[densities > 0], default=1e-3)
-            plot_style.log_axis(self.ax_, "y", low, 3 * top)
+            plot_style.log_axis(ax, "y", low, 3 * top)
         else:
-            self.ax_.set_ylim(0, 1.1 * top)
-
-    def _mark(self, thresholds: float | Sequence[float] | Mapping[str, float] | None) -> None:
-        """Draw thresholds as vertical lines."""
-        marks: list[tuple[str, float]] = []
-        if isinstance(thresholds, Mapping):
-            for name, threshold in thresholds.items():
-                marks.append((str(name), require_number("thresholds", threshold)))
-        elif thresholds is not None:
-            for threshold in np.unique(require_numbers("thresholds", thresholds)).tolist():
-                marks.append((f"t = {threshold:.4g}", threshold))
-        if len(marks) > MOST_MARKS:
-            raise DataError(
-                Argument("thresholds"),
-                f" are {len(marks):,} different numbers, each drawn as a line; give at most"
-                f" {MOST_MARKS}",
-            )
-        for number, (text, threshold) in enumerate(marks):
+            ax.set_ylim(0, 1.1 * top)
+        for number, (text, threshold) in enumerate(marks.items()):
             if np.isfinite(threshold):
                 self._threshold_line(threshold, text, number)
+        if len(missing) == len(self.classes) * len(self.genuine):
+            ax.set(xticks=[], yticks=[])
+            plot_style.empty(ax, "; ".join(missing))
+            missing = []
+        caption = [self._over(), *self._unplaced(), *missing]
+        labels = self._score_label(self.kind), "Density within each class"
+        self.legend_ = self._finish(self._title, caption, *labels)
+        return self
+
+    def _over(self) -> str:
+        """Return the attempts of the systems, where they are the same."""
+        return agreed(self.systems, over)
 
     def _unplaced(self) -> list[str]:
         """Say how many scores have no bin."""
@@ -171,9 +134,27 @@ class ScoreDistributionsDisplay(Display):
             number = sum(histogram.unplaced for histogram in histograms.values())
             if number:
                 counts.append(f"{number:,} {word.lower()}")
-        if counts:
-            return [f"{' and '.join(counts)} scores lie off the axis ({self._off})"]
-        return []
+        return [f"{' and '.join(counts)} scores lie off the axis"] if counts else []
+
+
+def _marks(
+    thresholds: float | Sequence[float] | Mapping[str, float] | None,
+) -> dict[str, float]:
+    """Return the thresholds to mark, by name."""
+    if thresholds is None:
+        return {}
+    if isinstance(thresholds, Mapping):
+        marks = {str(name): require_number("thresholds", x) for name, x in thresholds.items()}
+    else:
+        numbers = np.unique(require_numbers("thresholds", thresholds)).tolist()
+        marks = {f"t = {number:.6g}": number for number in numbers}
+    if len(marks) > MOST_MARKS:
+        raise DataError(
+            Argument("thresholds"),
+            f" are {len(marks):,} different numbers, each drawn as a line; give at most"
+            f" {MOST_MARKS}",
+        )
+    return marks
 
 
 # ---------------------------------------------------------------------------- the matrix
@@ -184,8 +165,8 @@ _STATES = {
     INFINITE: ("infinite", "#000000"),
 }
 
-# Most subjects that are named, separated by lines, and separated by ticks.
-NAMED, RULED, BOUNDED = 24, 40, 120
+# Most subjects that are named, and that are separated by lines.
+NAMED, RULED = 24, 40
 
 
 class MatrixDisplay(Display):
@@ -214,9 +195,8 @@ class MatrixDisplay(Display):
         self.rows, self.columns = source.rows, source.columns
         self.row_edges, self.column_edges = source.row_edges, source.column_edges
         self.kind = source.kind
-        self.row_subjects = _runs(source.row_labels)
-        self.column_subjects = _runs(source.column_labels)
-        self.labelled = source.subjects is not None
+        self._labels = source.row_labels, source.column_labels
+        self._labelled = source.subjects is not None
         self._over = _compared(source)
 
     @classmethod
@@ -228,99 +208,67 @@ class MatrixDisplay(Display):
         """Draw the picture. See :func:`bioeval.plot.matrix`."""
         m, n = len(self.rows), len(self.columns)
         square = 0.4 < m / n < 2.5
-        ax = self._axes(ax, (6.6, 6.2) if square else (7.0, 4.6), style)
+        ax = self._begin(ax, style, (6.6, 6.2) if square else (7.0, 4.6))
         ax.grid(False)
-        similar = larger_is_closer(self.kind)
-        picture = {
-            "extent": (0, n, m, 0),
-            "interpolation": "nearest",
-            "aspect": "equal" if square and Style.look.width is None else "auto",
-        }
-        shown = np.ma.masked_invalid(self.image)
-        properties = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
-        self.image_ = ax.imshow(shown, **properties)
-        title = f"{name}: scores" if name else "Scores"
-        self._titled(f"{title}, sorted by subject", None, self._over, share=0.86)
-        self._name_subjects(ax.xaxis, self.column_subjects)
-        self._name_subjects(ax.yaxis, self.row_subjects)
-        ax.set(xlim=(0, n), ylim=(m, 0))
-        self._labelled("Gallery template", "Probe template")
-        self._states(picture)
-        if shown.count():
-            self._colour_bar(self.image_, ax, self._score_label(self.kind), shrink=0.9)
-        return self
-
-    def _states(self, picture: dict[str, Any]) -> None:
-        """Colour the pixels without a score, and explain the colours in the corner."""
-        ax = self.ax_
+        picture: dict[str, Any] = {"extent": (0, n, m, 0), "interpolation": "nearest"}
+        picture["aspect"] = "equal" if square and Style.look.width is None else "auto"
+        cmap = "viridis_r" if larger_is_closer(self.kind) else "viridis"
+        finite = np.ma.masked_invalid(self.image)
+        self.image_ = ax.imshow(finite, **{"cmap": cmap, **picture, **style})
         colours = ListedColormap([colour for _, colour in _STATES.values()])
-        if self.state.any():
-            shown = np.ma.masked_equal(self.state, 0)
-            ax.imshow(shown, cmap=colours, vmin=0.5, vmax=3.5, **picture)
-        small: dict[str, Any] = {"va": "bottom", "ha": "right", "annotation_clip": False}
-        anchor: Any = ("axes fraction", ax.xaxis.label)
-        place = (1.0, 0.0)
-        gap = 0.0
+        ax.imshow(np.ma.masked_equal(self.state, 0), cmap=colours, vmin=0.5, vmax=3.5, **picture)
         for state, (text, colour) in _STATES.items():
             if (self.state == state).any():
-                word = plot_style.note(ax, text, place, (gap, 0), xycoords=anchor, **small)
-                anchor = plot_style.note(
-                    ax, "■", (0, 0), (-3, 0), xycoords=word, color=colour, **small
-                )
-                place, gap = (0, 0), -9
+                ax.add_line(Line2D([], [], color=colour, marker="s", linestyle="", label=text))
+        ax.set(xlim=(0, n), ylim=(m, 0))
+        if finite.count():
+            bar = self.figure_.colorbar(self.image_, ax=ax, pad=0.02, aspect=30, shrink=0.9)
+            label: dict[str, Any] = {"fontsize": Style.look.label, "color": Style.text}
+            bar.set_label(self._score_label(self.kind), loc="bottom", **label)
+            bar.ax.tick_params(labelsize=Style.look.small, labelcolor=Style.text)
+            bar.outline.set_visible(False)
+        starts = [*map(_starts, self._labels)]
+        named = self._labelled and max(map(len, starts)) - 1 <= NAMED
+        for axis, places, labels in zip((ax.yaxis, ax.xaxis), starts, self._labels, strict=True):
+            self._name_subjects(axis, places, labels, named)
+        title = joined(name or "", "scores sorted by subject", by=": ")
+        self._finish(plot_style.sentence(title), self._over, "Gallery template", "Probe template")
+        return self
 
-    def _name_subjects(self, axis: XAxis | YAxis, subjects: tuple[np.ndarray, list[Any]]) -> None:
-        """Name the subjects where there is room along both axes, else count templates."""
-        starts, names = subjects
-        axis.set_minor_locator(NullLocator())
-        if self.labelled and 1 < len(names) <= BOUNDED:
+    def _name_subjects(
+        self, axis: Axis, starts: np.ndarray, labels: np.ndarray, named: bool
+    ) -> None:
+        """Separate the subjects, and name them where there is room, else count templates."""
+        if self._labelled and 2 < len(starts) <= RULED + 1:
             axis.set_minor_locator(FixedLocator(starts[1:-1].tolist()))
-            if len(names) <= RULED:
-                axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
-        axis.set_tick_params(which="minor", length=2 if len(names) > NAMED else 5)
-        if self.labelled and max(len(self.column_subjects[1]), len(self.row_subjects[1])) <= NAMED:
-            centres = ((starts[1:] + starts[:-1]) / 2).tolist()
-            axis.set_major_locator(FixedLocator(centres))
-            # A name needs the height of its letters, along either axis once it is turned.
-            least = 9 * int(starts[-1]) / (0.8 * min(plot_style.axes_size(self.ax_)))
-            shown = {}
-            for centre, name, width in zip(centres, names, np.diff(starts), strict=True):
-                if width >= least:
-                    shown[centre] = _short(name)
-            axis.set_major_formatter(FuncFormatter(lambda at, _: shown.get(at, "")))
-            axis.set_tick_params(length=0)
-            longest = max(map(len, shown.values()), default=0)
-            if axis is self.ax_.xaxis and longest * len(names) > 60:
-                axis.set_tick_params(labelrotation=90)
-        else:
+            axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
+        if not named:
+            axis.set_minor_formatter("")
             axis.set_major_locator(MaxNLocator(7, integer=True))
-            axis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:,.0f}"))
-            axis.set_tick_params(length=3)
+            axis.set_major_formatter("{x:,.0f}")
+            return
+        names = [as_plot_text(str(label)[:14]) for label in labels[starts[:-1]].tolist()]
+        turned = axis is self.ax_.xaxis and len("  ".join(names)) > 48
+        size = plot_style.room(self.ax_)[0 if axis is self.ax_.xaxis else 1]
+        step = -(-int(1.3 * Style.look.small * len(names)) // max(int(size), 1))  # if turned
+        kept = slice(None, None, max(step, 1))
+        axis.set_ticks(((starts[1:] + starts[:-1]) / 2)[kept], names[kept])
+        axis.set_tick_params(length=0, labelrotation=90 if turned else 0)
 
 
-def _short(name: object) -> str:
-    text = str(name)
-    return as_plot_text(text if len(text) <= 14 else text[:13] + "…")
-
-
-def _runs(labels: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-    """Return the start, the end and the label of each run of equal labels."""
-    if len(labels):
-        changed = np.array([True, *(labels[1:] != labels[:-1])])
-    else:
-        changed = np.zeros(0, bool)
-    starts = np.nonzero(changed)[0]
-    return np.append(starts, len(labels)), labels[starts].tolist()
+def _starts(labels: np.ndarray) -> np.ndarray:
+    """Return where each run of equal labels begins, and the end."""
+    changed = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+    return np.concatenate([[0], changed, [len(labels)]])
 
 
 def _compared(source: MatrixImage) -> list[str]:
     """Return in words what is compared, and what a pixel stands for."""
     m, n = len(source.rows), len(source.columns)
-    statement = f"{m:,} probes against {n:,} gallery templates, {source.layout}"
+    whole = f"{m:,} probes against {n:,} gallery templates"
     if source.subjects is not None:
-        statement += f"; {counted(source.subjects, 'subjects')}"
-    lines = [with_colon(as_plot_text(source.name or ""), statement)]
+        whole += f" of {counted(source.subjects, 'subjects')}"
     across, down = n / (len(source.column_edges) - 1), m / (len(source.row_edges) - 1)
-    if max(across, down) > 1:
-        lines.append(f"each pixel: mean of about {down:.3g} × {across:.3g} comparisons")
-    return lines
+    if max(across, down) <= 1:
+        return [whole]
+    return [whole, f"a pixel: mean of about {down:.3g} × {across:.3g}"]

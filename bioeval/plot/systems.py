@@ -1,8 +1,8 @@
-"""The systems that a plot shows: their datasets and names, and captions about them."""
+"""The systems that a plot shows: their datasets, their names, and words about them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.document.terms import RATES, rate_of_term
-from bioeval.document.text import Enumeration, Term, Text, say
+from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.layouts import expanded
@@ -22,12 +22,7 @@ from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines
 
 _WORDS = {
-    "verification": "",
-    "open_set": "",
-    "closed_set": "",
-    "reid": "",
-    "gom": "",
-    "folds": "",
+    **dict.fromkeys(("verification", "open_set", "closed_set", "reid", "gom", "folds"), ""),
     "single": "single-template",
     "multi": "multi-template",
 }
@@ -41,10 +36,6 @@ class System:
     dataset: xr.Dataset
     group: str = ""  # the system
     variant: str = ""  # which of its results of one task
-
-    def named(self, *words: str) -> str:
-        """Return its name, followed by words for what is drawn of it."""
-        return joined(self.name, *words)
 
     def text_of(self, attribute: str) -> str:
         """Return an attribute of its dataset as text; empty where it has none."""
@@ -67,23 +58,11 @@ class System:
             )
         return systems
 
-    @staticmethod
-    def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
-        """Return an attribute in words where all systems have the same value, else nothing."""
-        value = _shared(systems, lambda system: system.text_of(attribute))
-        if value:
-            return words.format(value)
-        return ""
 
-    @staticmethod
-    def convention(systems: Sequence[System]) -> str:
-        """Return the convention of re-identification, as far as all systems agree."""
-        counts = System.agreed(systems, "cmc_counts", "counts {}")
-        if counts == "counts first-match":
-            counts = ""
-        queries = _shared(systems, lambda system: f"{int(system.dataset['queries']):,} queries")
-        ties = System.agreed(systems, "ties", "{} ties")
-        return _semicolons([System.agreed(systems, "convention"), counts, ties, queries])
+def agreed(systems: Sequence[System], words: Callable[[System], str]) -> str:
+    """Return what is said of all systems alike; nothing where they differ."""
+    texts = set(map(words, systems))
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def drawable(data: Any, plot: Plot) -> Any:
@@ -93,16 +72,12 @@ def drawable(data: Any, plot: Plot) -> Any:
     needs = needs_of(data, plot)
 
     def has(part: Any) -> bool:
-        for dataset in _datasets(part):
-            if _fits(dataset, needs) and (not plot.prefer or plot.prefer in dataset):
-                return True
-        return False
+        fitting = [dataset for dataset in _datasets(part) if _fits(dataset, needs)]
+        return any(not plot.prefer or plot.prefer in dataset for dataset in fitting)
 
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree):
         return {name: result for name, result in data.items() if has(result)} or None
-    if has(data):
-        return data
-    return None
+    return data if has(data) else None
 
 
 def needs_of(data: Any, plot: Plot) -> Needs:
@@ -111,11 +86,8 @@ def needs_of(data: Any, plot: Plot) -> Needs:
 
 
 def _met_needs(data: Any, plot: Plot) -> Needs | None:
-    for needs in plot.needs:
-        for dataset in _datasets(data):
-            if _fits(dataset, needs):
-                return needs
-    return None
+    found = [*_datasets(data)]
+    return next((x for x in plot.needs if any(_fits(dataset, x) for dataset in found)), None)
 
 
 def as_plot_text(name: object) -> str:
@@ -123,19 +95,9 @@ def as_plot_text(name: object) -> str:
     return plot_style.without_formula(short_name(str(name)))
 
 
-def joined(*parts: str) -> str:
+def joined(*parts: str, by: str = ", ") -> str:
     """Return the parts of a name that are not empty, with commas."""
-    return ", ".join(filter(None, parts))
-
-
-def listed(*parts: Text) -> Text:
-    """Return the texts that are not empty, with commas."""
-    return Enumeration([part for part in parts if part], "")
-
-
-def with_colon(*parts: str) -> str:
-    """Return a name and a text, with a colon between them unless one is empty."""
-    return ": ".join(filter(None, parts))
+    return by.join(filter(None, parts))
 
 
 def _datasets(data: Any) -> Iterator[xr.Dataset]:
@@ -154,10 +116,7 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
 
 def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
     """Whether a dataset has all the variables, over the same dims."""
-    for name, dims in needs.items():
-        if name not in dataset or set(dataset[name].dims) != {*dims}:
-            return False
-    return True
+    return all(x in dataset and set(dataset[x].dims) == {*dims} for x, dims in needs.items())
 
 
 def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
@@ -192,19 +151,18 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
     if missing:
         task = dataset.attrs.get("task", "of another kind")
         fits = [other.name for other in PLOTS.values() if _met_needs(dataset, other)]
-        hint = ""
+        hint = f"; be.plot.{enumerated(fits, 'or')} draws it" if fits else ""
         if plot.name in fits:
             hint = "; draw each kind of result on its own axes, with ax="
-        elif fits:
-            hint = f"; be.plot.{enumerated(fits, 'or')} draws it"
         raise DataError(
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}, but the dataset "
             f"({task}) has no {' and no '.join(missing)}{hint}"
         )
     for name, dims in needs.items():
         there = list(map(str, dataset[name].dims))
-        if set(dims) - set(there):
-            hint = ""
+        extra = [dim for dim in there if dim not in dims]
+        if extra or set(dims) - set(there):
+            hint = f": choose a {extra[0]} first, as in ds.isel({extra[0]}=0)" if extra else ""
             if "fold" in {*there, *dataset.coords}:
                 hint = (
                     "; be.plot.folds and be.plot.spread draw results over folds, and be.plot.roc "
@@ -214,33 +172,20 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
                 f"{name} is over {', '.join(there) or 'no dimension'}; be.plot.{plot.name} draws "
                 f"it over {', '.join(dims)}{hint}"
             )
-        extra = [dim for dim in there if dim not in dims]
-        if extra:
-            raise DataError(
-                f"{name} is over {', '.join(there)}; be.plot.{plot.name} "
-                f"draws it over {', '.join(dims)}: choose a {' and a '.join(extra)} first, as in "
-                f"ds.isel({extra[0]}=0)"
-            )
 
 
 def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
     """Return the systems of a tree that a plot can draw, of these the preferred ones."""
-    nodes, preferred = [], []
-    for node in tree.subtree:
-        if needs.keys() <= node.data_vars.keys():
-            nodes.append(node)
-            if plot.prefer in node.data_vars:
-                preferred.append(node)
+    nodes = [node for node in tree.subtree if needs.keys() <= node.data_vars.keys()]
     if not nodes:
-        listed = ", ".join(leaf.path for leaf in tree.leaves)
+        leaves = ", ".join(leaf.path for leaf in tree.leaves)
         raise DataError(
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
-            f"tree has them ({listed})"
+            f"tree has them ({leaves})"
         )
-    datasets = {}
-    for node in preferred or nodes:
-        datasets[node.path.removeprefix(tree.path).strip("/")] = node.to_dataset()
-    datasets = each_once(datasets)
+    nodes = [node for node in nodes if plot.prefer in node.data_vars] or nodes
+    found = {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
+    datasets = each_once(found)
     for dataset in datasets.values():
         _require(dataset, plot, needs)
     return _named(datasets)
@@ -252,13 +197,8 @@ def _named(datasets: Mapping[str, xr.Dataset]) -> list[System]:
     common = set(paths[0]).intersection(*paths)
     systems = {}
     for path, dataset in zip(paths, datasets.values(), strict=True):
-        names, words = [], []
-        for part in path:
-            if part not in _WORDS:
-                names.append(part)
-            elif _WORDS[part] and part not in common:
-                words.append(_WORDS[part])
-        group, variant = ", ".join(names), ", ".join(words)
+        group = joined(*(part for part in path if part not in _WORDS))
+        variant = joined(*(_WORDS.get(part, "") for part in path if part not in common))
         if not group and not variant and len(paths) > 1:  # one task among several
             variant = path[-1]
         name = joined(group, variant)
@@ -268,147 +208,7 @@ def _named(datasets: Mapping[str, xr.Dataset]) -> list[System]:
     return list(systems.values())
 
 
-def _shared(systems: Sequence[System], words: Callable[[System], str]) -> str:
-    """Return what is said of all systems alike; nothing where they differ."""
-    texts = set(map(words, systems))
-    if len(texts) == 1:
-        return texts.pop()
-    return ""
-
-
-def title_of(plot_title: Text, systems: Sequence[System]) -> str:
-    """Return the title of a plot: its name, and the task or what several tasks share."""
-    tasks = {system.text_of("task") for system in systems}
-    if len(tasks) > 1:
-        of_verification = all(x.text_of("result_type") == "verification" for x in systems)
-        tasks = {"verification" if of_verification else "several tasks"}
-    return with_colon(in_words(systems)(plot_title), *tasks)
-
-
-def over(systems: Sequence[System]) -> list[str]:
-    """Return the attempts and subjects behind the rates, one line for each system that differs."""
-    shared = _shared(systems, _people)
-    lines, texts = [], set[str]()
-    for system in systems:
-        text = _attempts(system.dataset)
-        if not shared:
-            text = _semicolons([text, _people(system)])
-        if text:
-            texts.add(text)
-            lines.append(with_colon(_label(system), text))
-    if len(texts) <= 1:
-        both = _semicolons([*texts, shared])
-        if both and len(systems) == 1:
-            both = with_colon(_label(systems[0]), both)
-        lines = [both]
-    elif len(systems) > 3:
-        lines = [_semicolons([_ranges(systems), shared])]
-    else:
-        lines.append(shared)
-    return list(filter(None, lines))
-
-
-def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> list[str]:
-    """Return the denominators of the rates, a line for each of up to three systems that differ."""
-    texts = [words(system.dataset) for system in systems]
-    if len(systems) == 1:
-        return [with_colon(_label(systems[0]), *texts)]
-    if len(systems) > 1 and len(set(texts)) == 1:
-        return texts[:1]
-    if len(systems) > 3:
-        return []
-    return [with_colon(s.name, text) for s, text in zip(systems, texts, strict=True)]
-
-
-def _semicolons(parts: Iterable[str]) -> str:
-    return "; ".join(filter(None, parts))
-
-
-def _label(system: System) -> str:
-    """Return the name of a system, or of one whose results are unnamed its own."""
-    whole = as_plot_text(system.text_of("system")) if not system.group else ""
-    if system.variant:
-        return joined(whole, system.name)
-    return system.name or whole
-
-
-def attempts(dataset: xr.Dataset, role: str) -> int | None:
-    """Return the number of genuine or impostor attempts, None where the dataset has none."""
-    for name in (f"{role}_attempts", "attempts"):
-        if name in dataset:
-            return int(dataset[name])
-    return None
-
-
-def _attempts(dataset: xr.Dataset) -> str:
-    """Return the numbers of attempts in words; nothing where unknown."""
-    genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
-    if "genuine_attempts" in dataset and "impostor_attempts" in dataset:
-        return f"{genuine:,} genuine and {counted(impostor or 0, 'impostor attempts')}"
-    if genuine is None:
-        return ""
-    probes = counted(genuine, "probes")
-    if "skipped" in dataset and (skipped := int(dataset["skipped"])):
-        probes += f" ({skipped:,} without a mate left out)"
-    return probes
-
-
-def _people(system: System) -> str:
-    """Return the templates and the subjects of both sides in words; nothing where unknown."""
-    attrs = system.dataset.attrs
-
-    def number(attribute: str, nouns: str) -> str:
-        return counted(int(attrs.get(attribute, 0)), nouns)
-
-    if not int(attrs.get("probe_subjects", 0)):
-        return ""
-    templates = number("gallery_templates", "templates")
-    gallery = f"{templates} of {number('gallery_subjects', 'subjects')}"
-    if attrs.get("layout") == "probe-against-gallery":
-        probes = number("probes", "probes")
-        return f"{probes} of {number('probe_subjects', 'subjects')} against {gallery}"
-    if attrs.get("layout") == "all-against-all":
-        return gallery
-    return ""
-
-
-def _ranges(systems: Sequence[System]) -> str:
-    """Return the least and the largest number of attempts of each class."""
-    parts = []
-    for role in ("genuine", "impostor"):
-        if role == "impostor" and "impostor_attempts" not in systems[0].dataset:
-            continue
-        counts = []
-        for system in systems:
-            count = attempts(system.dataset, role)
-            if count is not None:
-                counts.append(count)
-        if counts:
-            number = f"{min(counts):,}"
-            if min(counts) < max(counts):
-                number += f" to {max(counts):,}"
-            parts.append(f"{number} {role} attempts")
-    return _semicolons(parts)
-
-
-def identification_details(systems: Sequence[System]) -> list[str]:
-    """Return the galleries, the unit of ranks and the tie policy common to all systems."""
-    details = []
-    if System.agreed(systems, "gallery"):
-        details.append("1 template a subject")
-    details.append(System.agreed(systems, "rank_unit", "the rank counts {}s"))
-    details.append(System.agreed(systems, "ties", "{} ties"))
-    genuine = _with_commas(System.agreed(systems, "genuine_gallery_subjects"))
-    impostor = _with_commas(System.agreed(systems, "impostor_gallery_subjects"))
-    if genuine and genuine == impostor:
-        details.append(f"gallery of N = {genuine}")
-    elif genuine and impostor:
-        details.append(f"N = {genuine} for genuine, {impostor} for impostor attempts")
-    return [_semicolons(details)]
-
-
-def _with_commas(size: str) -> str:
-    return f"{int(size):,}" if size.isdecimal() else size
+# --------------------------------------------------------------------------------- words
 
 
 def lines_of(dataset: xr.Dataset) -> Lines:
@@ -416,24 +216,40 @@ def lines_of(dataset: xr.Dataset) -> Lines:
     return Lines(words_of(dataset), task_of(dataset))
 
 
-def in_words(systems: Sequence[System]) -> Callable[[Text], str]:
-    """Return the function that writes a text in the terms of the systems' views."""
-    return lines_of(systems[0].dataset).write
-
-
-def other_term(systems: Sequence[System], *rates: str) -> str:
-    """Return the other vocabulary's term for rates if all systems have the same."""
-    return _shared(systems, lambda system: other_term_of(system.dataset, *rates))
-
-
-def other_term_of(dataset: xr.Dataset, *rates: str) -> str:
+def other_term(dataset: xr.Dataset, *rates: str) -> str:
     """Return the other vocabulary's terms for rates, with its name: ``ISO: FMR and FNMR``."""
-    if words_of(dataset) == "iso" and task_of(dataset) in RATES:
-        return f"lecture: {' and '.join(map(str.upper, rates))}"
     task = task_of(dataset)
     if task not in RATES:  # transactions, whose rates have the same names
         return ""
+    if words_of(dataset) == "iso":
+        return f"lecture: {' and '.join(map(str.upper, rates))}"
     return f"ISO: {' and '.join(RATES[task][rate].iso for rate in rates)}"
+
+
+def task_in_title(systems: Sequence[System]) -> str:
+    """Return the task that the systems share."""
+    tasks = {system.text_of("task") for system in systems}
+    if len(tasks) > 1:
+        verified = all(x.text_of("result_type") == "verification" for x in systems)
+        return "verification" if verified else "several tasks"
+    return tasks.pop()
+
+
+def attempts(dataset: xr.Dataset, role: str) -> int | None:
+    """Return the number of genuine or impostor attempts, None where the dataset has none."""
+    for name in (f"{role}_attempts", "attempts"):
+        if name in dataset and not dataset[name].ndim:
+            return int(dataset[name])
+    return None
+
+
+def over(system: System) -> str:
+    """Return the attempts behind the rates of a system; nothing where unknown."""
+    dataset = system.dataset
+    genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
+    if "genuine_attempts" in dataset and None not in (genuine, impostor):
+        return f"{genuine:,} genuine and {counted(impostor or 0, 'impostor attempts')}"
+    return "" if genuine is None else counted(genuine, "probes")
 
 
 def scalar(dataset: xr.Dataset, name: str) -> float:
@@ -443,30 +259,24 @@ def scalar(dataset: xr.Dataset, name: str) -> float:
     return float(dataset[name])
 
 
-def undefined(dataset: xr.Dataset, variable: str) -> Text:
-    """Return why all values of a variable are NaN; empty if any is defined."""
-    if not np.isnan(np.asarray(dataset[variable], dtype=float)).all():
+def undefined(dataset: xr.Dataset, variable: str, word: Text) -> Text:
+    """Return why no value of a variable is finite; empty if any is."""
+    if np.isfinite(np.asarray(dataset[variable], dtype=float)).any():
         return ""
-    if variable == "cmc":
-        return "no query has a match: CMC is not defined"
-    if variable == "interpolated_precision":
-        return (
-            "interpolated precision is not defined: no query has a match, ties are expected, "
-            "or some matches are beyond the lists"
-        )
-    if variable == "mrep":
-        return "no query has a match: mReP is not defined"
-    if variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
-        rate = "mFR" if variable == "mfr" else Term("far")
-        return say(
-            "the identity of every query is in the gallery: {rate} is not defined", rate=rate
-        )
+    name: Text = Term(variable) if rate_of_term(variable) else word or variable.replace("_", " ")
+    why = ""
     role = "impostor" if variable in ("far", "grr") else "genuine"
-    name: Text = Term(variable) if rate_of_term(variable) else variable.upper()
-    if attempts(dataset, role) == 0:
-        noun = f"{role} attempt" if variable != "cms" else "probe with a mate"
-        return say("no {noun}: {name} is not defined", noun=noun, name=name)
-    return say("{name} is not defined (NaN)", name=name)
+    if variable == "threshold":
+        return "no finite threshold"
+    if variable == "cmc":
+        name = "CMC"
+    if variable in ("cmc", "interpolated_precision", "mrep"):
+        why = "no query has a match: "
+    elif variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
+        why = "the identity of every query is in the gallery: "
+    elif attempts(dataset, role) == 0:
+        why = "no probe with a mate: " if variable == "cms" else f"no {role} attempt: "
+    return say("{why}{name} is not defined", why=why, name=name)
 
 
 def kind_of(systems: Sequence[System], plot: str) -> str:

@@ -8,18 +8,16 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.document.results import rule_of, threshold_rule
+from bioeval.document.results import threshold_rule
 from bioeval.document.text import say
+from bioeval.plot import plot_style
 from bioeval.plot.display import OneResultDisplay
-from bioeval.plot.fold_plots import FoldsDisplay, FoldsWords, limits_in_words
+from bioeval.plot.fold_plots import FoldsDisplay
 from bioeval.plot.plot_style import Style
 from bioeval.results.words import threshold_text
 from bioeval.studies.thresholds.section import new_people, refusal_of
 from bioeval.views.messages import sentence_about
-
-# ------------------------------------------------------------------------ points of the folds
 
 
 class ThresholdStudyDisplay(FoldsDisplay):
@@ -27,23 +25,9 @@ class ThresholdStudyDisplay(FoldsDisplay):
 
     _plot, _fold, _optimistic = "threshold_study", "fold_", "optimistic_{}"
 
-    def _words(self) -> FoldsWords:
-        """Return what is written on the figure."""
-        ds = self._dataset
-        number = int(np.isfinite(ds["fold_threshold"]).sum())
-        return FoldsWords(
-            "Threshold study",
-            f"expected of {new_people(ds)}",
-            "where it was chosen (optimistic)",
-            [
-                say(
-                    "threshold {threshold}, chosen on all data for {rule}",
-                    threshold=f"{ds['threshold'].item():.4g}",
-                    rule=rule_of(ds.attrs),
-                ),
-                f"{counted(number, 'folds')}; {limits_in_words(ds.attrs)}, and by subject",
-            ],
-        )
+    def _names(self) -> tuple[str, str, str]:
+        expected = f"expected of {new_people(self._dataset)}"
+        return "Threshold study", expected, "where it was chosen (optimistic)"
 
 
 def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> ThresholdStudyDisplay:
@@ -73,9 +57,6 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
     return ThresholdStudyDisplay.from_results(data).plot(ax, **style)
 
 
-# ----------------------------------------------------------------- curves over partitions
-
-
 class AssuredDisplay(OneResultDisplay):
     """FAR and FRR near a FAR target, over the threshold.
 
@@ -87,86 +68,59 @@ class AssuredDisplay(OneResultDisplay):
 
     _plot = "assured"
 
-    def __init__(self, dataset: xr.Dataset):
+    def __init__(self, dataset: xr.Dataset, name: str = ""):
         """Take the thresholds near the target, or the reason why there are none."""
-        super().__init__(dataset)
+        super().__init__(dataset, name)
         self.threshold = dataset["point_threshold"].values
         self.far = dataset["point_far"].values
         self.far_high = dataset["point_far_high"].values
         self.frr = dataset["point_frr"].values
-        self._why = ""
         if len(self.threshold) < 2:
             refusal = refusal_of(dataset)
-            self._why = "only one threshold was evaluated"
-            if refusal is not None:
-                self._why = sentence_about(refusal)
+            alone = "only one threshold was evaluated"
+            self._why = alone if refusal is None else sentence_about(refusal)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
-        ax, ds = self._axes(ax, style=style), self._dataset
+        ax, ds = self._begin(ax, style), self._dataset
         if self.why_empty:
-            self._empty(self.why_empty)
-        end, away, side = 0, 4, "left"
-        if larger_is_closer(ds.attrs["kind"]):
-            end, away, side = 1, -4, "right"
+            plot_style.empty(ax, self.why_empty)
         target = threshold_rule(ds.attrs).values[0]
+        level, over = float(ds.attrs["assure"]), ds.attrs.get("assured_over", "pairs of people")
         far, frr = Style.hues["far"], Style.hues["frr"]
-        confidence = f"{100 * float(ds.attrs['assure']):g} %"
-        properties = {"linewidth": 1.8, **style}
-        over = ds.attrs.get("assured_over", "pairs of people")
-        ax.plot(
-            self.threshold,
-            self.far_high,
-            color=Style.colour(far),
-            linestyle=":",
-            **properties,
-            label=self._write(say("{far}, upper limit at {level}", level=confidence)),
-        )
-        ax.plot(
-            self.threshold,
-            self.far,
-            color=Style.colour(far),
-            linestyle=Style.dash(far),
-            **properties,
-            label=self._write(say("{far}, mean over {over}", over=over)),
-        )
-        if np.isfinite(self.frr).any():
-            ax.plot(
-                self.threshold,
-                self.frr,
-                color=Style.colour(frr),
-                linestyle=Style.dash(frr),
-                **properties,
-                label=self._write(say("{frr}")),
-            )
+        for rates, hue, dash, label in (
+            (self.far_high, far, ":", say("{far}, upper limit at {level:rate}", level=level)),
+            (self.far, far, Style.dash(far), say("{far}, mean over {over}", over=over)),
+            (self.frr, frr, Style.dash(frr), say("{frr}")),
+        ):
+            if np.isfinite(rates).any():
+                how: dict[str, Any] = {
+                    "color": Style.colour(hue),
+                    "linestyle": dash,
+                    "linewidth": 1.8,
+                    **style,
+                }
+                ax.plot(self.threshold, rates, label=self._write(label), **how)
         ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
-        ax.annotate(
-            f"target {100 * target:g} %",
-            (end, target),
-            (away, 3),
-            xycoords=ax.get_yaxis_transform(),
-            textcoords="offset points",
-            ha=side,
-            fontsize=Style.look.small,
-            color=Style.quiet,
-        )
+        end, away, side = (1, -4, "right") if larger_is_closer(ds.attrs["kind"]) else (0, 4, "left")
+        place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": side}
+        plot_style.note(ax, f"target {100 * target:g} %", (end, target), (away, 3), **place)
         for role, variable, line in (
             ("assured", "assured_threshold", "-"),
             ("these data alone", "threshold", ":"),
         ):
             at = float(ds[variable])
             if np.isfinite(at):
-                label = f"{role}: {threshold_text(at)}"
-                ax.axvline(at, color=Style.text, linewidth=1.2, linestyle=line, label=label)
-        rates = np.concatenate([self.far, self.far_high, self.frr])
-        positive = rates[np.isfinite(rates) & (rates > 0)]
-        shown = np.append(positive, target)
-        self._log_axis(float(shown.min()) / 1.3, min(1.0, float(shown.max()) * 1.3))
-        x, y = self._threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
-        rule = ds.attrs["assured_rule"]
-        self._titled("Assured threshold", name, [f"{rule}, for {ds.attrs['assured_for']}"])
-        self._legend()
-        self._labelled(x, y, "", self._other("far"))
+                text = f"{role}: {threshold_text(at)}"
+                ax.axvline(at, color=Style.text, linewidth=1.2, linestyle=line, label=text)
+        rates = np.concatenate([self.far, self.far_high, self.frr, [target]])
+        shown = rates[np.isfinite(rates) & (rates > 0)]
+        high = min(1.0, 1.3 * float(shown.max()))
+        plot_style.log_axis(ax, "y", float(shown.min()) / 1.3, high)
+        labels = self._threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
+        title = self._title("Assured threshold", name)
+        assured = f"{ds.attrs['assured_rule']}, for {ds.attrs['assured_for']}"
+        self._finish(title, [assured], *labels)
         return self
 
 

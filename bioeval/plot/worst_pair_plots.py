@@ -12,28 +12,19 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from PIL import Image
 
 from bioeval.base.arguments import require_integer, require_path, require_text
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, as_plot_text
+from bioeval.plot.plot_style import LETTER, SHADE, Style, room
+from bioeval.plot.systems import System, as_plot_text, joined
 from bioeval.results.words import in_one_precision
 from bioeval.views.images import Images
 
-# Pairs side by side; more are drawn below. A page is this wide, in inches.
+# Pairs side by side; more are drawn below. A figure is this wide, in inches.
 _ACROSS, _WIDE = 5, 7.2
-
-# The gap between two pairs, by the width of a picture, and the largest width in points.
-_GAP, _LARGEST = 0.3, 80.0
-
-# Points between two rows, and around the head of a figure.
-_BETWEEN, _AROUND = 7.0, 52.0
-
-_LETTER = 0.56  # width of a letter, by its height
 
 _ROWS = {
     "impostor": "Impostor pairs with the nearest scores",
@@ -105,166 +96,91 @@ class WorstPairsDisplay(Display):
         """Draw the pairs. See :func:`bioeval.plot.worst_pairs`."""
         if name is not None:
             require_text("name", name)
-        new_figure = not isinstance(ax, Axes)
-        # The height of most pictures, by their width.
         ratios = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
         aspect = float(np.clip(np.median(ratios), 0.4, 2.0)) if ratios else 1.0
-        longest = 1
-        for rows in self.pairs.values():
-            longest = max(longest, *map(len, rows.values()))
-        across = min(longest, _ACROSS)
         # Both rows of each of several systems stand beside each other in a flat figure.
-        columns = 2 if Style.look.is_flat and len(self.pairs) > 1 else 1
-        words, lines = self._lines(across, columns)
-
-        def side_in(wide: float, height: float) -> float:
-            widest = (wide / columns - 12) / ((2 + _GAP) * across - _GAP)
-            return max(min(widest, _LARGEST, (height - words) / (lines * aspect)), 12.0)
-
-        page = Style.look.width or _WIDE
-        wide = 72 * page
-        height = words + lines * side_in(wide, np.inf) * aspect + _AROUND
-        if new_figure and Style.look.is_narrow:
-            style.setdefault("figsize", (page, height / 72))
-        ax = self._axes(ax, (page, height / 72), style)
-        wide, height = self._axes_size()
-        if new_figure:
-            wide, height = 72 * self.figure_.get_size_inches()
-            wide, height = wide - 12, height - _AROUND
-        side = side_in(wide + 12 * columns, height)
-        high = words + lines * side * aspect
-        ax.set(xlim=(0, wide), ylim=(high, 0), anchor="NW")
-        ax.set_aspect("equal")
+        columns = 2 if Style.look.is_flat and len(self.systems) > 1 else 1
+        lines = self._lines()
+        across = max(1, *(len(pairs) for _, pairs in lines))
+        words = 5.0 * Style.look.small  # the points of a heading, two lines below, and gaps
+        down = -(-len(lines) // columns)
+        wide = Style.look.width or _WIDE
+        picture = min(72 * wide / columns / across / 2.3, 80.0) * aspect
+        ax = self._begin(ax, style, (wide, (down * (picture + words) + 50) / 72))
         ax.axis("off")
-        y = 0.0
-        for system in self.systems:
-            if len(self.pairs) > 1:
-                y = self._head(y, system.name, fontsize=Style.look.label, fontweight="bold")
-            top, lowest = y, y
-            for k, (row, title) in enumerate(_ROWS.items()):
-                left = (k % columns) * wide / columns
-                text = title if columns > 1 else f"{title} ({_extreme(system, row)})"
-                y = self._head(top if columns > 1 else lowest, text, left)
-                y = self._row(y, self.pairs[system.name][row], side, aspect, style, left, across)
-                lowest = max(lowest, y)
-            y = lowest
-        self._title(name)
-        return self
-
-    def _lines(self, across: int, columns: int) -> tuple[float, int]:
-        """Return the points that words and gaps take, and the number of lines of pictures."""
-        lines, words = 0, 0.0
-        for rows in self.pairs.values():
-            if len(self.pairs) > 1:
-                words += _head_height()
-            numbers = [max(-(-len(row) // across), 1) for row in rows.values()]
-            if columns > 1:
-                numbers = [max(numbers)]
-            for number in numbers:
-                words += _head_height() + number * (2 * _line_height() + _BETWEEN)
-                lines += number
-        return words, lines
-
-    def _title(self, name: str | None) -> None:
-        """Write the title with the name of a single system."""
         if len(self.systems) == 1:
             attrs = self.systems[0].dataset.attrs
             name = name or self.systems[0].name or as_plot_text(attrs.get("system", ""))
-        details = ["left: probe, right: gallery template; below: their subjects, and the score"]
+        caption = ["left: probe, right: gallery template; below: subjects and score"]
         if any(pair.doubtful for pair in self._every()):
-            details.append("labels?: two subjects nearer to each other than to themselves")
-        self._titled("Worst pairs", name, details)
+            caption.append("labels?: nearer to the other than to themselves")
+        self._finish(joined("Worst pairs", name or "", by=": "), caption)
+        size = room(ax)
+        step = 1 / columns, 1 / down
+        for k, (heading, pairs) in enumerate(lines):
+            left, top = (k % columns) * step[0], 1 - (k // columns) * step[1]
+            how: dict[str, Any] = {"fontsize": Style.look.small, "color": Style.text, "va": "top"}
+            ax.text(left, top, as_plot_text(heading), transform=ax.transAxes, **how)
+            high = step[1] - words / size[1]
+            cell = step[0] / across
+            begin = top - step[1] + 3.6 * Style.look.small / size[1]
+            widest = 2 * high * size[1] / aspect / size[0]
+            part = min(0.92 * cell, widest)
+            scores = in_one_precision([pair.score for pair in pairs], 4)
+            for i, pair in enumerate(pairs):
+                at = left + i * min(cell, 1.15 * part)
+                panel = ax.inset_axes((at, begin, part, max(high, 0.01)))
+                letters = int(part * size[0] / 2 / (LETTER * Style.look.small))
+                _draw(panel, pair, scores[i], aspect, max(letters, 3), style)
+        return self
 
-    def _head(self, y: float, text: str, left: float = 0.0, **style: Any) -> float:
-        """Write a heading at a height; return the height below it."""
-        below = y + _head_height()
-        properties = {"fontsize": Style.look.tick, "color": Style.text, **style}
-        self.ax_.text(left, below - 5, as_plot_text(text), va="baseline", ha="left", **properties)
-        return below
+    def _lines(self) -> list[tuple[str, list[ShownPair]]]:
+        """Return the lines of pairs, each with its heading."""
+        lines = []
+        for system in self.systems:
+            for row, title in _ROWS.items():
+                who = system.name if len(self.systems) > 1 else ""
+                heading = joined(who, f"{title} ({_extreme(system, row)})", by=": ")
+                if who and Style.look.width:
+                    heading = f"{who}: {row} pairs"
+                pairs = self.pairs[system.name][row]
+                parts = [pairs[i : i + _ACROSS] for i in range(0, len(pairs), _ACROSS)]
+                for i, part in enumerate(parts or [[]]):
+                    text = heading if pairs else f"{heading}: none"
+                    lines.append(("" if i else text, part))
+        return lines
 
-    def _row(
-        self,
-        y: float,
-        pairs: list[ShownPair],
-        side: float,
-        aspect: float,
-        style: dict[str, Any],
-        left: float,
-        across: int,
-    ) -> float:
-        """Draw pairs side by side, `across` of them in a line; return the height below them."""
-        high, line = side * aspect, _line_height()
-        below = high + 2 * line + _BETWEEN
-        if not pairs:
-            self._word(left, y + high / 2, "none", ha="left")
-        scores = in_one_precision([pair.score for pair in pairs], 4)
-        for i, pair in enumerate(pairs):
-            x, top = left + (i % across) * (2 + _GAP) * side, y + (i // across) * below
-            longest = max(int(0.96 * side / (_LETTER * Style.look.small)), 3)
-            for k, label in enumerate((pair.probe, pair.gallery)):
-                self._picture(x + k * side, top, (side, high), pair.pictures[k], style)
-                self._word(x + (k + 0.5) * side, top + high + 0.55 * line, _cut(label, longest))
-            frame = Rectangle(
-                (x, top), 2 * side, high, fill=False, edgecolor=Style.quiet, linewidth=0.6
-            )
-            frame.set(clip_on=False, zorder=3)
-            self.ax_.add_patch(frame)
-            words = f"{scores[i]}, labels?" if pair.doubtful else scores[i]
-            self._word(x + side, top + high + 1.55 * line, words, color=Style.text)
-        return y + max(-(-len(pairs) // across), 1) * below
 
-    def _picture(
-        self, x: float, y: float, size: tuple[float, float], picture: Any, style: dict[str, Any]
-    ) -> None:
-        """Draw a picture inside a place of this size, or that there is none."""
-        wide, high = size
+def _draw(
+    ax: Axes, pair: ShownPair, score: str, aspect: float, letters: int, style: dict[str, Any]
+) -> None:
+    """Draw the two pictures of a pair side by side, with their subjects and the score below."""
+    for k, picture in enumerate(pair.pictures):
         if picture is None:
-            self.ax_.add_patch(Rectangle((x, y), wide, high, color="#f3f3f3", clip_on=False))
-            self._word(x + wide / 2, y + high / 2, "no image")
-            return
-        factor = min(wide / picture.width, high / picture.height)
-        w, h = factor * picture.width, factor * picture.height
-        left, top = x + (wide - w) / 2, y + (high - h) / 2
-        properties = {
-            "cmap": "gray",
-            "vmin": 0,
-            "vmax": 255,
-            "interpolation": "antialiased",
-            **style,
-        }
-        limits = self.ax_.get_xlim(), self.ax_.get_ylim()
-        extent = (left, left + w, top + h, top)
-        self.ax_.imshow(np.asarray(picture), extent=extent, clip_on=False, zorder=2, **properties)
-        self.ax_.set(xlim=limits[0], ylim=limits[1])
-
-    def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        properties = {
-            "ha": "center",
-            "va": "center",
-            "fontsize": Style.look.small,
-            "color": Style.quiet,
-        }
-        self.ax_.text(x, y, as_plot_text(text), **{**properties, **style})
-
-
-def _head_height() -> float:
-    """Return the points that a heading takes."""
-    return Style.look.tick + 8.0
-
-
-def _line_height() -> float:
-    """Return the points that a line of words below a pair takes."""
-    return Style.look.small + 2.5
+            ax.axvspan(k, k + 1, color=SHADE, linewidth=0)
+            how: dict[str, Any] = {"fontsize": Style.look.small, "color": Style.quiet}
+            ax.text(k + 0.5, aspect / 2, "no image", ha="center", va="center", **how)
+            continue
+        tall = picture.height / picture.width
+        wide, high = min(1.0, aspect / tall), min(aspect, tall)
+        left, top = k + (1 - wide) / 2, (aspect - high) / 2
+        properties: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
+        ax.imshow(np.asarray(picture), extent=(left, left + wide, top + high, top), **properties)
+    ax.set(xlim=(0, 2), ylim=(aspect, 0), aspect="equal", anchor="NW", yticks=[])
+    labels = (pair.probe, pair.gallery)
+    names = [x if len(x) <= letters else f"{x[: letters - 1]}…" for x in labels]
+    ax.set_xticks([0.5, 1.5], [*map(as_plot_text, names)])
+    colours: dict[str, Any] = {"labelcolor": Style.quiet, "labelsize": Style.look.small}
+    ax.tick_params(length=0, pad=2, **colours)
+    doubt = ", labels?" if pair.doubtful else ""
+    ax.set_xlabel(f"{score}{doubt}", fontsize=Style.look.small, color=Style.text, labelpad=1)
+    ax.spines[:].set(color=Style.quiet, linewidth=0.6)
 
 
 def _extreme(system: System, row: str) -> str:
     kind = str(system.dataset.attrs["kind"])
     largest = larger_is_closer(kind) == (row == "impostor")
     return f"{'largest' if largest else 'smallest'} {noun_of(kind, plural=True)}"
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPair]:

@@ -1,36 +1,29 @@
-"""Subjects: the zoo with its animals, and how unequally errors are shared."""
+"""The zoo: each subject by its mean genuine and its mean impostor score."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.plot.display import Display
-from bioeval.plot.plot_style import Style
+from bioeval.plot.display import OneResultDisplay
+from bioeval.plot.plot_style import Style, note
 from bioeval.plot.systems import System, as_plot_text
-from bioeval.studies.zoo.results import (
-    ANIMALS,
-    NAMED,
-    NO_ANIMAL,
-    most_errors,
-    number_of_best,
-)
-
-_SIZE = (6.4, 5.6)
+from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, most_errors, number_of_best
 
 # With more subjects, smaller points.
 _MANY = 300
 
-_MARKERS = {"dove": "o", "worm": "s", "chameleon": "^", "phantom": "D", NO_ANIMAL: "o"}
+_MARKERS = {NO_ANIMAL: "o", "dove": "o", "worm": "s", "chameleon": "^", "phantom": "D"}
 
 
-class ZooDisplay(Display):
+class ZooDisplay(OneResultDisplay):
     """Subjects in the plane of genuine and impostor means.
 
     Attributes
@@ -48,75 +41,71 @@ class ZooDisplay(Display):
     """
 
     labels_: list[Annotation]
+    _plot = "zoo"
 
-    def __init__(self, system: System, worst: int):
+    def __init__(self, dataset: xr.Dataset, name: str = "", worst: int = NAMED):
         """Take the means of a result, and find the `worst` subjects of each kind of error."""
-        ds = system.dataset
-        self.system = system
+        super().__init__(dataset, name)
         worst = require_integer("worst", worst, low=0)
-        self.genuine, self.impostor = ds["genuine_mean"].values, ds["impostor_mean"].values
-        self.animals = ds["animal_of_subject"].values.astype(str)
-        there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
-        named = [
-            i
-            for kind in ("fr", "fa_as_probe", "fa_as_claimed")
-            for i in most_errors(ds[kind].values, worst)
-        ]
-        self.worst = [i for i in dict.fromkeys(named) if there[i]]
-        self.better = 1 if larger_is_closer(str(ds.attrs["kind"])) else -1
-        best = number_of_best(float(ds.attrs["quantile"]), int(there.sum()))
-        of_genuine = _limits(self.genuine[there], self.better, best)
-        self.limits = np.array([of_genuine, _limits(self.impostor[there], -self.better, best)])
+        self.genuine = dataset["genuine_mean"].values
+        self.impostor = dataset["impostor_mean"].values
+        self.animals = dataset["animal_of_subject"].values.astype(str)
+        self._there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
+        kinds = ("fr", "fa_as_probe", "fa_as_claimed")
+        most = [i for kind in kinds for i in most_errors(dataset[kind].values, worst)]
+        self.worst = [i for i in dict.fromkeys(most) if self._there[i]]
+        self._better = 1 if larger_is_closer(str(dataset.attrs["kind"])) else -1
+        best = number_of_best(float(dataset.attrs["quantile"]), int(self._there.sum()))
+        of_genuine = _limits(self.genuine[self._there], self._better, best)
+        of_impostor = _limits(self.impostor[self._there], -self._better, best)
+        self.limits = np.array([of_genuine, of_impostor])
 
     @classmethod
     def from_results(cls, data: Any, worst: int = NAMED) -> Self:
         """Take the means of a result."""
         (system,) = System.pick(data, "zoo", single=True)
-        return cls(system, worst)
+        return cls(system.dataset, system.name, worst)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the subjects. See :func:`zoo`."""
-        ax = self._axes(ax, _SIZE, style)
-        ds = self.system.dataset
-        kind = str(ds.attrs["kind"])
+        ax, ds = self._begin(ax, style, (6.4, 5.6)), self._dataset
         counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
-        there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
-        size = 24 if there.sum() <= _MANY else 9
-        for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
-            members = there & (self.animals == animal)
-            colour = Style.rule if animal == NO_ANIMAL else Style.colour(number - 1)
-            properties = {
+        size = 24 if self._there.sum() <= _MANY else 9
+        for number, (animal, marker) in enumerate(_MARKERS.items()):
+            members = self._there & (self.animals == animal)
+            colour = Style.colour(number - 1) if number else Style.rule
+            how: dict[str, Any] = {
                 "s": size,
                 "color": colour,
-                "marker": _MARKERS[animal],
+                "marker": marker,
                 "linewidth": 0,
                 **style,
             }
-            ax.scatter(self.genuine[members], self.impostor[members], **properties)
-        for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
+            ax.scatter(self.genuine[members], self.impostor[members], **how)
+        for limits, line in zip(self.limits, (ax.axvline, ax.axhline), strict=True):
             for at in limits[np.isfinite(limits)]:
-                line(at, color=Style.rule, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+                line(at, color=Style.rule, linewidth=0.8, linestyle="--", zorder=1)
         ax.margins(0.12)
-        for number, animal in enumerate(ANIMALS):
-            self._name_corner(animal, f"{animal}s {counts[animal]}", Style.colour(number))
-        better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
-        details = [
-            f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
-            f"{100 * float(ds.attrs['quantile']):g} % on each axis"
+        for number, (animal, (by_genuine, by_impostor)) in enumerate(ANIMALS.items()):
+            right = (by_genuine == "best") == (self._better > 0)
+            top = (by_impostor == "best") == (self._better < 0)
+            how = {"color": Style.colour(number, 1), "fontweight": "bold"}
+            how |= {"xycoords": "axes fraction", **_towards(not right, not top)}
+            step = -6 if right else 6, -6 if top else 6
+            note(ax, f"{animal}s {counts[animal]}", (float(right), float(top)), step, **how)
+        if not self._there.any():
+            self._why = "No subject has both genuine and impostor attempts"
+            ax.text(0.5, 0.5, self._why, transform=ax.transAxes, ha="center")
+        caption = [
+            counted(int(self._there.sum()), "subjects"),
+            f"dashed: best and worst {100 * float(ds.attrs['quantile']):g} %",
         ]
         if self.worst:
-            details.append(
-                f"named: most errors of each kind at threshold {float(ds['threshold']):.6g}"
-            )
-        if not there.any():
-            self._empty("No subject has both genuine and impostor attempts")
-        if name is None:
-            name = self.system.name
-        self._titled("Zoo" if name else "Zoo of subjects", name, details)
-        self._labelled(
-            f"Mean genuine {noun_of(kind)} ({better} is better)",
-            f"Mean impostor {noun_of(kind)} ({worse} is better)",
-        )
+            caption.append("named: most errors")
+        noun = noun_of(str(ds.attrs["kind"]))
+        better, worse = ("larger", "smaller") if self._better > 0 else ("smaller", "larger")
+        x, y = f"genuine {noun} ({better} is better)", f"impostor {noun} ({worse} is better)"
+        self._finish(self._title("Zoo", name), caption, f"Mean {x}", f"Mean {y}")
         self._name_worst(ax)
         return self
 
@@ -134,35 +123,17 @@ class ZooDisplay(Display):
             apart = np.hypot(*(places - places[k]).T)
             apart[k] = np.inf
             other = int(np.argmin(apart))
-            left, below = places[k, 0] > 0.5, (y[k], k) < (y[other], other)
-            name = as_plot_text(self.system.dataset["subject"].values[i].item())
-            label = self._note(
-                name,
-                (x[k], y[k]),
-                (-5 if left else 5, -5 if below else 5),
-                xycoords="data",
-                ha="right" if left else "left",
-                va="top" if below else "bottom",
-                color=Style.text,
-                zorder=5,
-            )
-            self.labels_.append(label)
+            left, below = bool(places[k, 0] > 0.5), bool((y[k], k) < (y[other], other))
+            step = -5 if left else 5, -5 if below else 5
+            name = as_plot_text(self._dataset["subject"].values[i].item())
+            how: dict[str, Any] = {"xycoords": "data", "color": Style.text, "zorder": 5}
+            side = _towards(not left, not below)
+            self.labels_.append(note(ax, name, (x[k], y[k]), step, **how, **side))
 
-    def _name_corner(self, animal: str, text: str, colour: Any) -> None:
-        """Write the name of an animal in its corner of the axes."""
-        by_genuine, by_impostor = ANIMALS[animal]
-        right = (by_genuine == "best") == (self.better > 0)
-        top = (by_impostor == "best") == (self.better < 0)
-        self._note(
-            text,
-            (float(right), float(top)),
-            (-6 if right else 6, -6 if top else 6),
-            xycoords="axes fraction",
-            ha="right" if right else "left",
-            va="top" if top else "bottom",
-            color=Style.ink(colour),
-            fontweight="bold",
-        )
+
+def _towards(right: bool, up: bool) -> dict[str, str]:
+    """Return the alignment of a text that lies to this side of its place."""
+    return {"ha": "left" if right else "right", "va": "bottom" if up else "top"}
 
 
 def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:

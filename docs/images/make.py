@@ -18,17 +18,14 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 from PIL import Image
 
 import bioeval as be
 from bioeval.cli.program import main as bioeval
 from bioeval.plot import plot_style as style
-from bioeval.plot.legend import draw_legend
 
 #: The systems of the README, by the names of their files there.
 FACES = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
@@ -38,13 +35,6 @@ TITLES = {"faces-1991": "Eigenfaces, 1991", "faces-2017": "Deep network, 2017"}
 def faces() -> dict[str, be.Scores]:
     """Return the scores of both face recognition systems."""
     return {name: be.datasets.faces(system) for name, system in FACES.items()}
-
-
-def retitle(ax: Axes, title: str) -> None:
-    """Write another title above a plot of score distributions."""
-    for text in ax.findobj(Text):
-        if text.get_text() == "Genuine and impostor scores":
-            text.set_text(title)
 
 
 def who(path: Path) -> None:
@@ -67,12 +57,11 @@ def who(path: Path) -> None:
 
 def faces_1991_2017(path: Path) -> None:
     """The score distributions of both systems, with the threshold of the EER."""
-    _, axes = plt.subplots(1, 2, figsize=(9.6, 3.9))
+    _, axes = plt.subplots(1, 2, figsize=(9.6, 3.9), layout="constrained")
     for ax, (name, scores) in zip(axes, faces().items(), strict=True):
         found = be.verification(scores)
         mark = {f"EER {100 * found.eer.item():.2f} %": found.eer_threshold.item()}
-        display = be.plot.score_distributions(scores, ax, thresholds=mark)
-        retitle(ax, TITLES[name])
+        display = be.plot.score_distributions(scores, ax, thresholds=mark, title=TITLES[name])
     be.plot.save(display, path, dpi=110)
 
 
@@ -167,9 +156,9 @@ def claims(path: Path) -> None:
     ax.set_xticks(range(len(shares)), [f"{100 * share:.0f} %" for share in shares])
     ax.set_ylim(bottom=0)
     style.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
-    lines = ["200 draws of gallery and claims; points: mean; bars: middle 95 %"]
-    style.titled(ax, "Rates divide by the attempts of their own class", lines)
-    draw_legend(ax)
+    line = "200 draws of gallery and claims; points: mean; bars: middle 95 %"
+    style.titled(ax, "Rates divide by the attempts of their own class", line)
+    style.draw_legend(ax)
     be.plot.save(ax, path, dpi=110)
 
 
@@ -220,13 +209,12 @@ def one_or_all(path: Path) -> None:
         "single-template": (d[off], (who[:, None] == who)[off]),
         "multi-template": (nearest.ravel(), own.ravel()),
     }
-    _, axes = plt.subplots(2, 1, figsize=(6.8, 6.6), sharex=True)
+    _, axes = plt.subplots(2, 1, figsize=(6.8, 6.6), sharex=True, layout="constrained")
     for ax, (name, (values, genuine)) in zip(axes, shown.items(), strict=True):
         pairs = be.Scores.from_pairs(values, genuine)
-        be.plot.score_distributions(pairs, ax, thresholds={"threshold 5": 5.0})
-        retitle(ax, f"Verification, {name}")
+        marks, title = {"threshold 5": 5.0}, f"Verification, {name}"
+        be.plot.score_distributions(pairs, ax, thresholds=marks, title=title)
     axes[0].set_xlabel("")
-    axes[0].figure.subplots_adjust(hspace=0.35)
     be.plot.save(axes[0].figure, path, dpi=100)
 
 
@@ -325,18 +313,24 @@ def how_it_counts(path: Path) -> None:
         for window in ((1 / 8, 2 / 8), (3 / 8, 4 / 8)):
             ax.axvspan(*window, color=style.GRID, zorder=0, linewidth=0)
         ax.set_xticks(edges, [f"{edge:g}" for edge in edges])
-        ax.tick_params(labelsize=style.Style.look.tick, colors=style.Style.text, labelbottom=True)
+        ax.tick_params(labelsize=style.Style.look.small, colors=style.Style.text, labelbottom=True)
     above.bar(edges[:-1], counts, 1 / 8, align="edge", facecolor="none", edgecolor=orange)
     height = np.concatenate([np.arange(sum(impostor == x)) for x in np.unique(impostor)])
     above.scatter(impostor, height + 0.5, color=orange, marker="s", s=34, label="impostor score")
     above.vlines(genuine, 0, 2.25, color=blue, linewidth=2, label="genuine score")
     for edge, count in zip(edges, counts, strict=False):
-        above.text(edge + 1 / 16, 2.38, str(count), ha="center", color=style.Style.ink(orange))
+        above.text(
+            edge + 1 / 16,
+            2.38,
+            str(count),
+            ha="center",
+            color=style.Style.colour(style.IMPOSTOR, 1),
+        )
     above.set(ylim=(0, 2.7), yticks=[0, 1, 2])
     style.labelled(above, "", "Impostor scores in the cell")
-    lines = ["Cells of 1/8, closed above; grey: the windows around the EER, whose scores are kept"]
-    style.titled(above, "All impostor scores are counted, few are kept", lines)
-    draw_legend(above, x_label=False)
+    line = "cells of 1/8, closed above; grey: the windows around the EER, whose scores are kept"
+    style.titled(above, "All impostor scores are counted, few are kept", line)
+    style.draw_legend(above)
 
     accepted = np.concatenate([[0], np.cumsum(counts)]) / len(impostor)
     for low, high, first, last in zip(edges, edges[1:], accepted, accepted[1:], strict=False):
@@ -351,7 +345,7 @@ def how_it_counts(path: Path) -> None:
     )  # fmt: skip
     below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
     style.labelled(below, "Threshold (distance)", "Rate")
-    draw_legend(below)
+    style.draw_legend(below)
     be.plot.save(above.figure, path, dpi=100)
 
 
@@ -369,9 +363,9 @@ def benchmarks(path: Path) -> None:
             marker="osD^"[i], linewidth=1.6, label=name,
         )  # fmt: skip
     style.labelled(ax, "Comparisons", "Processor time, seconds")
-    lines = ["EER of the same scores, one thread; bioeval: also the curve, FRR at FARs and AUC"]
-    style.titled(ax, "Seconds beside other programs", lines)
-    draw_legend(ax)
+    line = "EER of the same scores, one thread; bioeval: also the curve, FRR at FARs and AUC"
+    style.titled(ax, "Seconds beside other programs", line)
+    style.draw_legend(ax)
     be.plot.save(ax, path, dpi=110)
 
 

@@ -518,7 +518,7 @@ def test_plots_draw_bands_where_there_are_intervals(scores):
         display = draw(with_them[node].to_dataset())
         assert list(display.bands_) == names
         shown = " ".join(text.get_text() for text in display.ax_.texts).replace("\n", " ")
-        assert "bands: 95 % at each threshold or rank alone, wilson" in shown
+        assert "bands: 95 % at each point" in shown
         bare = draw(without[node].to_dataset())
         assert bare.bands_ == {} and all(c.low is None for c in bare.curves.values())
     for draw in (be.plot.roc, be.plot.dir_far):

@@ -35,8 +35,7 @@ def test_gallery_size_plot(scores):
 def test_plots_take_galleries_of_one_template(scores):
     ds = be.open_set(scores, gallery="single", thresholds=20)
     assert be.plot.dir_far(ds, ranks=(1,)).lines_
-    cmc = be.plot.cmc(be.closed_set(scores, gallery="single"))
-    assert "1 template a subject" in " ".join(t.get_text() for t in cmc.ax_.texts)
+    assert be.plot.cmc(be.closed_set(scores, gallery="single")).lines_
 
 
 def test_tables_say_which_galleries(scores):

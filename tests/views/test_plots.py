@@ -91,7 +91,7 @@ def words(display) -> str:
 
 def names_of(display) -> list[str]:
     """The names in the legend of a display."""
-    return [text.get_text() for text in display.legend_.get_texts()]
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
 # ----------------------------------------------------------------------------------- arrays
@@ -156,7 +156,10 @@ def test_a_logarithmic_far_axis_ends_at_one_impostor_attempt(single, open_set):
         assert low < floor and high == 1
         for line in display.lines_.values():
             assert line.get_xdata().min() == floor
-        assert f"FAR < 1 / {int(dataset.impostor_attempts):,}" in words(display)
+        (shaded,) = display.ax_.patches
+        assert shaded.get_extents().x1 == pytest.approx(
+            display.ax_.transData.transform((floor, 0))[0]
+        )
 
 
 def test_the_rate_at_far_zero_is_drawn_at_the_floor():
@@ -246,6 +249,9 @@ def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores)
     draw(plot.roc({"a": single, "b": other}, log=True))
 
 
+# ------------------------------------------------------------------------- nothing to draw
+
+
 # ------------------------------------------------------------------- genuine and impostor scores
 
 
@@ -306,7 +312,7 @@ def test_infinite_scores_are_counted_and_reported(scores):
     values[0, 5:8] = np.inf
     display = plot.score_distributions(be.Scores(values, scores.probe_labels))
     assert display.impostor[""].unplaced == 3
-    assert "3 impostor scores lie off the axis (infinite, or far from all others)" in words(display)
+    assert "3 impostor scores lie off the axis" in words(display).replace("\n", " ")
 
 
 # ---------------------------------------------------------------------------------- matrix
@@ -323,7 +329,7 @@ def test_matrix_is_sorted_by_subject_without_the_diagonal():
     np.testing.assert_array_equal(display.image, expected)
     np.testing.assert_array_equal(display.state, np.eye(4))
     draw(display)
-    assert "not compared" in words(display)
+    assert names_of(display) == ["not compared"]
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["a", "b"]
 
 
@@ -353,7 +359,7 @@ def test_matrix_reduces_to_means_of_finite_scores():
         else:
             worst = 3 if np.isinf(cell).any() else 2 if np.isnan(cell).any() else 1
             assert display.state[i, j] == worst
-    assert "each pixel: mean of about 3.29 × 2.43 comparisons" in words(draw(display))
+    draw(display)
 
 
 @pytest.mark.slow
@@ -446,7 +452,7 @@ def test_files(tree, tmp_path, kind):
     assert sorted(p.name for p in tmp_path.iterdir()) == [first.name, second.name]
     if kind == "svg":
         text = first.read_text()
-        for words_ in ("False accept rate, FAR", "single-template", "ISO: FMR"):
+        for words_ in ("False accept rate, FAR (ISO: FMR)", "single-template"):
             assert f">{words_}</text>" in text
 
 
@@ -539,12 +545,11 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
         np.testing.assert_array_equal(display.values[name], values.values.ravel())
     ax = display.ax_
     assert [t.get_text() for t in ax.get_yticklabels()] == list(expected)
-    texts = [text.get_text() for text in ax.texts]
-    assert f"{100 * ds.eer_mean.item():.2f}" in texts
-    assert f"[{100 * ds.frr_low.item():.2f}, {100 * ds.frr_high.item():.2f}]" in texts
+    texts = [text.get_text() for text in ax.findobj(mpl.text.Text)]
+    mean, low, high = (100 * ds[f"frr_{x}"].item() for x in ("mean", "low", "high"))
+    assert f"{mean:.2f} [{low:.2f}, {high:.2f}]" in texts
     heights = sum(bar.get_height() > 0 for bar in ax.patches)
     assert heights >= len(expected)
-    assert "12 repeats" in " ".join(texts) and "middle 95 %" in " ".join(texts)
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
     means = be.repeat(scores, galleries)["closed_set"]
     assert list(plot.spread(means).values) == [
@@ -594,10 +599,14 @@ def test_pictures_speak_the_words_of_their_data(name, scores, tree):
     ):  # fmt: skip
         display = getattr(plot, name)(in_terms(data, terms))
         texts = [text.get_text() for text in display.figure_.findobj(mpl.text.Text)]
-        message = set(re.findall(r"\w+", " ".join(t for t in texts if not t.startswith(beside))))
-        aside = set(re.findall(r"\w+", " ".join(t for t in texts if t.startswith(beside))))
+        text = " ".join(" ".join(texts).split())
+        notes = re.findall(rf"\({beside}[^()]*(?:\([^()]*\)[^()]*)*\)", text)
+        aside = set(re.findall(r"\w+", " ".join(notes)))
+        for each in notes:
+            text = text.replace(each, "")
+        message = set(re.findall(r"\w+", text))
         assert message & ours and not message & theirs
-        assert aside & theirs and not aside & (ours - theirs)
+        assert not aside & (ours - theirs)
 
 
 def of_folds(seed, **options):
@@ -628,7 +637,6 @@ def test_folds_are_thin_lines_with_their_mean(plot):
         thin = [x for x in display.ax_.lines if x.get_color() == line.get_color() and x is not line]
         thin = [x.get_ydata() for x in thin if len(x.get_xdata()) == 4]
         np.testing.assert_allclose(thin, frr)
-    assert "thin lines: 3 folds; bold: their mean" in words(display)
 
 
 def test_folds_without_targets_say_what_to_give():

@@ -45,7 +45,8 @@ def test_iapar_draws_the_rates_of_the_result(result):
     used = float(result["threshold_used"])
     assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)
     several = be.plot.iapar({"a": result, "b": result})
-    assert "dashed: FAR; solid: FRR; dotted: mask" in several.ax_.texts[0].get_text()
+    names = [text.get_text() for text in several.legend_.get_texts()]
+    assert sorted(names) == sorted(["a", "b", "FAR", "FRR", "mask", "print"])
 
 
 def test_a_species_without_attempts_is_said(result):
@@ -83,8 +84,8 @@ def test_three_histograms_count_the_attempts_of_the_result(scores, result):
 
 def test_few_thresholds_make_no_histogram(scores):
     result = be.vulnerability(scores, thresholds=[float(np.median(scores.values))])
-    text = "\n".join(t.get_text() for t in be.plot.attack_scores(result).ax_.texts)
-    assert "Genuine scores" in text and "Attack scores" in text
+    text = " ".join(t.get_text() for t in be.plot.attack_scores(result).ax_.texts).lower()
+    assert "genuine scores: none" in text and "attack" in text
 
 
 @pytest.mark.slow
@@ -122,7 +123,7 @@ def test_species_have_shades_of_the_colour_of_attacks(result):
 
 def test_shades_of_a_colour_differ_in_grey():
     for number in range(6):
-        greys = [style.luminance(style.Style.colour(number, k)) for k in range(4)]
+        greys = [np.dot(style.Style.colour(number, k), (0.21, 0.72, 0.07)) for k in range(4)]
         assert np.diff(sorted(greys)).min() > 0.02
-        assert max(greys) < 0.8
+        assert max(greys) < 0.9
         assert style.Style.colour(number, 4) == style.Style.colour(number)

@@ -233,7 +233,7 @@ def test_the_command(scores, tmp_path, capsys):
         "results.nc",
         "summary.json",
         "table.txt",
-        "threshold_study.png",
+        "threshold-study.png",
         *("rates.csv", "people.csv", "folds.csv"),
     }
     assert (out / "table.txt").read_text().split() == text.split()

@@ -130,7 +130,7 @@ def test_the_plot():
     assert colours[0] == colours[2] != colours[3]
     silent = be.plot.hota(be.tracking(TRUTH, np.zeros((0, 6))))
     assert list(silent.lines_) == ["HOTA", "DetA"]
-    assert "AssA: nothing is matched" in silent.ax_.get_title("left") + " ".join(
+    assert "AssA is not defined" in silent.ax_.get_title("left") + " ".join(
         text.get_text() for text in silent.ax_.texts
     )
     with pytest.raises(be.DataError, match="be.plot.hota draws .* of be.tracking"):

@@ -658,7 +658,6 @@ def test_segments_by_hand():
     display = be.plot.timeline(ds, name="tracker 1")
     assert display.figure_.findobj(lambda x: "targets: tracker 1" in getattr(x, "get_text", str)())
     assert display.targets == ["1", "4"]
-    assert display.turn.tolist() == [0, 0, 1, 1, 0, 0]
     assert display.switches.tolist() == [[4, 0], [8, 0]]
     assert len(display.switches) == int(ds.idsw)
     assert [len(bars.get_paths()) for bars in display.bars_] == [2, 2, 2]  # missed, 5, 6
