@@ -1,7 +1,7 @@
 """Messages about results: a code with its arguments, which a writer makes a sentence of.
 
-A message is made where something is found, as ``Message("too-few-people", far=0.001, people=180)``,
-and kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, at its
+A message is made where something is found, as ``Message("claims-not-enrolled", claims=3)``, and
+kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, at its
 :class:`MessageType` in the catalogue (:mod:`bioeval.document.message_types`).
 """
 

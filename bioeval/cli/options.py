@@ -116,6 +116,7 @@ _PRINTED = option_group(
     ),
     option("--latex", "Print the tables as LaTeX, for booktabs.", bool),
     option("--markdown", "Print the tables as Markdown.", bool),
+    option("--verbose", "Print all rows, terms and messages.", bool),
     TERMS,
 )
 _PAGE = option("--report HTML", "Write an HTML page with the answer, tables and curves.")

@@ -355,6 +355,7 @@ class Output:
     plot_style: str | None = None  # the sizes of plots
     remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
     formats: tuple[str, ...] = ("png",)  # of the plots
+    verbose: bool = False  # whether the printed table has all rows and messages
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
@@ -381,9 +382,16 @@ class Output:
             markup = "latex"
         elif markdown:
             markup = "markdown"
-        drawn = plots is not False
         return cls(
-            folder, force, drawn, as_json, markup, page, plot_style, formats=formats or ("png",)
+            folder,
+            force,
+            plots is not False,
+            as_json,
+            markup,
+            page,
+            plot_style,
+            formats=formats or ("png",),
+            verbose=options.pop("verbose", False),
         )
 
     @property
@@ -476,7 +484,8 @@ class Output:
         if self.as_json:
             show_json(document)
         elif table is not None:
-            print_table(table, self.markup)
+            whole = self.verbose or self.markup is not None
+            print_table(table if whole else table.in_brief(), self.markup)
         lines = [*self.remarks]
         if self.folder is not None:
             lines.append(f"wrote {len(files)} files to {self.folder}")

@@ -6,14 +6,14 @@ a terminal's table, a page, LaTeX, Markdown or data of it, and know no study.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import xarray as xr
 
 from bioeval.base.messages import Message
-from bioeval.document.text import Text
+from bioeval.document.text import Text, say
 
 #: Results by the name of their system, ``""`` for the only one.
 ResultsBySystem = Mapping[str, xr.Dataset]
@@ -71,7 +71,8 @@ class Column:
 class Table:
     """Rows of cells below column headings; a cell without a value is None.
 
-    Readers are `shown` this number of rows, or those at these places; data have all of them. The
+    Readers are `shown` this number of rows, or those at these places, a short view those at the
+    places that are `brief`, without columns `below`; data have all of them. The
     `title` stands above, the `details` below it, the `notes` below the rows; what is `narrow`
     stands with the details where columns were left out. Plain sentences `instead` are written where
     the table is too wide for a terminal; without them, each row is written as lines. One with
@@ -86,6 +87,7 @@ class Table:
     narrow: Text = ""
     notes: Sequence[Text] = ()
     shown: int | Sequence[int] | None = None
+    brief: Sequence[int] | None = None
     instead: Sequence[Text] = ()
     keys: int | None = None
 
@@ -150,3 +152,46 @@ def tables(section: Section) -> Iterator[Table]:
     for _, block in walk(section):
         if isinstance(block, Table):
             yield block
+
+
+#: Messages, besides alarms, that a short view has.
+FEW_MESSAGES = 5
+
+
+def in_brief(section: Section) -> Section:
+    """Return a section for one screen: the most important rows, facts and messages.
+
+    What is left out of the messages is counted in a last line.
+    """
+    listed = [x for _, block in walk(section) for x in _notes_of(block)]
+    kept = set(list(dict.fromkeys(listed))[:FEW_MESSAGES])
+    more = len(set(listed)) - len(kept)
+    blocks = list(_brief_blocks(section.blocks, kept))
+    if more:
+        text = say("and {more:count more notes}: {arg.verbose}", more=more)
+        blocks.append(Paragraph(text, "note"))
+    return replace(section, blocks=blocks)
+
+
+def _notes_of(block: Block) -> Sequence[Message]:
+    """Return the messages of a block, but no alarms."""
+    return block.messages if isinstance(block, Messages) and not block.alarm else ()
+
+
+def _brief_blocks(blocks: Iterable[Block], kept: Container[Message]) -> Iterator[Block]:
+    """Yield blocks without the rows, terms and messages that a short view leaves out."""
+    for block in blocks:
+        match block:
+            case Facts():
+                yield replace(
+                    block, facts=[x for x in block.facts if not isinstance(x.text, Vocabulary)]
+                )
+            case Messages(alarm=False):
+                yield Messages([x for x in block.messages if x in kept])
+            case Table() if block.brief is not None:
+                columns = [replace(x, only="data") if x.below else x for x in block.columns]
+                yield replace(block, columns=columns, shown=block.brief)
+            case Section():
+                yield replace(block, blocks=list(_brief_blocks(block.blocks, kept)))
+            case _:
+                yield block

@@ -45,6 +45,7 @@ def data_facts(
     results: ResultsBySystem,
     *more: Fact,
     systems: Sequence[str] = (),
+    protocol: str = "",
     last: Sequence[Fact] = (),
     indented: bool = True,
 ) -> Facts:
@@ -60,13 +61,20 @@ def data_facts(
     if failed and "failed_comparisons" in attrs:
         number = int(attrs["failed_comparisons"])
         failed = say("{treated}; {number} failed", treated=failed, number=number)
+    named: list[Text] = [Label(name) for name in filter(None, names)]
+    data: Text = _data(attrs)
+    if named:
+        text = "{names}: {data}" if data else "{names}"
+        data = say(text, names=Enumeration(named, ""), data=data)
+    scores: Text = _SCORES.get(kind, kind)
+    if protocol:
+        scores = say("{scores}; protocol {card:name}", scores=scores, card=protocol)
     return Facts(
         (
-            Fact("System", Enumeration(list(map(Label, filter(None, names))), ""), "system"),
-            Fact("Data", _data(attrs)),
+            Fact("Data", data),
             Fact("Made of", Label(attrs.get("origin", "")), "origin"),
             Fact("Attempts", str(attrs.get("use", ""))),
-            Fact("Scores", _SCORES.get(kind, kind), "kind"),
+            Fact("Scores", scores),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
             Fact("NaN", failed, "nan_policy"),
             Fact("Excluded", excluded({"": attrs}), "exclude"),

@@ -7,7 +7,7 @@ from typing import Any
 from bioeval.base.scalars import Scalar
 from bioeval.document.cells import Cost, Count, Number, Quantity, Rate, Score
 from bioeval.document.terms import RATES
-from bioeval.document.text import Phrase, Text
+from bioeval.document.text import Enumeration, Phrase, Text
 
 #: What the places of a label are, by their names in it.
 _PLACES = {"target": Rate, "rank": Count, "threshold": Score}
@@ -20,7 +20,7 @@ def label_of(scalar: Scalar, *, task: str = "", **places: Any) -> Phrase:
     """
     typed: dict[str, Text] = {}
     for name, value in places.items():
-        if isinstance(value, str):  # of lists that are cut at K
+        if isinstance(value, str | Enumeration):  # of lists that are cut at K; several targets
             typed[name] = value
         elif name in _PLACES:
             typed[name] = _PLACES[name](value)

@@ -134,57 +134,34 @@ def support_messages(
     ones; `rate` is the other one, by its lower-case name. With ``n`` pairs of people, for a FRR
     people (attempts, where people are unknown or fewer are compared), and a target ``x``:
     ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``: fewer than
-    30 errors in independent attempts are expected (rule of 30, Doddington et al. 2000). Fewer than
-    ``1/x`` attempts make the point that of zero errors.
+    30 errors in independent attempts are expected (rule of 30, Doddington et al. 2000).
     """
-    role, of_frr = "impostor", chosen == "frr"
-    if of_frr:
-        role = "genuine"
-        if people is not None:
-            people = ComparedPeople(people.number, people.number)
+    of_frr = chosen == "frr"
+    if of_frr and people is not None:
+        people = ComparedPeople(people.number, people.number)
     by_people = people if people is not None and people.pairs <= attempts else None
-    too_few: dict[int, list[float]] = {}
+    role = "genuine" if of_frr else "impostor"
+    missed: dict[str, list[float]] = {}
     for x in map(float, targets):
-        if RuleOf(30).supports(x, attempts, people):
-            continue
-        rule = 3
-        if RuleOf(3).supports(x, attempts, people):
-            rule = 30
-        if not RuleOf(1).supports(x, attempts):
-            rule = 1
-        too_few.setdefault(rule, []).append(x)
-    of = f"{role} {'pairs' if symmetric else 'attempts'}"
+        if not RuleOf(3).supports(x, attempts, people):
+            missed.setdefault("target-not-supported", []).append(x)
+        elif not RuleOf(30).supports(x, attempts, people):
+            missed.setdefault("target-uncertain", []).append(x)
     messages = []
-    # Fewer people bound a FAR (a promise, the rule of 3) than measure a rate there.
-    for rule, purpose in ((30, "measure"), (3, "support"), (1, "")):
-        if rule not in too_few:
-            continue
-        missed = too_few[rule]
-        needed = [RuleOf(max(rule, 3)).attempts_for(x) for x in missed]
-        about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed}
-        about["needed"] = needed
+    for code in sorted(missed, reverse=True):
+        rule = RuleOf(30 if code == "target-uncertain" else 3)
+        needed = list(map(rule.attempts_for, missed[code]))
+        have = {f"{role} {'pairs' if symmetric else 'attempts'}": _whole(attempts)}
+        if by_people is not None:
+            needed_people = needed if of_frr else list(map(ComparedPeople.least_with, needed))
+            if of_frr or by_people.number < min(needed_people):
+                have, needed = {"people": by_people.number}, needed_people
+            else:
+                have = {"pairs of people": by_people.pairs}
+        about = {"rate": rate, "chosen": chosen, "targets": missed[code]}
         if rate == "dir":
             about["task"] = "identification"
-        if rule > 1:
-            about |= {"rule": rule, "purpose": purpose}
-        if rule == 1:
-            code = "target-below-one-error"
-            about |= {"attempts": _whole(attempts), "of": of}
-        elif by_people is None:
-            code = "too-few-attempts"
-            about |= {"attempts": _whole(attempts), "of": of}
-        elif of_frr:
-            code = "too-few-people"
-            about |= {"people": by_people.number}
-        else:
-            code = "too-few-pairs-of-people"
-            about |= {"people": by_people.number, "pairs": by_people.pairs}
-            needed_people = list(map(ComparedPeople.least_with, needed))
-            if by_people.number >= max(needed_people):
-                code = "too-few-pairs-compared"
-            else:
-                about["needed_people"] = needed_people
-        messages.append(Message(code, **about))
+        messages.append(Message(code, **about, have=have, needed=needed))
     return messages
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bioeval.views.writers.terminal import Form
 
 
-def show(results: Any) -> None:
+def show(results: Any, *, verbose: bool = False) -> None:
     """Show a result as its command prints it.
 
     In a terminal and in a script the table is printed; in a notebook it is displayed as HTML.
@@ -26,6 +26,8 @@ def show(results: Any) -> None:
         What a function of bioeval returned: an evaluation of one or several systems, one task,
         a study, a comparison, a check of data, an explained row, a summary. Or several datasets by
         name. A result that was loaded from a file is one, too.
+    verbose : bool
+        Show all rows, terms and messages, also those that the data do not support.
 
     Raises
     ------
@@ -45,6 +47,8 @@ def show(results: Any) -> None:
     Data      Scores probe-against-gallery...
     """
     table = table_of(results)
+    if not require_flag("verbose", verbose):
+        table = table.in_brief()
     if not _in_notebook():
         print_table(table)
         return

@@ -40,17 +40,15 @@ class Findings(MoreOutputs):
         from bioeval.studies.check.findings import TASK
         from bioeval.views.writers.lines import written
 
-        named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
-        message = f"Labels and metadata: {self._check.in_words()}"
-        if named:
-            message += f" (check: {named})"
-        message += "; run bioeval check for details"
+        # The tables show what the people do not support.
+        named = [x.check for x in self._check.of("error", "warning", "note") if x.check != "people"]
         lines = []
         for x in self._check.of("warning"):
             if x.check == "labels":
                 found, where = (written(text, TASK, naming()) for text in (x.found, x.places))
                 lines.append(f"Labels: {found} ({where})")
-        lines.append(message)
+        if named:
+            lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
         return lines
 
     def document(self, in_folds: bool) -> dict[str, Any]:

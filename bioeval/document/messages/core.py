@@ -212,34 +212,16 @@ _ATTEMPTS = (
 
 _SUPPORT = (
     MessageType(
-        "too-few-pairs-of-people",
-        "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
-        "the data compare {pairs:count pairs} of {people:count people}, and the rule of {rule} "
-        "needs {needed:counts} pairs of people (at least {needed_people:counts} people)",
+        "target-not-supported",
+        "{rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts} "
+        "({needed:counts} needed)",
     ),
     MessageType(
-        "too-few-pairs-compared",
-        "too few pairs of people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
-        "the data compare {pairs:count pairs} of {people:count people}, and the rule of {rule} "
-        "needs {needed:counts} pairs",
-    ),
-    MessageType(
-        "too-few-people",
-        "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
-        "{people:count people} make genuine attempts, and the rule of {rule} needs {needed:counts}",
-    ),
-    MessageType(
-        "too-few-attempts",
-        "too few {of} to {purpose} {rate:term} at {chosen:term} {targets:rates}: the data have "
-        "{attempts:count}, and the rule of {rule} needs {needed:counts}",
-    ),
-    MessageType(
-        "target-below-one-error",
-        "too few {of} ({attempts:count}) for a single error at {chosen:term} {targets:rates}: "
-        "{rate:term} is the same as at {chosen:term} 0, and the rule of 3 needs {needed:counts}",
+        "target-uncertain",
+        "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 errors expected of "
+        "{have:amounts} ({needed:counts} needed)",
     ),
 )
-
 
 _KIND = (
     MessageType(

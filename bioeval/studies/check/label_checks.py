@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.scores.labels import Codes, known_texts, plain, unknown_values
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
@@ -271,24 +271,10 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     people = ComparedPeople.of_scores(scores)
     size = {"subjects": subjects} if subjects else {}
     size["impostor attempts"] = impostors
-    short, rough = [], []
-    for far in map(float, far_targets):
-        if not RuleOf(3).supports(far, impostors, people):
-            short.append(far)
-        elif not RuleOf(30).supports(far, impostors, people):
-            rough.append(far)
-    if short or rough:
-        rule, least = RuleOf(3) if short else RuleOf(30), min(short or rough)
-        code = "people-too-few-for-any-error" if short else "people-too-few-for-30-errors"
-        message = Message(
-            code,
-            size=size,
-            targets=short or rough,
-            least=least,
-            needed=rule.needed(least, impostors, people),
-            rule=int(rule),
-        )
-        return Finding("people", "note", message, count=len(short or rough))
+    short = support_messages(far_targets, impostors, False, "frr", people)
+    if short:
+        targets = sum(len(x.arguments["targets"]) for x in short)
+        return Finding("people", "note", short[-1], count=targets)
     if 0 < subjects < _FEW:
         return Finding("people", "note", Message("people-few", size=size), count=subjects)
     return passed("people")

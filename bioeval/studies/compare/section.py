@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -129,12 +130,12 @@ class MeasureOfSystems:
             if "sequences" in attrs:
                 return "every sequence has the same value"
             return "every decision is the same"
-        if discordant < (needed := int(attrs["least_discordant"])):
+        if self.too_few(i, j):
             return say(
                 f"too few to decide: the systems differ on {{discordant:count {noun}}}, and "
                 "{needed} are needed",
                 discordant=discordant,
-                needed=needed,
+                needed=int(attrs["least_discordant"]),
             )
         if np.isnan(self.number("difference_low", i, j)):
             return "no conclusion: the uncertainty of the difference is not known"
@@ -144,6 +145,35 @@ class MeasureOfSystems:
                 p=self.number("p_adjusted", i, j),
             )
         return "no significant difference"
+
+    def too_few(self, i: int, j: int) -> bool:
+        """Whether two systems differ on too few people to tell which is better."""
+        if not self.number("discordant", i, j) and self.number("difference", i, j) == 0:
+            return False
+        return self.number("discordant", i, j) < int(self._ds.attrs["least_discordant"])
+
+    @property
+    def outcome(self) -> Any:
+        """What is concluded: the best systems and the number of others, or why there are none."""
+        order = [i for i in self.order if not np.isnan(self.number("value", i))]
+        if not order:
+            return "undefined"
+        if not self.supported:
+            return "unsupported"
+        if len(self.best) < len(order):
+            return tuple(self.best), len(order) - len(self.best)
+        few = all(self.too_few(i, j) for i, j in itertools.combinations(order, 2))
+        return "few" if few and len(order) > 1 else "equal"
+
+    def too_few_in_words(self, measures: Text) -> Text:
+        """Return the answer where systems differ on too few people in these measures."""
+        noun = "sequences" if "sequences" in self._ds.attrs else "people"
+        return say(
+            f"Too few to decide, as the systems differ on fewer than {{needed:count {noun}}}: "
+            "{measures}.",
+            needed=int(self._ds.attrs["least_discordant"]),
+            measures=measures,
+        )
 
     @property
     def too_few_attempts(self) -> Text:
@@ -157,16 +187,7 @@ def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
     """Yield who is the best, and in which measures."""
     groups: dict[Any, list[MeasureOfSystems]] = {}
     for x in measures:
-        defined = sum(not np.isnan(x.number("value", i)) for i in x.order)
-        if not defined:
-            outcome: Any = "undefined"
-        elif not x.supported:
-            outcome = "unsupported"
-        elif len(x.best) == defined:
-            outcome = "equal"
-        else:
-            outcome = tuple(x.best), defined - len(x.best)
-        groups.setdefault(outcome, []).append(x)
+        groups.setdefault(x.outcome, []).append(x)
     systems = measures[0].systems
     others: Text = "all others"
     for outcome, group in groups.items():
@@ -175,6 +196,8 @@ def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
             yield say("Not defined: {measures}.", measures=names)
         elif outcome == "unsupported":
             yield say("No conclusion: too few attempts for {measures}.", measures=names)
+        elif outcome == "few":
+            yield group[0].too_few_in_words(names)
         elif outcome == "equal":
             between: Text = "these systems"
             if len(systems) == 2:
@@ -209,16 +232,18 @@ def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
 
 
 def _joined(measures: Sequence[MeasureOfSystems]) -> Text:
-    """Return the names of measures in a row, the targets of one rate behind its name."""
+    """Return the names of measures in a row, those of one rate at several targets as one."""
     names: list[Text] = []
-    before = None
-    for measure in measures:
-        if before is not None and measure.scalar is before.scalar and "target" in measure.places:
-            names.append(Rate(measure.places["target"], variable="target"))
+    by_scalar = itertools.groupby(measures, lambda x: (x.scalar.name, "target" in x.places))
+    for (_, at_targets), group in by_scalar:
+        each = list(group)
+        if at_targets:
+            targets = [Rate(x.places["target"], variable="target") for x in each]
+            places = {**each[0].places, "target": Enumeration(targets)}
+            names.append(label_of(each[0].scalar, task=each[0].task, **places))
         else:
-            names.append(measure.name)
-        before = measure
-    return Enumeration(names, "")
+            names += [x.name for x in each]
+    return Enumeration(names, ";")
 
 
 def _header(ds: xr.Dataset) -> Facts:
@@ -375,6 +400,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
         title="Differences",
         notes=list(_notes(ds)),
         shown=shown * (k * (k - 1) // 2) if k <= FEW_SYSTEMS else 0,
+        brief=[i for i, x in enumerate(measures) if x.supported] if k == 2 else None,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import xarray as xr
 
+from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
@@ -31,30 +32,24 @@ from bioeval.views.tasks import datasets, system_of, systems, value_of
 #: Number of the worst queries that are named.
 WORST = 5
 
-_LEGEND = (
-    "The columns give the numbers of attempts of each class, and of the subjects whose probes made "
-    "them."
-)
-_LEGEND_OF_PAIRS = "The columns give the numbers of attempts of each class."
-
-# Ranked lists have neither thresholds nor impostors.
-_RANKED_LEGEND = "The columns give the numbers of queries in the means, and of their subjects."
+#: Targets that the data do not support, and those with fewer errors than 30.
+_SUPPORT = ("target-not-supported", "target-uncertain")
 
 # What the policies of ties mean.
 _TIES = {
-    "pessimistic": "among equal scores, the mate ranks last (pessimistic ties)",
-    "optimistic": "among equal scores, the mate ranks first (optimistic ties)",
+    "pessimistic": "the mate ranks last among equal scores (pessimistic)",
+    "optimistic": "the mate ranks first among equal scores (optimistic)",
     "expected": "rates are means over all orders of equal scores (expected ties)",
     "stable": "equal scores keep the order of the gallery (stable ties)",
 }
 
 # Which searches make impostor attempts of identification.
 _IMPOSTORS = {
-    "leave-subject-out": "an impostor attempt is a search without the templates of the probe's own "
-    "subject (leave-subject-out)",
-    "unenrolled": "an impostor attempt is a search by a person who is not enrolled",
-    "both": "impostor attempts are searches by people who are not enrolled, and searches without "
-    "the templates of the probe's own subject (both)",
+    "leave-subject-out": "impostors search without the templates of their own subject "
+    "(leave-subject-out)",
+    "unenrolled": "impostors are people who are not enrolled",
+    "both": "impostors are people who are not enrolled, and all others without the templates of "
+    "their own subject (both)",
 }
 
 # What a convention of re-identification leaves out of the list of a query, and what it counts.
@@ -85,16 +80,11 @@ def section(tree: xr.DataTree | xr.Dataset) -> Section:
     for message, paths in alarms(results).items():
         blocks += _alarm(message, systems(paths) if several else ())
     blocks.append(about(results))
-    people = any(row.over.subjects for each in rows.values() for row in each)
     for path, dataset in results.items():
         named = title(dataset, path, several)
         blocks.append(_task(dataset, path, named, rows[path], ranked))
     remarks: list[Text] = [optimistic(with_rows.values())]
     remarks += [note.text for note in interval_note(results)]
-    if with_rows and ranked:
-        remarks.append(_RANKED_LEGEND)
-    elif with_rows:
-        remarks.append(_LEGEND if people else _LEGEND_OF_PAIRS)
     if any(map(differs_by_rank, with_rows.values())):
         remarks.append(say(OF_RANK_ONE, task="identification"))
     notes = [Paragraph(remark, "note") for remark in remarks if remark]
@@ -146,41 +136,67 @@ def _task(dataset: xr.Dataset, path: str, named: str, rows: list[Row], ranked: b
         return Section(name, none, (), task=task)
     options, notes = _options_and_notes(dataset)
     notes += [say("n/a: {why}", why=why) for why in reasons]
+    sizes = {row.over for row in rows}
+    size = _sample_size(rows, ranked)
+    same: Literal["", "data"] = "data" if len(sizes) == 1 else ""
     columns = [
         Column("measure"),
         Column("value", "value"),
         Column("threshold", "threshold", only="data" if ranked else "", priority=1),
-        Column("genuine", "queries" if ranked else "genuine", priority=2),
-        Column("impostor", "impostor", only="data" if ranked else "", priority=2),
-        Column("subjects", "subjects", priority=2),
+        Column("genuine", "queries" if ranked else "genuine", only=same, priority=2),
+        Column("impostor", "impostor", only="data" if ranked else same, priority=2),
+        Column("subjects", "subjects", only=same, priority=2),
     ]
-    details = _details(dataset.attrs, options)
+    support = [x for x in messages_of_result(dataset) if x.code in _SUPPORT]
+    if same and size:
+        named = say("{title}: {size}", title=named, size=size)
     table = Table(
         name,
         columns,
         [_cells(row) for row in rows],
         title=named,
-        details=[details],
-        narrow=_sample_size(rows),
-        notes=notes,
+        details=[_details(dataset.attrs, options)],
+        narrow="" if same else size,
+        notes=[*support, *notes],
+        brief=_supported(dataset, rows, support),
     )
     return Section(name, "", (table,), task=task)
 
 
-def _sample_size(rows: list[Row]) -> Text:
+def _supported(
+    dataset: xr.Dataset, rows: Sequence[Row], support: Iterable[Message]
+) -> list[int] | None:
+    """Return the places of the rows of a short view, which the data support.
+
+    None, for all of them, if the targets are a user's.
+    """
+    targets = dataset["far_target"].values.tolist() if "far_target" in dataset else []
+    if targets != list(FAR_TARGETS):
+        return None
+    missed = [x.arguments for x in support if x.code == "target-not-supported"]
+    far = {target for x in missed if x["chosen"] == "far" for target in x["targets"]}
+    places = []
+    for i, row in enumerate(rows):
+        if row.value.at.get("far_target") not in far and row.value.variable != "eer_hull":
+            places.append(i)
+    return places
+
+
+def _sample_size(rows: Iterable[Row], ranked: bool) -> str:
     """Return the sample size of a task in words."""
-    genuine = [row.over.genuine for row in rows if row.over.genuine is not None]
-    impostor = [row.over.impostor for row in rows if row.over.impostor is not None]
+    genuine = max((row.over.genuine or 0 for row in rows), default=0)
+    impostor = max((row.over.impostor or 0 for row in rows), default=0)
     subjects = max((row.over.subjects for row in rows), default=0)
-    if genuine and impostor:
-        text = f"over {max(genuine):,} genuine and {counted(max(impostor), 'impostor attempts')}"
-    elif genuine:
-        text = f"over {counted(max(genuine), 'genuine attempts')}"
-    elif impostor:
-        text = f"over {counted(max(impostor), 'impostor attempts')}"
+    if ranked:
+        text = counted(genuine, "queries") if genuine else ""
+    elif genuine and impostor:
+        text = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
+    elif genuine or impostor:
+        role = "genuine" if genuine else "impostor"
+        text = counted(genuine or impostor, f"{role} attempts")
     else:
         return ""
-    return f"{text}, {counted(subjects, 'subjects')}" if subjects else text
+    return f"{text} of {counted(subjects, 'subjects')}" if subjects else text
 
 
 def _cells(row: Row) -> tuple[Text | None, ...]:
@@ -204,7 +220,7 @@ def _messages(
     found: dict[Message, list[str]] = {}
     for path, dataset in results.items():
         for message in messages_of_result(dataset):
-            if message not in doubts:
+            if message not in doubts and message.code not in _SUPPORT:
                 found.setdefault(message, []).append(path)
     everywhere, of_tasks = [], []
     for message, paths in found.items():
@@ -234,7 +250,7 @@ def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
     options = ["claims", "fta", "fte"]
     if attrs.get("templates") == "multi":
         options.insert(0, "fusion")
-    notes = [*_at_eer(dataset), *_independent(dataset)]
+    notes = [*_at_eer(dataset)]
     auc = value_of(dataset, "auc")
     if auc is not None and auc < 0.5:
         notes.append("AUC below 0.5: impostor scores are nearer; d' has no sign")
@@ -320,20 +336,6 @@ def _at_eer(dataset: xr.Dataset) -> Iterator[Text]:
         text += "; the bracket (FVC) is {low:rate} to {high:rate}"
     low, high = bracket
     yield say(text, at_far=far, at_frr=frr, low=low, high=high)
-
-
-def _independent(dataset: xr.Dataset) -> Iterator[str]:
-    """Return in words the number of independent attempts."""
-    if "disjoint_pairs" not in dataset:
-        return
-    pairs = int(dataset["disjoint_pairs"])
-    subjects = int(dataset["subjects"])
-    attempts = int(dataset["impostor_attempts"])
-    unordered = int(value_of(dataset, "impostor_pairs") or attempts)
-    if attempts == 2 * unordered:
-        yield f"each of {counted(unordered, 'impostor pairs')} makes two attempts, in both orders"
-    disjoint = counted(pairs, "disjoint pairs")
-    yield f"{counted(subjects, 'subjects')} make at most {disjoint} (no subject in two pairs)"
 
 
 def _worst(dataset: xr.Dataset) -> Iterator[Text]:

@@ -10,7 +10,6 @@ import xarray as xr
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Fact, Facts
-from bioeval.document.cells import Label
 from bioeval.document.results import data_facts, is_doubt, messages_of_result
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
@@ -46,7 +45,7 @@ def about(results: Mapping[str, xr.Dataset]) -> Facts:
     protocol = str(next(iter(results.values())).attrs.get("protocol", ""))
     return data_facts(
         results,
-        Fact("Protocol", Label(protocol), "protocol"),
+        protocol=protocol,
         systems=list(filter(None, systems(results))) or [""],
         last=[Fact("Left out", left_out(results))],
         indented=False,

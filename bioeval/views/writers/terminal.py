@@ -13,7 +13,17 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls, wrapped
-from bioeval.document.blocks import Block, Facts, Figure, Messages, Paragraph, Section, Table, walk
+from bioeval.document.blocks import (
+    Block,
+    Facts,
+    Figure,
+    Messages,
+    Paragraph,
+    Section,
+    Table,
+    in_brief,
+    walk,
+)
 from bioeval.document.text import Text
 from bioeval.views.writers.columns import PrintedColumn, printed_columns, sharing_widths
 from bioeval.views.writers.lines import Lines, Naming, python_naming
@@ -69,6 +79,10 @@ class TerminalDocument:
         below = Section("lines", "", [Paragraph(line) for line in lines])
         whole = Section("results", "", (self.section, below))
         return TerminalDocument(whole, self._vocabulary, self._naming)
+
+    def in_brief(self) -> TerminalDocument:
+        """Return the document for one screen."""
+        return TerminalDocument(in_brief(self.section), self._vocabulary, self._naming)
 
     def html(self) -> str:
         """Return the document as HTML."""
