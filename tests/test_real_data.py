@@ -61,9 +61,8 @@ def test_orl_all_against_all(orl):
     # Each unordered pair makes two attempts.
     assert (single.genuine_attempts, single.impostor_attempts) == (3600, 156_000)
     assert_points(single, expected, per_pair=2)
-    of_people = [x for x in be.messages(single) if x.code == "too-few-pairs-of-people"]
-    few = next(x.arguments for x in of_people if x.arguments["rule"] == 30)
-    assert few["people"] == 40 and few["targets"] == [0.01] and few["needed_people"] == [78]
+    (few,) = [x.arguments for x in be.messages(single) if x.code == "target-uncertain"]
+    assert (few["have"], few["targets"], few["needed"]) == ({"people": 40}, [0.01], [78])
     assert (multi.genuine_attempts, multi.impostor_attempts) == (400, 400 * 39)
     assert (tree["open_set"].genuine_attempts, tree["open_set"].impostor_attempts) == (400, 400)
     closed = tree["closed_set"]

@@ -165,6 +165,12 @@ def support_messages(
     return messages
 
 
+def without_attempts(role: str) -> Message:
+    """Return the message that verification has no genuine, or no impostor attempt."""
+    rates = ["gar", "frr"] if role == "genuine" else ["far", "grr"]
+    return Message(f"no-{role}-attempt", rates=rates)
+
+
 def _whole(attempts: float) -> int | float:
     """Return a number of attempts as a whole number, unless it is half of an odd one."""
     return int(attempts) if attempts == int(attempts) else attempts
@@ -179,20 +185,17 @@ _CHANCE_OF_FUSED = 0.62
 KIND_DOUBTS = (
     "near-chance",
     "no-better-than-chance",
-    "labels-doubtful",
     "labels-wrong",
-    "nearest-to-itself",
-    "farthest-from-itself",
     "kind-wrong",
 )
 
 
 @dataclass(frozen=True)
 class KindVerdict:
-    """What an EER shows of the kind of scores: "ok", a warning or an error, and its message."""
+    """What an EER shows of the kind of scores: "ok", a warning or an error with its message."""
 
     severity: str
-    message: Message
+    message: Message | None = None
 
     @classmethod
     def of(
@@ -219,21 +222,19 @@ class KindVerdict:
         about = {"kind": kind, "eer": float(eer), "over": over}
         if not eer > 0.5:
             if not eer > 0.5 - margin / 2:
-                return cls("ok", Message("kind-plausible", **about))
+                return cls("ok")
             return cls("warning", Message("near-chance", **about))
         certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
         known = bool(metric)
-        if known and not certain:
-            return cls("warning", Message("labels-doubtful", **about, metric=metric))
-        if known:
-            return cls("error", Message("labels-wrong", **about, metric=metric))
-        if diagonal > 0:
+        if known or diagonal > 0:
+            evidence = "each template is nearest to itself"
+            if known:
+                evidence = f"their kind is certain (metric {metric})"
             severity = "error" if certain else "warning"
-            return cls(severity, Message("nearest-to-itself", **about))
-        if diagonal < 0:
-            return cls("error", Message("farthest-from-itself", **about, other=other))
-        if certain:
-            return cls("error", Message("kind-wrong", **about, other=other))
+            return cls(severity, Message("labels-wrong", **about, evidence=evidence))
+        if diagonal < 0 or certain:
+            evidence = ", and each template is farthest from itself" if diagonal < 0 else ""
+            return cls("error", Message("kind-wrong", **about, other=other, evidence=evidence))
         return cls("warning", Message("no-better-than-chance", **about, other=other))
 
     @classmethod
@@ -244,5 +245,4 @@ class KindVerdict:
         """
         if kind == "order" or math.isnan(eer):
             return None
-        verdict = cls.of(eer, kind, people, **facts)
-        return None if verdict.severity == "ok" else verdict.message
+        return cls.of(eer, kind, people, **facts).message

@@ -20,7 +20,12 @@ from bioeval.results.dataset import (
     decisions,
     rate,
 )
-from bioeval.results.support import ComparedPeople, KindVerdict, support_messages
+from bioeval.results.support import (
+    ComparedPeople,
+    KindVerdict,
+    support_messages,
+    without_attempts,
+)
 from bioeval.results.ties import tie_message
 from bioeval.scores.provenance import disjoint_pairs
 
@@ -104,9 +109,9 @@ def _messages(
     error = points.equal_error
     messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
     if not genuine:
-        messages.append(Message("no-genuine-attempt", rates=["gar", "frr"]))
+        messages.append(without_attempts("genuine"))
     if not impostor:
-        messages.append(Message("no-impostor-attempt", rates=["far", "grr"]))
+        messages.append(without_attempts("impostor"))
     if tally.skipped_claims:
         messages.append(Message("claims-not-enrolled", claims=int(tally.skipped_claims)))
     if impostor:

@@ -132,12 +132,12 @@ class ListedTemplates:
         self._refuse(tally, rules)
         notes = []
         if tally.repeated:
-            notes.append(Message("repeated-pairs", pairs=tally.repeated))
+            advice = ", and {arg.keep=repeated} counts every line"
+            notes.append(Message("repeated-pairs", pairs=tally.repeated, advice=advice))
         kept = "self" in rules.keep
         same_template = self._compared_with_themselves(tally, kept)
-        if tally.itself:
-            code = "self-comparisons-counted" if kept else "self-comparisons-left-out"
-            notes.append(Message(code, comparisons=tally.itself))
+        if tally.itself and not kept:
+            notes.append(Message("self-comparisons-left-out", comparisons=tally.itself))
         if not tally.keep.any():
             raise DataError(
                 "every pair compares a template with itself, and this is not an attempt; give ",
@@ -405,8 +405,8 @@ def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[Messag
             number += len(infinite)
         if number:
             near = larger_is_closer(kind) == (sign > 0)
-            code = "infinitely-near-scores" if near else "infinitely-far-scores"
-            notes.append(Message(code, scores=number, first=where([first])))
+            about = {"accepted": "every" if near else "no", "first": f" ({where([first])})"}
+            notes.append(Message("infinite-scores", scores=number, **about))
     release(values)
     return notes
 

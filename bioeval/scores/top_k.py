@@ -296,13 +296,15 @@ class TopKScores(Scores):
             entry = np.arange(q)
             first = int((self.indices[:, 0] == entry).sum())
             if not by_place:
-                code = "lists-begin-with-query"
+                begins_with = "the entry at the place of their query, of the same label"
                 if not begins_gallery or first < _NEARLY_ALL * q:
-                    code, first = "lists-begin-at-zero", self._begin_at_zero()
+                    begins_with = "an entry of the label of their query at a distance of about 0"
+                    first = self._begin_at_zero()
                 mates = np.bincount(self._codes.gallery, minlength=len(self._codes.values)) - 1
                 alike = q >= _FEW and first >= _NEARLY_ALL * q
                 if alike and mates[self._codes.probe].any():
-                    self._set(_remarks=(Message(code, lists=first, queries=q),))
+                    about = {"lists": first, "queries": q, "entry": begins_with}
+                    self._set(_remarks=(Message("lists-begin-with-query", **about),))
                     doubt = (
                         f"{first:,} of {q:,} lists may begin with their own query; state by "
                         "leave_out_query whether they do"

@@ -518,8 +518,8 @@ def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list
     limits["dir_at_far"] = np.where(unlimited[:, None] & ~np.isnan(low), 0.0, low), high
     if not unlimited.any() or np.isnan(low[unlimited]).all():
         return []
-    missed = targets[unlimited].tolist()
-    return [Message("no-lower-limit", targets=missed, task="identification")]
+    about = {"end": "lower", "rate": "dir", "limit": 0, "task": "identification"}
+    return [Message("limit-not-supported", **about, targets=targets[unlimited].tolist())]
 
 
 def _of_population(options: IntervalMethod, left_out: LeftOut | None) -> IntervalMethod:

@@ -166,11 +166,11 @@ class IntervalMethod:
 
     def few_people(self, people: int) -> list[Message]:
         """Return a message where too few subjects make intervals by subject unreliable."""
-        if people < 2:
-            return [Message("interval-of-one-subject", method=self.method)]
-        if people < _FEW:
-            return [Message("interval-of-few-subjects", subjects=people, method=self.method)]
-        return []
+        if people >= _FEW:
+            return []
+        about = {"subjects": people, "method": self.method}
+        fault = "not defined" if people < 2 else "too narrow"
+        return [Message("interval-of-few-subjects", **about, fault=fault)]
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result that has these intervals."""

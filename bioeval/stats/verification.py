@@ -499,7 +499,8 @@ def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) ->
     limits["frr_at_far"] = low, np.where(unlimited, 1.0, high)
     if not unlimited.any():
         return []
-    return [Message("no-upper-limit", targets=targets[unlimited].tolist())]
+    about = {"end": "upper", "rate": "frr", "limit": 1}
+    return [Message("limit-not-supported", **about, targets=targets[unlimited].tolist())]
 
 
 def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:

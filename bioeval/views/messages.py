@@ -87,13 +87,9 @@ def sentence_about(message: Message) -> str:
     return ": ".join([*about, lines.message(message)])
 
 
-#: The messages of scores that are probably of the other kind.
-_WRONG_KIND = ("kind-wrong", "farthest-from-itself")
-
-
 def warn_of_kind(message: Message | None) -> None:
     """Issue a warning at the user's line if a message says that the kind is probably wrong."""
-    if message is None or message.code not in _WRONG_KIND:
+    if message is None or message.code != "kind-wrong":
         return
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):

@@ -34,5 +34,5 @@ def test_messages_are_kept_with_what_they_are_about():
 @pytest.mark.slow
 def test_a_result_tells_its_messages():
     ds = be.verification(be.simulate(9, 3, random_state=1), far_targets=[0.01])
-    (message,) = [x for x in be.messages(ds) if x.code == "too-few-pairs-of-people"]
-    assert message.arguments["people"] == 9 and "9 people" in message.sentence
+    (message,) = [x for x in be.messages(ds) if x.code == "target-not-supported"]
+    assert message.arguments["have"] == {"people": 9} and "9 people" in message.sentence

@@ -382,4 +382,4 @@ def test_a_far_that_the_searches_cannot_support_leaves_dir_without_a_lower_limit
     )
     assert (ds.dir_at_far_low.sel(far_target=0.01, rank=1) == 0) and ds.impostor_attempts < 300
     assert ds.dir_at_far_low.sel(far_target=0.2, rank=1) > 0
-    assert arguments(ds, "no-lower-limit")["targets"] == [0.01]
+    assert arguments(ds, "limit-not-supported")["targets"] == [0.01]

@@ -90,14 +90,11 @@ def test_the_points_of_two_systems_are_compared():
 
 def test_targets_that_genuine_attempts_cannot_support_are_said():
     ds = be.verification(be.simulate(30, 3, random_state=1), frr_targets=[0.5, 0.1, 0.001])
-    few = arguments(ds, "too-few-people")
-    assert (few["people"], few["targets"], few["needed"]) == (30, [0.5, 0.1], [60, 300])
-    (below,) = [
-        x.arguments
-        for x in be.messages(ds)
-        if x.code == "target-below-one-error" and x.arguments["chosen"] == "frr"
-    ]
-    assert below["targets"] == [0.001]
+    of_frr = {x.code: x.arguments for x in be.messages(ds) if x.arguments.get("chosen") == "frr"}
+    few = of_frr["target-uncertain"]
+    assert (few["have"], few["targets"]) == ({"people": 30}, [0.5, 0.1])
+    assert few["needed"] == [60, 300]
+    assert of_frr["target-not-supported"]["targets"] == [0.001]
 
 
 def test_they_are_of_verification_by_all_templates():

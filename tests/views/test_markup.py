@@ -166,7 +166,7 @@ def test_folds_and_partitions_are_mean_and_sd(capsys):
         assert row[1:] == [f"{x.mean():.2f} ± {x.std(ddof=1):.2f} %" for x in each]
     be.show(folds)
     shown = capsys.readouterr().out
-    assert "System     a, b" in shown and "b: verification, single-template, in folds" in shown
+    assert "a, b: 27 templates" in shown and "b: verification, single-template, in folds" in shown
 
 
 def test_commands_print_tables_for_a_paper(tmp_path, capsys, monkeypatch):

@@ -39,9 +39,4 @@ MESSAGES = (
         "there is no threshold: no operating point fulfils the rule {rule:name}; choose "
         "another target, or give a threshold",
     ),
-    MessageType(
-        "detection-rejects-all",
-        "the threshold rejects all presentations and is infinite, because some scores are; "
-        "choose another rule, or give a threshold",
-    ),
 )

@@ -20,10 +20,6 @@ MESSAGES = (
         "finite ratios alone",
     ),
     MessageType(
-        "no-attempts-for-costs",
-        "there is no {attempts} attempt: no cost is defined",
-    ),
-    MessageType(
         "training-scores-separable",
         "the genuine and impostor scores of the training data are separable: the logistic "
         "regression has no finite solution, and a penalty on its squared weights keeps them "

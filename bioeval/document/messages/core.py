@@ -72,18 +72,12 @@ _SCORES = (
 _LISTS = (
     MessageType(
         "repeated-pairs",
-        "{pairs:count pairs} listed again with the same score; each counts once, and "
-        "{arg.keep=repeated} counts every line",
+        "{pairs:count pairs} listed again; each counts once{advice:template}",
     ),
     MessageType(
         "self-comparisons-left-out",
         "{comparisons:count comparisons} of a template with itself left out; {arg.keep=self} "
         "counts them",
-    ),
-    MessageType(
-        "self-comparisons-counted",
-        "{comparisons:count comparisons} of a template with itself counted; leave them out, "
-        "unless a protocol counts them",
     ),
     MessageType(
         "both-orders-once",
@@ -96,21 +90,9 @@ _LISTS = (
         "{arg.unordered} counts each pair alike",
     ),
     MessageType(
-        "infinitely-near-scores",
-        "{scores:count infinite scores} ({first}) accepted at every finite threshold; check "
+        "infinite-scores",
+        "{scores:count infinite scores}{first} accepted at {accepted} finite threshold; check "
         "that these comparisons did not fail",
-    ),
-    MessageType(
-        "infinitely-far-scores",
-        "{scores:count infinite scores} ({first}) accepted at no finite threshold",
-    ),
-    MessageType(
-        "repeated-pairs-in-matrix",
-        "{pairs:count pairs} listed more than once, with one score",
-    ),
-    MessageType(
-        "score-of-both-orders",
-        "{pairs:count pairs} give their score to the other order, too ({arg.unordered})",
     ),
     MessageType(
         "pairs-in-one-order",
@@ -132,10 +114,6 @@ _LISTS = (
         "the {pairs:count pairs} of {file:name} are genuine, all others impostors",
     ),
     MessageType(
-        "trials-repeated",
-        "a pair is listed again on {lines:count lines} of {file:name}, which adds no attempts",
-    ),
-    MessageType(
         "lines-left-out",
         "{lines:count lines} of {file:name} left out: they have {have}",
     ),
@@ -146,17 +124,9 @@ _LISTS = (
     ),
     MessageType(
         "lists-begin-with-query",
-        "{lists:count} of {queries:count lists} begin with the entry at the place of their "
-        "query, of the same label; if the gallery was searched with its own templates, they "
-        "are to be left out; {arg.leave_out_query} says whether the entries are the queries "
-        "themselves",
-    ),
-    MessageType(
-        "lists-begin-at-zero",
-        "{lists:count} of {queries:count lists} begin with an entry of the label of their "
-        "query at a distance of about 0; if the gallery was searched with some of its own "
-        "templates, they are to be left out; {arg.query_positions} names them, and "
-        "{arg.leave_out_query} says that there are none",
+        "{lists:count} of {queries:count lists} begin with {entry}; if the gallery was searched "
+        "with its own templates, they are to be left out: {arg.query_positions} names them, and "
+        "{arg.leave_out_query} says whether the entries are the queries themselves",
     ),
     MessageType(
         "own-queries-left-out",
@@ -225,10 +195,6 @@ _SUPPORT = (
 
 _KIND = (
     MessageType(
-        "kind-plausible",
-        "scores of kind {kind}; EER {eer:rate} {over}",
-    ),
-    MessageType(
         "near-chance",
         "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check "
         "labels and kind",
@@ -239,31 +205,14 @@ _KIND = (
         "labels, and whether {arg.kind} is {other}",
     ),
     MessageType(
-        "labels-doubtful",
-        "the scores are no better than chance (EER {eer:rate} {over}), and their kind is certain "
-        "(metric {metric:name}): check the labels",
-    ),
-    MessageType(
         "labels-wrong",
-        "the scores are worse than chance (EER {eer:rate} {over}), and their kind is certain "
-        "(metric {metric:name}): the labels are wrong; check their order",
-    ),
-    MessageType(
-        "nearest-to-itself",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), yet each "
-        "template is nearest to itself: the kind seems right and the labels wrong; check their "
-        "order",
-    ),
-    MessageType(
-        "farthest-from-itself",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), and each "
-        "template is farthest from itself: they are probably of the other kind; state {other} as "
-        "{arg.kind}",
+        "the scores are no better than chance (EER {eer:rate} {over}), and {evidence}: the "
+        "labels are probably wrong; check them and their order",
     ),
     MessageType(
         "kind-wrong",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}): they are "
-        "probably of the other kind; state {other} as {arg.kind}",
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}){evidence}: "
+        "they are probably of the other kind; state {other} as {arg.kind}",
     ),
     MessageType(
         "auc-below-half",
@@ -274,12 +223,8 @@ _KIND = (
 
 _INTERVALS = (
     MessageType(
-        "interval-of-one-subject",
-        "a single subject cannot be resampled: intervals of {method} are not defined",
-    ),
-    MessageType(
         "interval-of-few-subjects",
-        "only {subjects:count subjects}: intervals by subject ({method}) are too narrow",
+        "only {subjects:count subjects}: intervals by subject ({method}) are {fault}",
     ),
     MessageType(
         "dependent-attempts",
@@ -292,14 +237,9 @@ _INTERVALS = (
         "out the choice of the threshold on these data; {arg.interval=subject-bootstrap} has one",
     ),
     MessageType(
-        "no-upper-limit",
-        "the upper limit of {frr} is 1 at {far} {targets:rates}: too few people are compared to "
-        "support it",
-    ),
-    MessageType(
-        "no-lower-limit",
-        "the lower limit of {dir} is 0 at {far} {targets:rates}: too few non-mated searches "
-        "support it",
+        "limit-not-supported",
+        "the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates}, which too few "
+        "people or attempts support",
     ),
     MessageType(
         "interval-for-new-people-needs",

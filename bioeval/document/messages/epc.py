@@ -4,11 +4,6 @@ from bioeval.base.messages import MessageType
 
 MESSAGES = (
     MessageType(
-        "set-without-attempts",
-        "the {set} set has no {attempts} attempt: rates are not defined (NaN); check the "
-        "labels of this set",
-    ),
-    MessageType(
         "sets-of-different-systems",
         "at the threshold for alpha {alpha:number} the test set has {far} {test_far:rate} and "
         "{frr} {test_frr:rate}, the development set a weighted error of {dev_error:rate}: the two "

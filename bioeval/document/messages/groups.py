@@ -24,8 +24,8 @@ MESSAGES = (
     ),
     MessageType(
         "groups-of-few-subjects",
-        "groups of fewer than {needed:count subjects} are flagged, and not to be ranked: "
-        "{groups:names}",
+        "groups of fewer than {needed:count subjects} are flagged, and not to be ranked; tests "
+        "and limits of FDR, GARBE and ratios conclude nothing about them: {groups:names}",
     ),
     MessageType(
         "few-expected-errors-in-groups",
@@ -33,23 +33,9 @@ MESSAGES = (
         "{overall:rate} (rule of {needed:count}): {groups:names}",
     ),
     MessageType(
-        "few-expected-errors-between-groups",
-        "fewer than {needed:count} {errors:term} are expected at the overall {rate:term} of "
-        "{overall:rate} (rule of {needed:count}): {flagged:count} of {pairs:count} pairs of groups",
-    ),
-    MessageType(
-        "groups-of-one-subject",
-        "{frr} of {groups:names} has no limits: it is that of one subject",
-    ),
-    MessageType(
         "groups-not-compared",
         "whether groups differ is not concluded: fewer than two groups have {needed:count "
         "subjects}, so that FDR, GARBE and ratios have no limits, and the tests no p-value",
-    ),
-    MessageType(
-        "groups-left-out-of-comparison",
-        "nothing is concluded about {groups:names} (fewer than {needed:count subjects}): limits "
-        "of FDR, GARBE and ratios allow any rate there, and the tests leave them out",
     ),
     MessageType(
         "too-many-subjects-for-test",

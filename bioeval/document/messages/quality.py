@@ -9,16 +9,7 @@ MESSAGES = (
         "discarded: {rate:term} is not defined (NaN) there",
     ),
     MessageType(
-        "pauc-without-errors",
-        "pAUC is not defined (NaN): {frr} is 0 with all samples; choose a stricter threshold",
-    ),
-    MessageType(
-        "pauc-beyond-fractions",
-        "pAUC is not defined (NaN): the fractions end before {last:rate}; give `fractions` up "
-        "to 0.2 or more",
-    ),
-    MessageType(
-        "pauc-without-rate",
-        "pAUC is not defined (NaN): {frr} is not defined",
+        "pauc-undefined",
+        "pAUC is not defined (NaN): {why:template}",
     ),
 )

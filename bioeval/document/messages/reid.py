@@ -15,10 +15,6 @@ MESSAGES = (
         "choose another value of {arg.ties}",
     ),
     MessageType(
-        "queries-not-in-gallery",
-        "no match for {queries:count queries}, whose identity is not in the gallery: {treatment}",
-    ),
-    MessageType(
         "queries-with-removed-matches",
         "no match left for {queries:count queries}, whose matches are all removed: {treatment}",
     ),
@@ -56,7 +52,8 @@ MESSAGES = (
     ),
     MessageType(
         "same-camera-counted",
-        "pairs of the same camera are counted; conventions of re-identification, such as protocol "
-        "market1501, leave them and junk out",
+        "pairs of the same camera are counted and make rates optimistic; {arg.exclude=camera} "
+        "leaves genuine ones out, and conventions of re-identification, such as protocol "
+        "market1501, leave out junk, too",
     ),
 )

@@ -39,18 +39,9 @@ JUDGED = (
         "dependent; if names contain the subjects, give {arg.subject_from}, such as "
         "'{pattern:name}'",
     ),
-    MessageType(
-        "judged-without-attempts",
-        "the evaluation set has no {attempts} attempt: a rate is not defined (NaN); check the "
-        "trials of this set",
-    ),
 )
 
 MESSAGES = (
-    MessageType(
-        "no-spread-in-folds",
-        "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval",
-    ),
     *STUDY,
     *JUDGED,
 )

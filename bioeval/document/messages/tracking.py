@@ -9,11 +9,6 @@ MESSAGES = (
         "compare the names of both sides",
     ),
     MessageType(
-        "repeated-ids-accepted",
-        "counted as separate boxes: {boxes:count boxes} of the result with the id of another box "
-        "of their frame",
-    ),
-    MessageType(
         "flags-other-than-0-and-1",
         "evaluated: {rows:count rows} of the ground truth with a flag other than 0 (ignore) "
         "and 1; check the order of the columns",
@@ -38,19 +33,8 @@ MESSAGES = (
         "and height of the image in pixels",
     ),
     MessageType(
-        "corners-for-sizes",
-        "hardly a box matches, and {boxes:count boxes} would if the width and height of the {side} "
-        "were the right and bottom edges; write right - left and bottom - top",
-    ),
-    MessageType(
-        "centres-for-corners",
-        "hardly a box matches, and {boxes:count boxes} would if the left and top of the {side} "
-        "were the centre of the box; subtract half the width and half the height",
-    ),
-    MessageType(
-        "frames-shifted",
-        "hardly a box matches, and {boxes:count boxes} would if the frame numbers of the result "
-        "changed by {shift:difference}; count the frames of both sides from 1",
+        "boxes-of-another-convention",
+        "hardly a box matches, and {boxes:count boxes} would if {cause}",
     ),
     MessageType(
         "class-0-ignored",
@@ -73,29 +57,15 @@ MESSAGES = (
         "the last one of the ground truth",
     ),
     MessageType(
-        "ignored-boxes-counted",
-        "ignored: {boxes:count boxes} of the ground truth; boxes of the result on them count "
-        "as false positives; {arg.ignored} chooses the convention",
-    ),
-    MessageType(
-        "ignored-boxes-removed",
-        "ignored: {boxes:count boxes} of the ground truth; removed: {removed:count boxes} of "
-        "the result that are matched to them; {arg.ignored} chooses the convention",
-    ),
-    MessageType(
-        "distractor-boxes-removed",
-        "ignored: {boxes:count boxes} of the ground truth; removed: {removed:count boxes} of the "
-        "result that are matched to distractors among them; others count as false positives",
+        "ignored-boxes",
+        "ignored: {boxes:count boxes} of the ground truth; boxes of the result that match "
+        "{which} {treatment}; {arg.ignored} chooses the convention",
     ),
     MessageType(
         "frames-not-given",
         "the number of frames is not given for {unknown:count} of {sequences:count sequences}: "
         "rates per frame are over the frames with rows; give it in seqinfo.ini or as "
         "{arg.frames}",
-    ),
-    MessageType(
-        "frames-without-rows",
-        "{empty:count} of {frames:count frames} have no rows",
     ),
     MessageType(
         "few-sequences",

@@ -202,7 +202,7 @@ def as_matrix(
         )
     notes = []
     if written < len(values):
-        notes.append(Message("repeated-pairs-in-matrix", pairs=len(values) - written))
+        notes.append(Message("repeated-pairs", pairs=len(values) - written, advice=""))
     if square:
         lone = mask[cells[::-1]] == Mask.IGNORE
         number = int(lone.sum())
@@ -210,8 +210,6 @@ def as_matrix(
             other = (cells[1][lone], cells[0][lone])
             matrix[other], mask[other] = matrix.T[other], mask.T[other]
             written = int((mask != Mask.IGNORE).sum())
-            if number:
-                notes.append(Message("score-of-both-orders", pairs=number))
         elif number >= _MOSTLY * len(values) and 2 * shared >= shape[0]:
             notes.append(Message("pairs-in-one-order", one_order=number, pairs=len(values)))
     holes = matrix.size - written

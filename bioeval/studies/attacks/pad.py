@@ -282,7 +282,7 @@ def _chosen(
     if at is None:
         warnings.append(Message("no-point-for-rule", rule=written))
     elif math.isnan(at):
-        warnings.append(Message("detection-rejects-all"))
+        warnings.append(Message("rejects-all"))
     return at, {"chosen_on": chosen_on, "threshold_rule": written}
 
 

@@ -21,6 +21,7 @@ from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import Name
 from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
+from bioeval.results.support import without_attempts
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod, interval_of
@@ -235,7 +236,7 @@ def _messages(
         messages.append(Message("cllr-infinite", genuine=genuine, impostor=impostor))
     for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
         if not there:
-            messages.append(Message("no-attempts-for-costs", attempts=name))
+            messages.append(without_attempts(name))
     return messages
 
 

@@ -69,8 +69,8 @@ def with_intervals(
     if math.isfinite(ds["cllr"].item()):
         with rows_reported():
             limits["cllr"] = _cllr_limits(scores, options)
-    of_people = {"interval-of-one-subject", "interval-of-few-subjects"}
-    remarks = [x for x in messages_of(rates.attrs) if x.code in of_people]
+    few = "interval-of-few-subjects"
+    remarks = [x for x in messages_of(rates.attrs) if x.code == few]
     return options.added_to(ds, limits, names, remarks)
 
 

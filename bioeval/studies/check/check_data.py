@@ -187,12 +187,12 @@ def with_kind_finding(tree: xr.DataTree, scores: Scores, protocol: str | Protoco
     scores = compared(scores, card)
     scanned = None if are_pairs(scores) else scan(scores)
     found = {x.check: x for x in _findings(scores, (), scanned, True)}
-    if "kind" not in found or found["kind"].severity == "ok":
+    verdict = found["kind"].found if "kind" in found else ""
+    if not isinstance(verdict, Message):
         return tree
-    finding = found["kind"]
     for node in doubtful:
         known = messages_of(node.attrs)
-        told = [finding.found if is_doubt(message) else message for message in known]
+        told = [verdict if is_doubt(message) else message for message in known]
         node.attrs = {**node.attrs, "messages": as_json(told)}
     return tree
 
@@ -310,7 +310,7 @@ def _kind(
 ) -> Finding:
     """Return the finding about the kind of the scores, of all of them or of a sample."""
     if not len(genuine) or not len(impostor):
-        return Finding("kind", "ok", Message("kind-not-checked"))
+        return Finding("kind", "ok", "not checked without both classes")
     number = len(genuine) + len(impostor)
     genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
@@ -333,7 +333,10 @@ def _kind(
         sample=bool(in_sample),
     )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
-    return Finding("kind", verdict.severity, verdict.message, count, places=in_sample)
+    over = "in a sample of the scores" if in_sample else "over all attempts"
+    text = "scores of kind {kind}; EER {eer:rate} {over}"
+    found = verdict.message or say(text, kind=scores.kind, eer=eer, over=over)
+    return Finding("kind", verdict.severity, found, count, places=in_sample)
 
 
 def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:

@@ -152,20 +152,25 @@ def failed(scores: Scores, scanned: DataScan) -> Finding:
     return failures(scores, number, listed(places), int(scanned.counts[FARTHEST]), nearest)
 
 
+#: What becomes of failed comparisons, as a template, by the policy of NaN.
+_FAILED = {
+    "reject": ": rejected at every threshold",
+    "exclude": ": left out",
+    "raise": "; choose how to treat them: {arg.nan=reject} (as attempts at an infinite distance) "
+    "or {arg.nan=exclude} (no attempt)",
+}
+
+
 def failures(scores: Any, number: int, where: Text, farthest: int, nearest: int) -> Finding:
     """Return the finding about numbers of failed and infinite comparisons."""
     if number:
-        code = {"reject": "failures-rejected", "exclude": "failures-left-out"}.get(
-            scores.nan, "comparisons-failed"
-        )
         severity = "error" if scores.nan == "raise" else "note"
-        return Finding("failed", severity, Message(code, comparisons=number), number, where)
-    if nearest:
-        message = Message("comparisons-infinitely-near", comparisons=nearest)
-        return Finding("failed", "warning", message, nearest)
-    if farthest:
-        message = Message("comparisons-infinitely-far", comparisons=farthest)
-        return Finding("failed", "note", message, farthest)
+        message = Message("comparisons-failed", comparisons=number, treatment=_FAILED[scores.nan])
+        return Finding("failed", severity, message, number, where)
+    for infinite, accepted, severity in ((nearest, "every", "warning"), (farthest, "no", "note")):
+        if infinite:
+            message = Message("infinite-scores", scores=infinite, accepted=accepted, first="")
+            return Finding("failed", severity, message, infinite)
     return passed("failed")
 
 

@@ -35,8 +35,8 @@ class Finding:
     check : str
         What was looked at, such as ``"duplicates"``.
     severity : {"ok", "note", "warning", "error"}
-    found : Message
-        What was found: its ``code`` and its ``arguments``.
+    found : Message or Text
+        What was found, a message unless the severity is ``"ok"``: its ``code`` and ``arguments``.
     count : int
         In how many places; 0 where nothing was found.
     places : Text
@@ -47,14 +47,14 @@ class Finding:
 
     check: str
     severity: str
-    found: Message
+    found: Text
     count: int = 0
     places: Text = ""
 
     @property
     def code(self) -> str:
-        """The code of what was found."""
-        return self.found.code
+        """The code of what was found; empty where nothing is wrong."""
+        return self.found.code if isinstance(self.found, Message) else ""
 
     @property
     def message(self) -> str:
@@ -69,7 +69,7 @@ class Finding:
 
 def passed(check: str) -> Finding:
     """Return the finding of a check that found nothing."""
-    return Finding(check, "ok", Message("nothing-found"))
+    return Finding(check, "ok", "nothing found")
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class DataCheck(Shown):
     def messages(self) -> list[Message]:
         """What was found, the most serious first, but for what is without a fault."""
         ordered = sorted(self.findings, key=lambda x: -SEVERITIES.index(x.severity))
-        return [finding.found for finding in ordered if finding.severity != "ok"]
+        return [finding.found for finding in ordered if isinstance(finding.found, Message)]
 
     @property
     def numbers(self) -> Text:

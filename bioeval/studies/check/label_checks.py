@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.support import ComparedPeople, support_messages
+from bioeval.results.support import ComparedPeople, support_messages, without_attempts
 from bioeval.scores.labels import Codes, known_texts, plain, unknown_values
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
@@ -71,32 +71,30 @@ def _samples(scores: Scores) -> Finding:
     size = _templates_of_subjects(gallery_sizes)
     if scores.layout == "probe-against-gallery":
         probes = _templates_of_subjects(_sizes(codes, codes.probe))
-        size = Message("templates-of-both-sides", gallery=size, probes=probes)
+        size = say("gallery: {gallery}; probes: {probes}", gallery=size, probes=probes)
     genuine, impostor = scores._comparisons()
     names = codes.values
     if not genuine:
-        found = Message("every-subject-with-one-template", size=size)
+        found = Message("one-template-of-each-subject")
         if scores.layout != "all-against-all":
             found = Message(
-                "no-probe-is-enrolled",
-                size=size,
-                probe=str(scores.probe_labels.dtype),
-                gallery=str(scores.gallery_labels.dtype),
+                "no-mate-in-gallery",
+                probe_dtype=str(scores.probe_labels.dtype),
+                gallery_dtype=str(scores.gallery_labels.dtype),
             )
         return Finding("samples", "error", found, scores.shape[0])
     if not impostor:
-        return Finding(
-            "samples", "error", Message("one-subject-compared", size=size), scores.shape[0]
-        )
+        return Finding("samples", "error", Message("one-subject"), scores.shape[0])
     single = int((gallery_sizes == 1).sum())
     if scores.layout == "all-against-all" and single:
         sizes = np.bincount(codes.gallery, minlength=len(names)) * ~codes.no_person
         where = listed(Label(repr(plain(x))) for x in names[sizes == 1])
-        message = Message("subjects-with-one-template", size=size, subjects=single)
+        message = Message("subjects-with-one-template", subjects=single)
         return Finding("samples", "note", message, single, where)
     unenrolled = int((~np.isin(codes.probe, codes.gallery)).sum())
     if unenrolled:
-        size = Message("probes-not-enrolled", size=size, probes=unenrolled)
+        text = "{size}; {probes:count probes} of subjects that are not enrolled"
+        size = say(text, size=size, probes=unenrolled)
     return Finding("samples", "ok", size)
 
 
@@ -105,10 +103,11 @@ def _sizes(codes: Codes, side: np.ndarray) -> np.ndarray:
     return np.unique(side[~codes.no_person[side]], return_counts=True)[1]
 
 
-def _templates_of_subjects(sizes: np.ndarray) -> Message:
-    """Return the message about the number of templates of each subject of a side."""
+def _templates_of_subjects(sizes: np.ndarray) -> Text:
+    """Return in words the number of templates of each subject of a side."""
     spread = [int(sizes.min()), float(np.median(sizes)), int(sizes.max())]
-    return Message("templates-of-subjects", subjects=len(sizes), templates=spread)
+    text = "{subjects:count subjects} with {templates:spread templates}"
+    return say(text, subjects=len(sizes), templates=spread)
 
 
 def same_labels(scores: Scores) -> bool:
@@ -125,10 +124,8 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     m = scores.shape[0]
     _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
-        if self_compared:
-            found = Message("templates-of-both-sides-equal")
-            return Finding("layout", "warning", found, count=m)
-        return Finding("layout", "note", Message("labels-of-both-sides-equal"), count=m)
+        severity = "warning" if self_compared else "note"
+        return Finding("layout", severity, Message("same-labels-twice"), count=m)
     return passed("layout")
 
 
@@ -230,9 +227,7 @@ def _metadata(scores: Scores) -> Finding:
         number = len(known_texts(scores.probe_meta[name], name))
         if number < 2 or scores._excludes_same(name) or not _share(scores, name):
             continue
-        found = Message("same-session-genuine", sessions=number)
-        if name == "camera":
-            found = Message("same-camera-genuine", cameras=number)
+        found = Message(f"same-{name}-counted")
         return Finding("metadata", "note", found, count=number, places=name)
     return passed("metadata")
 
@@ -254,14 +249,10 @@ def _pairs(scores: PairScores) -> Finding:
     """Return the finding about the numbers of genuine and impostor pairs."""
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
     if not genuine or not impostor:
-        found = Message(
-            "pairs-of-one-class",
-            genuine=genuine,
-            impostor=impostor,
-            lacking="impostor" if genuine else "genuine",
-        )
+        found = without_attempts("impostor" if genuine else "genuine")
         return Finding("samples", "error", found, scores.shape[0])
-    both = Message("pairs-of-both-classes", genuine=genuine, impostor=impostor)
+    text = "{genuine:count genuine pairs}, {impostor:count impostor pairs}"
+    both = say(text, genuine=genuine, impostor=impostor)
     return Finding("samples", "ok", both)
 
 

@@ -209,14 +209,10 @@ def label_errors(
         "limit": "at least " if limited else "",
         "templates": len(found),
         "compared": judged,
+        "certain": certain,
     }
     severity = "warning" if certain else "note"
-    if not certain:
-        message = Message("labels-perhaps-wrong", **about)
-    elif certain < len(found):
-        message = Message("labels-likely-wrong-in-part", **about, certain=certain)
-    else:
-        message = Message("labels-likely-wrong", **about)
+    message = Message("labels-likely-wrong", **about)
     places = _places(scores, errors, len(found))
     return errors, Finding("label-errors", severity, message, len(found), places)
 

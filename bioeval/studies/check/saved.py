@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.messages import as_json, from_json
+from bioeval.base.messages import Message, as_json, from_json
 from bioeval.base.version import __version__
+from bioeval.document.text import Text
 from bioeval.scores.labels import plain
 from bioeval.studies.check.confusions import ConfusedPair, Confusions, Side
 from bioeval.studies.check.findings import TASK, DataCheck, Finding, LabelError
@@ -24,7 +25,7 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
     columns = {
         "check": [x.check for x in check],
         "severity": [x.severity for x in check],
-        "found": [as_json([x.found]) for x in check],
+        "found": [_saved(x.found) for x in check],
         "places": [written(x.places, TASK) for x in check],
         "count": [x.count for x in check],
     }
@@ -55,6 +56,11 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
     )
 
 
+def _saved(found: Text) -> str:
+    """Return a message as JSON, other text as words."""
+    return as_json([found]) if isinstance(found, Message) else written(found, TASK)
+
+
 def restored(dataset: xr.Dataset) -> DataCheck | None:
     """Return the check of a dataset; None of another result."""
     attrs = dataset.attrs
@@ -63,7 +69,9 @@ def restored(dataset: xr.Dataset) -> DataCheck | None:
     findings = []
     for i in range(dataset.sizes["finding"]):
         row = {name: plain(dataset[name].values[i]) for name in map(str, dataset.data_vars)}
-        (found,) = from_json(str(row["found"]))
+        found: Text = str(row["found"])
+        if row["severity"] != "ok":
+            (found,) = from_json(found)
         place = str(row["places"])
         findings.append(
             Finding(str(row["check"]), str(row["severity"]), found, int(row["count"]), place)

@@ -21,6 +21,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.support import without_attempts
 from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -177,7 +178,7 @@ def _without_attempts(attempts: Mapping[str, Any]) -> list[Message]:
             continue
         part = "development" if name.startswith("dev") else "test"
         attempt = name.removeprefix("dev_").removesuffix("_attempts")
-        remarks.append(Message("set-without-attempts", set=part, attempts=attempt))
+        remarks.append(without_attempts(attempt).concerning(f"{part} set"))
     return remarks
 
 

@@ -232,10 +232,9 @@ def few_errors(
     }
     if rare.ndim == 1:
         listed = groups[rare].tolist()
-        return [Message("few-expected-errors-in-groups", **expected, groups=listed)]
-    flagged = int(rare.sum())
-    code = "few-expected-errors-between-groups"
-    return [Message(code, **expected, flagged=flagged, pairs=rare.size)]
+    else:
+        listed = [f"{groups[i]} against {groups[j]}" for i, j in np.argwhere(rare)]
+    return [Message("few-expected-errors-in-groups", **expected, groups=listed)]
 
 
 @stage("bootstrap")
@@ -269,10 +268,6 @@ def group_intervals(
     pairs, by_person = PairsOfGroups(counts, group), (made - accepted, made)
     if rates.defined and options.method == "subject-bootstrap":
         limits |= _limits_without_each(group, by_person, pairs, trials, options.confidence)
-    single = (trials[0] == 1) & ~np.isnan(dataset["frr"].values)
-    if single.any():
-        listed = dataset["group"].values[single].tolist()
-        remarks.append(Message("groups-of-one-subject", groups=listed))
     differences = _Differences(dataset, group, by_person, pairs, trials, options)
     measured, variables = {}, {}
     if rates.defined:
@@ -390,9 +385,6 @@ class _Differences:
             return
         if not self._compared:
             self.remarks.append(Message("groups-not-compared", needed=FEW_SUBJECTS))
-        elif not self._enough.all():
-            few, code = names[~self._enough].tolist(), "groups-left-out-of-comparison"
-            self.remarks.append(Message(code, needed=FEW_SUBJECTS, groups=few))
 
     def _together(self, people: list[PeopleOfRate | None], rates: int) -> Limits:
         """Return limits that hold for so many rates together."""

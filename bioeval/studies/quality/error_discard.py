@@ -139,12 +139,12 @@ def error_discard_dataset(
                 Message("discard-leaves-no-attempts", attempts=attempt, fraction=first, rate=name)
             )
     if np.isnan(area):
+        why = "{frr} is not defined"
         if rates["frr"][0] == 0:
-            remarks.append(Message("pauc-without-errors"))
+            why = "{frr} is 0 with all samples; choose a stricter threshold"
         elif fractions[-1] < LAST:
-            remarks.append(Message("pauc-beyond-fractions", last=LAST))
-        else:
-            remarks.append(Message("pauc-without-rate"))
+            why = f"the fractions end before {LAST}; give `fractions` up to this one or more"
+        remarks.append(Message("pauc-undefined", why=why))
     attrs = about_attrs(about, "error-discard", "verification", remarks)
     attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
     return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)

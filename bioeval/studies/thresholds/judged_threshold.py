@@ -19,6 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import IntervalName
 from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.support import without_attempts
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
@@ -220,5 +221,5 @@ def _without_attempts(variables: Variables) -> list[Message]:
     remarks = []
     for attempts in ("genuine", "impostor"):
         if not variables[f"{attempts}_attempts"]:
-            remarks.append(Message("judged-without-attempts", attempts=attempts))
+            remarks.append(without_attempts(attempts).concerning("evaluation set"))
     return remarks

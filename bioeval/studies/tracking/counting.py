@@ -151,19 +151,15 @@ class TrackingOptions:
         if by_class and (zero := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes)):
             notes.append(Message("class-0-ignored", boxes=zero))
         if boxes := int(counts["ignored_truth_boxes"]):
-            removed = {"boxes": boxes, "removed": int(counts["removed_result_boxes"])}
+            which = "distractors among them" if by_class else "them"
+            treatment = f"are removed ({int(counts['removed_result_boxes']):,})"
             if self.ignored == "count":
-                notes.append(Message("ignored-boxes-counted", boxes=boxes))
-            elif self.ignored == "remove":
-                notes.append(Message("ignored-boxes-removed", **removed))
-            else:
-                notes.append(Message("distractor-boxes-removed", **removed))
+                treatment = "count as false positives"
+            about = {"which": which, "treatment": treatment}
+            notes.append(Message("ignored-boxes", boxes=boxes, **about))
         whole = scenes if self.blocks is None else scenes[:1]
-        frames, with_rows = int(counts["frames"]), int(counts["frames_with_rows"])
         if unknown := [scene.frames_from for scene in whole].count("rows"):
             notes.append(Message("frames-not-given", unknown=unknown, sequences=len(whole)))
-        elif frames > with_rows:
-            notes.append(Message("frames-without-rows", empty=frames - with_rows, frames=frames))
         return notes
 
     def measure(self, scene: Scene) -> Measured:

@@ -111,10 +111,11 @@ def make_scene(pair: Pair, ignored: str, duplicates: str, numbered: bool) -> Sce
     stride = 1 + int(max(truth.frame.max(initial=0), result.frame.max(initial=0)))
     of_truth = _OrderedRows.of(truth, place, stride)
     of_result = _OrderedRows.of(result, place, stride)
-    notes = _check_twice(of_truth, "raise") + _check_twice(of_result, duplicates)
+    _check_twice(of_truth, "raise")
+    _check_twice(of_result, duplicates)
     units = np.union1d(of_truth.key, of_result.key)
     counted, distractor = _roles(truth, ignored, numbered)
-    notes += _remarks(truth, result, counted, lengths)
+    notes = _remarks(truth, result, counted, lengths)
     targets, target_ids = of_truth.coded(units)
     identities, identity_ids = of_result.coded(units)
     frames, frames_from = len(units), "rows"
@@ -139,15 +140,15 @@ def make_scene(pair: Pair, ignored: str, duplicates: str, numbered: bool) -> Sce
     )
 
 
-def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[Message]:
-    """Raise if an id occurs twice in a frame, or return a remark where that is accepted."""
+def _check_twice(ordered: _OrderedRows, duplicates: str) -> None:
+    """Raise if an id occurs twice in a frame, unless that is accepted."""
     rows, order = ordered.rows, ordered.order
     key, identity = ordered.key[order], rows.identity[order]
     again = np.flatnonzero((key[1:] == key[:-1]) & (identity[1:] == identity[:-1])) + 1
     if not len(again):
-        return []
+        return
     if duplicates == "accept":
-        return [Message("repeated-ids-accepted", boxes=len(again))]
+        return
     i = min(again, key=lambda i: rows.line[order[i]])
     row, before = order[i], order[i - 1]
     where = f" of camera {rows.camera[row]}" if rows.camera[row] else ""

@@ -14,6 +14,15 @@ from bioeval.studies.tracking.matching import Boxes, Scene, find_overlaps
 #: at least the second proportion of them (or of the boxes of the result, where these are fewer).
 _FEW, _MOST = 0.1, 0.5
 
+_CORNERS = (
+    "the width and height of the {} were the right and bottom edges; write right - left and "
+    "bottom - top"
+)
+_CENTRES = (
+    "the left and top of the {} were the centre of the box; subtract half the width and half the "
+    "height"
+)
+
 
 def mismatch(scene: Scene, matched: int, iou: float) -> list[Message]:
     """Return why hardly a box is matched at this overlap, of `matched` ones; empty if many are."""
@@ -25,24 +34,23 @@ def mismatch(scene: Scene, matched: int, iou: float) -> list[Message]:
     if min(sizes) <= 1 and max(sizes) > 2:
         side = ("ground truth", "result")[int(np.argmin(sizes))]
         return [Message("normalised-boxes", side=side, largest=max(sizes))]
-    for code, about, other_truth, other_result in _causes(scene, truth, result):
+    for cause, other_truth, other_result in _causes(scene, truth, result):
         overlaps = find_overlaps(other_truth, other_result, len(scene.camera)).at_least(iou)
         would = min(len(np.unique(overlaps.truth)), len(np.unique(overlaps.row)))
         if would >= _MOST * boxes:
-            return [Message(code, boxes=would, **about)]
+            return [Message("boxes-of-another-convention", boxes=would, cause=cause)]
     return [] if matched else [Message("no-matches", iou=iou)]
 
 
-def _causes(
-    scene: Scene, truth: Boxes, result: Boxes
-) -> Iterator[tuple[str, dict[str, str | int], Boxes, Boxes]]:
-    """Yield causes by code, with their arguments, and the boxes as each would have them."""
-    for code, convert in (("corners-for-sizes", _from_corners), ("centres-for-corners", _centred)):
-        yield code, {"side": "ground truth"}, convert(truth), result
-        yield code, {"side": "result"}, truth, convert(result)
+def _causes(scene: Scene, truth: Boxes, result: Boxes) -> Iterator[tuple[str, Boxes, Boxes]]:
+    """Yield causes in words, with what to do, and the boxes as each would have them."""
+    for cause, convert in ((_CORNERS, _from_corners), (_CENTRES, _centred)):
+        yield cause.format("ground truth"), convert(truth), result
+        yield cause.format("result"), truth, convert(result)
     first = [int(scene.number[side.frame].min()) for side in (truth, result)]
     for shift in dict.fromkeys((1, -1, first[0] - first[1])):
-        yield "frames-shifted", {"shift": shift}, truth, _shifted(scene, result, shift)
+        cause = f"the frame numbers of the result changed by {shift:+}; count both sides from 1"
+        yield cause, truth, _shifted(scene, result, shift)
 
 
 def _from_corners(boxes: Boxes) -> Boxes:

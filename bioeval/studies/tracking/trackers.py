@@ -27,8 +27,8 @@ from bioeval.studies.tracking.intervals import FEWEST, SequenceSums, population
 from bioeval.studies.tracking.matching import fingerprint
 from bioeval.studies.tracking.scalars import COMPARED, MEASURES, TrackingMeasure
 
-#: Messages on the number of frames, which matter to rates per frame alone.
-_OF_FRAMES = ("frames-not-given", "frames-without-rows")
+#: The message on the number of frames, which matters to rates per frame alone.
+_OF_FRAMES = ("frames-not-given",)
 
 
 def compare_trackers(

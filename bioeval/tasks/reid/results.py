@@ -415,7 +415,7 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -
     treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
     messages = []
     if absent:
-        messages.append(Message("queries-not-in-gallery", queries=absent, treatment=treatment))
+        messages.append(Message("queries-without-match", queries=absent, treatment=treatment))
     removed = total - valid - absent
     if removed > 0:
         messages.append(

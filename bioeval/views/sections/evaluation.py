@@ -124,7 +124,7 @@ def is_identification(dataset: xr.Dataset) -> bool:
     return not {"cms", "dir", "dir_at_far"}.isdisjoint(dataset)
 
 
-def _task(dataset: xr.Dataset, path: str, named: str, rows: list[Row], ranked: bool) -> Section:
+def _task(dataset: xr.Dataset, path: str, named: Text, rows: list[Row], ranked: bool) -> Section:
     """Return the table of a task, or why it has none."""
     task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
     name = path.replace("/", "_") or "results"

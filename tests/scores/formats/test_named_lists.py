@@ -110,10 +110,7 @@ def test_trials_and_scores_that_are_listed_again(tmp_path):
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 2\n")
     found = be.load(tmp_path / "x.txt", kind="distance", trials=trials)
     assert (found.values.tolist(), found.genuine.tolist()) == ([2, 1], [False, True])
-    assert found._remarks == (
-        Message("trials-repeated", lines=1, file="trials"),
-        Message("repeated-pairs", pairs=1),
-    )
+    assert [(x.code, x.arguments["pairs"]) for x in found._remarks] == [("repeated-pairs", 1)] * 2
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 3\n")
     with pytest.raises(be.DataError, match="'b' and 'c' .lines 1 and 3: 2.0 and 3.0"):
         be.load(tmp_path / "x.txt", kind="distance", trials=trials)
@@ -253,7 +250,8 @@ def test_labels_in_several_spellings_are_warned_of(tmp_path):
 def test_an_infinite_score_of_a_text_is_said(tmp_path):
     (tmp_path / "x.txt").write_text("1 0.5\n\n0 inf\n0 0.7\n")
     found = be.load(tmp_path / "x.txt", kind="similarity")
-    assert found._remarks == (Message("infinitely-near-scores", scores=1, first="line 3"),)
+    about = {"scores": 1, "accepted": "every", "first": " (line 3)"}
+    assert found._remarks == (Message("infinite-scores", **about),)
 
 
 @pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.parquet", "y.h5"])

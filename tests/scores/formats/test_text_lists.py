@@ -510,13 +510,13 @@ def test_one_set_of_templates_is_all_against_all(tmp_path):
 
 def test_cells_that_are_listed_twice(tmp_path):
     text = "score,genuine,template_a,template_b\n1,1,p,g\n{},1,p,g\n2,0,p,h\n"
-    ds = be.verification(load(tmp_path, text.format(1), lists={"as": "matrix"}))
-    assert arguments(ds, "repeated-pairs") == {"pairs": 1}
+    ds = be.verification(load(tmp_path, text.format(1), as_="matrix"))
+    assert arguments(ds, "repeated-pairs")["pairs"] == 1
     with pytest.raises(DataError, match="listed more than once with different scores: 'p' and 'g'"):
         load(tmp_path, text.format(3), lists={"as": "matrix"})
     bob = "ann ann p 1\nann bob q 3\nann ann p {}\n"  # models without names
-    ds = be.verification(load(tmp_path, bob.format(1), lists={"as": "matrix"}))
-    assert arguments(ds, "repeated-pairs-in-matrix") == {"pairs": 1}
+    ds = be.verification(load(tmp_path, bob.format(1), as_="matrix"))
+    assert arguments(ds, "repeated-pairs")["pairs"] == 1
     with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
         load(tmp_path, bob.format(2), lists={"as": "matrix"})
     with pytest.raises(DataError, match=r'has no names of templates; lists=."as": "matrix"'):

@@ -405,7 +405,7 @@ def test_data_without_an_attempt_or_a_person():
     one = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
     ds = be.compare(one, one)
     assert ds["value"].sel(measure="recognition rate").values.tolist() == [1, 1]
-    assert "interval-of-one-subject" in [message.code for message in be.messages(ds)]
+    assert "interval-of-few-subjects" in [message.code for message in be.messages(ds)]
 
 
 def test_unsupported_targets_declare_no_winner():
@@ -424,7 +424,7 @@ def test_the_section_says_who_may_be_the_best():
         crowd_systems(within=0.8), measures=["frr_at_far=0.01", "auc"], interval=FEW
     )
     text = as_text(ranking)
-    assert "cosine is better than all others: FRR at FAR <= 1 %, AUC" in text
+    assert "cosine is better than all others: FRR at FAR <= 1 %; AUC" in text
     assert "may have rank" in text and "hold for all pairs of systems together" in text
     systems = {f"s{i}": be.simulate(12, 3, random_state=i) for i in range(6)}
     many = be.compare(systems, measures=["eer"], interval=FEW)

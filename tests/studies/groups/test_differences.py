@@ -155,7 +155,7 @@ def test_small_groups_are_not_concluded_about():
     small = np.asarray(scores.probe_labels)
     group = np.where(small <= 10, "c", np.where(small % 2, "a", "b"))
     ds = be.by_group(scores, group, threshold="far=0.02", **OPTIONS)
-    (left_out,) = (x for x in be.messages(ds) if x.code == "groups-left-out-of-comparison")
+    (left_out,) = (x for x in be.messages(ds) if x.code == "groups-of-few-subjects")
     assert left_out.arguments["groups"] == ["c"]
     assert np.isnan(ds.frr_simultaneous_low.sel(group="c"))
     assert ds.far_max_over_min_high == math.inf and ds.frr_groups_p > 0

@@ -193,7 +193,7 @@ def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
         interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
     assert np.isnan(ds.frr_low.sel(group="x")) and not np.isnan(ds.frr_low.sel(group="y"))
-    assert messages(ds)["groups-of-one-subject"] == {"groups": ["x"]}
+    assert "x" in messages(ds)["groups-of-few-subjects"]["groups"]
     # Of one probe, its FAR against the others is that of one trial.
     assert ds.far_high.sel(group="x", claimed_group="y") >= 0.95
 

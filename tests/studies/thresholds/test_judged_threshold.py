@@ -138,7 +138,7 @@ def test_messages_name_what_makes_rates_optimistic():
     assert (shared.arguments["shared"], shared.arguments["people"]) == (len(both), people)
     lone = be.Scores.from_pairs([0.1, 0.2], [0, 0], kind="similarity")
     ds = be.judge_threshold(dev, lone, "eer")
-    assert "judged-without-attempts" in codes(ds) and np.isnan(ds.frr) and not np.isnan(ds.far)
+    assert "no-genuine-attempt" in codes(ds) and np.isnan(ds.frr) and not np.isnan(ds.far)
 
 
 def test_what_is_refused():

@@ -478,7 +478,7 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
     uncertain = argument_of(study, "unassured-threshold-uncertain")
     assert uncertain["needed"] == {"people": 56, "pairs of people": 1500}
     at_target = be.verification(scores, far_targets=[0.02], auc=False)
-    assert arguments(at_target, "too-few-pairs-of-people")["people"] == 40
+    assert arguments(at_target, "target-uncertain")["have"] == {"people": 40}
 
 
 def test_what_the_rules_cannot_see_is_told_below_the_people_needed(capsys):

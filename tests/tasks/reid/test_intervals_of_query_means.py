@@ -271,6 +271,6 @@ def test_one_person_has_no_interval():
     single = be.Scores([[0.1, 0.2], [0.3, 0.1]], [1, 1], [1, 2])
     ds = be.reid(single, "vehicleid", interval="subject-bootstrap")
     assert np.isnan(ds.mean_ap_low)
-    assert "interval-of-one-subject" in [message.code for message in be.messages(ds)]
+    assert "interval-of-few-subjects" in [message.code for message in be.messages(ds)]
     with raises_about(be.DataError, "interval"):
         be.gom(single, convention="vehicleid", interval="bootstrap")
