@@ -132,8 +132,7 @@ class ListedTemplates:
         self._refuse(tally, rules)
         notes = []
         if tally.repeated:
-            advice = ", and {arg.keep=repeated} counts every line"
-            notes.append(Message("repeated-pairs", pairs=tally.repeated, advice=advice))
+            notes.append(Message("repeated-pairs", pairs=tally.repeated))
         kept = "self" in rules.keep
         same_template = self._compared_with_themselves(tally, kept)
         if tally.itself and not kept:

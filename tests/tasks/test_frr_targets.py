@@ -11,7 +11,6 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from result_messages import arguments
 
 import bioeval as be
 from bioeval.cli.program import main

@@ -241,7 +241,7 @@ def test_every_width(width):
     value = "51.23 %" if width > 20 else "value 51.23 %"
     assert f"FAR at FRR = 0 (ZeroFNMR) {value}" in whole or 20 < width < 79
     assert "900 genuine and 60,000 impostor attempts of 60 subjects" in whole
-    assert "EER 3.33 % 4.12346" in whole or width < 30
+    assert "EER 3.33 % 4.12346" in whole or width < 60
 
 
 def test_names_are_not_markup():

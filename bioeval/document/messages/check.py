@@ -37,9 +37,8 @@ _LABELS = (
     MessageType(
         "labels-likely-wrong",
         "{limit}{templates:count templates} nearer to another label than to the label given, of "
-        "{compared:count} compared; {certain:count} of them by more than chance or the likeness "
-        "of two people explains: look at these templates, which are listed, and correct wrong "
-        "labels",
+        "{compared:count} compared: {verdict}; look at these templates, which are listed, and "
+        "correct wrong labels",
     ),
 )
 

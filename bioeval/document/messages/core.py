@@ -72,7 +72,7 @@ _SCORES = (
 _LISTS = (
     MessageType(
         "repeated-pairs",
-        "{pairs:count pairs} listed again; each counts once{advice:template}",
+        "{pairs:count pairs} listed again; each counts once",
     ),
     MessageType(
         "self-comparisons-left-out",

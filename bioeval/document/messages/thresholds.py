@@ -42,6 +42,10 @@ JUDGED = (
 )
 
 MESSAGES = (
+    MessageType(
+        "no-spread-in-folds",
+        "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval",
+    ),
     *STUDY,
     *JUDGED,
 )

@@ -202,7 +202,7 @@ def as_matrix(
         )
     notes = []
     if written < len(values):
-        notes.append(Message("repeated-pairs", pairs=len(values) - written, advice=""))
+        notes.append(Message("repeated-pairs", pairs=len(values) - written))
     if square:
         lone = mask[cells[::-1]] == Mask.IGNORE
         number = int(lone.sum())

@@ -210,8 +210,11 @@ def label_errors(
         "templates": len(found),
         "compared": judged,
         "certain": certain,
+        "verdict": "wrong labels, or people who look alike",
     }
     severity = "warning" if certain else "note"
+    if certain:
+        about["verdict"] = f"{certain:,} of them by more than chance or two alike people explain"
     message = Message("labels-likely-wrong", **about)
     places = _places(scores, errors, len(found))
     return errors, Finding("label-errors", severity, message, len(found), places)

@@ -71,7 +71,7 @@ def restored(dataset: xr.Dataset) -> DataCheck | None:
         row = {name: plain(dataset[name].values[i]) for name in map(str, dataset.data_vars)}
         found: Text = str(row["found"])
         if row["severity"] != "ok":
-            (found,) = from_json(found)
+            (found,) = from_json(str(row["found"]))
         place = str(row["places"])
         findings.append(
             Finding(str(row["check"]), str(row["severity"]), found, int(row["count"]), place)

@@ -239,7 +239,10 @@ def study_threshold(
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), folded[name].values)
     # Folds advise intervals by subject where their spread is 0; the study has these.
-    messages = [x for x in messages_of(folded.attrs) if x.code != "no-spread-between-parts"]
+    messages = [
+        Message("no-spread-in-folds", **x.arguments) if x.code.startswith("no-spread") else x
+        for x in messages_of(folded.attrs)
+    ]
     attrs: dict[str, Any] = {name: folded.attrs[name] for name in _OF_FOLDS if name in folded.attrs}
     attrs |= {
         "chosen_on": "given" if rule.name == "fixed" else _ON_ALL,

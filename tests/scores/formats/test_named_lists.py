@@ -110,7 +110,7 @@ def test_trials_and_scores_that_are_listed_again(tmp_path):
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 2\n")
     found = be.load(tmp_path / "x.txt", kind="distance", trials=trials)
     assert (found.values.tolist(), found.genuine.tolist()) == ([2, 1], [False, True])
-    assert [(x.code, x.arguments["pairs"]) for x in found._remarks] == [("repeated-pairs", 1)] * 2
+    assert found._remarks == (Message("repeated-pairs", pairs=1),) * 2
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 3\n")
     with pytest.raises(be.DataError, match="'b' and 'c' .lines 1 and 3: 2.0 and 3.0"):
         be.load(tmp_path / "x.txt", kind="distance", trials=trials)

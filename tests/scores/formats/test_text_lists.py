@@ -400,8 +400,8 @@ def test_a_trial_that_is_listed_again(tmp_path):
         found = load(tmp_path, scores, trials=trials, **options)
         assert found.values.tolist() == [0.5, 0.1]
         (note,) = be.messages(be.verification(found))[:1]
-        assert note.sentence == "a pair is listed again on 1 line of trials, which adds no attempts"
-    kept = load(tmp_path, scores + "a b 0.5\n", trials=trials, lists={"keep": "repeated"})
+        assert (note.code, note.arguments["pairs"]) == ("repeated-pairs", 1)
+    kept = load(tmp_path, scores + "a b 0.5\n", trials=trials, keep="repeated")
     assert kept.values.tolist() == [0.5, 0.1, 0.5]
     trials.write_text("a b 1\na c 0\nb a 1\n")
     wrong = "lists 1 of the 3 pairs whose score has its names in the other order .*unordered"

@@ -169,7 +169,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "100")
     be.save(searched(), "a.npz")
     study = ["threshold", "a.npz", "--task", "open_set", "--target", "far=40%", "--repeats", "1"]
-    assert main([*study, "--assure", "0.9", "--folds", "3", "--terms", "iso"]) == 0
+    assert main([*study, "--assure", "0.9", "--folds", "3", "--terms", "iso", "--verbose"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "With 90 % confidence, the FPIR" in shown
     assert "against this gallery" in shown

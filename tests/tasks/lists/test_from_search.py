@@ -98,7 +98,7 @@ def test_lists_are_run_and_checked_by_default(tmp_path, capsys):
     np.savez(path, indices=i, distances=d, probe_labels=WHO, gallery_labels=WHO)
     assert main(["run", str(path)]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "Protocol top-k" in out
+    assert "; protocol top-k" in out
     assert "36 of 36 lists begin with the entry at the place of their query" in out
     assert "leave_out_query=True" not in out
     assert main(["check", str(path)]) == 0

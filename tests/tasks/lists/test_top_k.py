@@ -474,7 +474,7 @@ def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
     assert main(["run", "l.txt", *labels, "--protocol", "course-probe-vs-gallery"]) == 2
     assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
     assert main(["run", "l.txt", *labels]) == 0
-    assert "Protocol  top-k" in capsys.readouterr().out
+    assert "; protocol top-k" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("card", ["vehicleid", "cityflow"])

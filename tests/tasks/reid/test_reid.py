@@ -705,7 +705,7 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
     assert main(["run", "lists.npz", "--protocol", "course-probe-vs-gallery"]) == 2
     assert "by --protocol top-k" in " ".join(capsys.readouterr().err.split())
     assert main(["run", "lists.npz"]) == 0
-    assert "Protocol  top-k" in capsys.readouterr().out
+    assert "; protocol top-k" in capsys.readouterr().out
 
 
 def test_the_worst_queries(on_disk, capsys):
