@@ -20,6 +20,7 @@ from bioeval.attempts.left_out import LeftOut
 from bioeval.attempts.points import allowed_errors
 from bioeval.attempts.thresholds import to_internal
 from bioeval.attempts.tied_places import place_weights
+from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import report, stage
@@ -531,9 +532,10 @@ def _without_limits(left_out: LeftOut, ranks: int) -> list[Message]:
     """Return messages of intervals not given: too few people, or too many ranks."""
     people, most = left_out.people, left_out.ranks
     if people < FEWEST:
-        return [Message("interval-for-new-people-needs", subjects=people, needed=FEWEST)]
+        why = f"there are {counted(people, 'subjects')}, and at least {FEWEST} are needed"
+        return [Message("no-interval", of="rates for new people", why=why)]
     if most < ranks:
-        return [Message("no-interval-above-rank", rank=most)]
+        return [Message("no-interval", of=f"ranks above {most:,}", why="it needs more memory")]
     return []
 
 

@@ -636,4 +636,9 @@ def _analytic(
 
 def no_analytic_interval(rate: str, chosen: str, task: str = "verification") -> Message:
     """Return the message that a rate at a target of the `chosen` one has no closed form."""
-    return Message("no-analytic-interval", rate=rate, chosen=chosen, task=task)
+    why = (
+        "the closed form leaves out the choice of the threshold on these data; "
+        "{arg.interval=subject-bootstrap} has one"
+    )
+    of = f"{{{rate}}} at targets of {{{chosen}}}"
+    return Message("no-interval", of=of, why=why, task=task)

@@ -86,7 +86,8 @@ def with_intervals(
     options: IntervalMethod,
 ) -> Message:
     """Return that the result has no confidence intervals."""
-    return Message("no-interval-over-galleries")
+    of = "means over all galleries of one template of each subject"
+    return Message("no-interval", of=of, why="their galleries share templates")
 
 
 def _closed_set(tally: SingleTemplateTally, *, unmated: str, notes: list[Message]) -> xr.Dataset:

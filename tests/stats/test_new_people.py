@@ -115,7 +115,7 @@ def test_ranks_without_room_have_no_limits(monkeypatch):
     monkeypatch.setattr(left_out, "MOST_PAIRS", 100)
     fewer = be.closed_set(scores, **BY_SUBJECT)
     some = int(np.isfinite(fewer.cms_low).sum())
-    assert 1 < some < 10 and arguments(fewer, "no-interval-above-rank") == {"rank": some}
+    assert 1 < some < 10 and arguments(fewer, "no-interval")["of"] == f"ranks above {some}"
     for name in ("cms_low", "cms_high"):
         np.testing.assert_array_equal(fewer[name][:some], closed[name][:some])
         assert np.isnan(fewer[name][some:]).all()
@@ -220,8 +220,7 @@ def test_two_people_are_too_few():
     scores = be.simulate(2, 4, random_state=0)
     for task, names in ((be.open_set, ("far", "dir", "eer")), (be.closed_set, ("cms",))):
         ds = task(scores, **BY_SUBJECT)
-        few = arguments(ds, "interval-for-new-people-needs")
-        assert few == {"subjects": 2, "needed": 3}
+        assert arguments(ds, "no-interval")["of"] == "rates for new people"
         assert all(np.isnan(ds[f"{name}_{end}"]).all() for name in names for end in ("low", "high"))
 
 

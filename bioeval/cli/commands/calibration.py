@@ -132,5 +132,6 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
     made = calibrator.fit(train).transform(scores)
     if train is scores or train.fingerprint == scores.fingerprint:
-        return made._with(_remarks=(*made._remarks, Message("calibrated-on-same-scores")))
+        message = Message("trained-on-same-scores", model="calibration")
+        return made._with(_remarks=(*made._remarks, message))
     return made._with(_remarks=(*made._remarks, *people_of_both_sets(train, scores, "evaluation")))

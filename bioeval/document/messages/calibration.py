@@ -31,9 +31,4 @@ MESSAGES = (
         "of the training scores, {scores}, genuine ones are the farther: calibration turns their "
         "order round; check {arg.kind}",
     ),
-    MessageType(
-        "calibrated-on-same-scores",
-        "the calibration has learnt from the scores that it calibrates: Cllr is optimistic; "
-        "calibrate scores of other people, or in folds",
-    ),
 )

@@ -89,15 +89,9 @@ _COPIES = (
     ),
     MessageType(
         "impostor-copies",
-        "{comparisons:count} of {compared:count impostor comparisons} {copy}; inspect these "
-        "templates and their labels; be.worst_pairs, or bioeval run --worst 20, lists the "
-        "nearest pairs",
-    ),
-    MessageType(
-        "proven-impostor-copies",
-        "{comparisons:count} of {compared:count impostor comparisons} {copy}, and their "
-        "rows are {equal}: copies of one template; inspect these templates and correct their "
-        "labels; be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
+        "{comparisons:count} of {compared:count impostor comparisons} {copy}{proof}; inspect "
+        "these templates and correct their labels; be.worst_pairs, or bioeval run --worst 20, "
+        "lists the nearest pairs",
     ),
 )
 

@@ -59,10 +59,6 @@ _SCORES = (
         "sums, and no weights of the means",
     ),
     MessageType(
-        "no-interval-over-galleries",
-        "means over all galleries of one template of each subject have no confidence intervals",
-    ),
-    MessageType(
         "points-between-thresholds",
         "EER and {dir} at a {far} are given as a lower and an upper bound (at least, at most): "
         "expected rates are known at the thresholds of the result alone",
@@ -232,22 +228,13 @@ _INTERVALS = (
         "the intervals are then too narrow: {arg.interval=subject-bootstrap} resamples subjects",
     ),
     MessageType(
-        "no-analytic-interval",
-        "no analytic interval of {rate:term} at targets of {chosen:term}: the closed form leaves "
-        "out the choice of the threshold on these data; {arg.interval=subject-bootstrap} has one",
+        "no-interval",
+        "no interval of {of:template}: {why:template}",
     ),
     MessageType(
         "limit-not-supported",
         "the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates}, which too few "
         "people or attempts support",
-    ),
-    MessageType(
-        "interval-for-new-people-needs",
-        "only {subjects:count subjects}: intervals for new people need at least {needed:count}",
-    ),
-    MessageType(
-        "no-interval-above-rank",
-        "no intervals at ranks above {rank:count}: they need more memory",
     ),
 )
 

@@ -21,8 +21,8 @@ MESSAGES = (
         "have a correlation of {correlation:number}: the embeddings are probably of another system",
     ),
     MessageType(
-        "fusion-of-own-scores",
-        "the fusion has learnt from the scores that it fuses: their rates are optimistic; "
-        "train on scores of other people, or evaluate in folds",
+        "trained-on-same-scores",
+        "the {model} has learnt from the scores that it is applied to, and results are "
+        "optimistic; train it on scores of other people, or evaluate in folds",
     ),
 )

@@ -46,11 +46,6 @@ MESSAGES = (
         "other people with {arg.open_queries}",
     ),
     MessageType(
-        "intervals-of-proportions",
-        "{method} intervals are of proportions; means of other values, such as mAP, have none; "
-        "choose an interval by subject with {arg.interval}",
-    ),
-    MessageType(
         "same-camera-counted",
         "pairs of the same camera are counted and make rates optimistic; {arg.exclude=camera} "
         "leaves genuine ones out, and conventions of re-identification, such as protocol "

@@ -20,14 +20,8 @@ STUDY = (
     ),
     MessageType(
         "threshold-uncertain",
-        "the threshold is uncertain: to expect 30 {errors:term} at {rate:term} {target:rate}, "
-        "{needed:amounts} are needed (rule of 30)",
-    ),
-    MessageType(
-        "unassured-threshold-uncertain",
-        "the threshold without assurance is uncertain: to expect 30 {errors:term} at {rate:term} "
-        "{target:rate}, {needed:amounts} are needed (rule of 30); the assured threshold needs "
-        "fewer people, because its {far} is bounded and not measured",
+        "the threshold {which}is uncertain: to expect 30 {errors:term} at {rate:term} "
+        "{target:rate}, {needed:amounts} are needed (rule of 30){beside:template}",
     ),
 )
 

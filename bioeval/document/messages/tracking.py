@@ -14,12 +14,8 @@ MESSAGES = (
         "and 1; check the order of the columns",
     ),
     MessageType(
-        "no-truth-boxes",
-        "the ground truth has no box to evaluate",
-    ),
-    MessageType(
-        "no-result-boxes",
-        "the result has no box",
+        "no-boxes",
+        "the {side} has no box to evaluate",
     ),
     MessageType(
         "no-matches",

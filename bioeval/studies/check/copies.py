@@ -202,10 +202,11 @@ def copy_finding(scores: Scores, copies: Copies, compared: int, where: Text) -> 
     about: dict[str, Any] = {"comparisons": number, "compared": compared}
     about["copy"] = _copy_in_words(scores, copies.limit if copies.near else 0.0)
     if not copies.proven:
-        message = Message("impostor-copies", **about)
+        message = Message("impostor-copies", **about, proof="")
         return Finding("zero-distance", "warning", message, number, where)
-    about["equal"] = "equal" if copies.exact else "nearly equal"
-    message = Message("proven-impostor-copies", **about)
+    equal = "equal" if copies.exact else "nearly equal"
+    about["proof"] = f", and their rows are {equal}: copies of one template"
+    message = Message("impostor-copies", **about)
     return Finding("zero-distance", "error", message, number, where)
 
 

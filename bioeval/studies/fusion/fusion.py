@@ -304,7 +304,7 @@ def fuse(
     require_systems(systems)
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
-        message = Message("fusion-of-own-scores")
+        message = Message("trained-on-same-scores", model="fusion")
         return fused._with(_remarks=(*fused._remarks, message))
     return fused
 

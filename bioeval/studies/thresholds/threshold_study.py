@@ -471,8 +471,14 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
             lacking = people.needed(number, rate)
             if least == 3:
                 return needed, [Message("target-not-shown", **about, error=error, needed=lacking)]
-            code = "unassured-threshold-uncertain" if promised else "threshold-uncertain"
-            return needed, [Message(code, **about, errors=f"{error}s", needed=lacking)]
+            about |= {"errors": f"{error}s", "needed": lacking, "which": "", "beside": ""}
+            if promised:
+                about["which"] = "without assurance "
+                about["beside"] = (
+                    "; the assured threshold needs fewer people, because its {far} is bounded and "
+                    "not measured"
+                )
+            return needed, [Message("threshold-uncertain", **about)]
     return needed, []
 
 

@@ -181,9 +181,9 @@ def _remarks(
     if odd:
         notes.append(Message("flags-other-than-0-and-1", rows=odd))
     if not counted.any():
-        notes.append(Message("no-truth-boxes"))
+        notes.append(Message("no-boxes", side="ground truth"))
     if not len(result):
-        notes.append(Message("no-result-boxes"))
+        notes.append(Message("no-boxes", side="result"))
     for rows, role in ((truth, "ground truth"), (result, "result")):
         flat = int(np.count_nonzero((rows.box[:, 2:] == 0).any(axis=1)))
         if flat:

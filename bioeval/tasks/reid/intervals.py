@@ -124,5 +124,10 @@ def _independent(
             limits[name] = options.independent_limits(mean.values.sum(axis=0), number)
     return limits, [
         options.independence("queries"),
-        Message("intervals-of-proportions", method=options.method),
+        Message(
+            "no-interval",
+            of="means of other values than proportions, such as mAP",
+            why=f"{options.method} intervals are of proportions; choose an interval by subject "
+            "with {arg.interval}",
+        ),
     ]

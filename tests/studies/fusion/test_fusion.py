@@ -65,7 +65,7 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     assert not fused._remarks
     own = be.fuse(systems, method, normalise=normalise, weights=weights)
     codes = [message.code for message in be.messages(be.verification(own))]
-    assert "fusion-of-own-scores" in codes
+    assert "trained-on-same-scores" in codes
 
 
 @pytest.mark.parametrize("kind", ["distance", "llr"])

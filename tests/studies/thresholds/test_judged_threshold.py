@@ -210,7 +210,7 @@ def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_pa
         assert hint in capsys.readouterr().err
     assert main([*given, "--apply", *dev]) == 0
     codes = [x["code"] for x in json.loads(capsys.readouterr().out)["messages"]]
-    assert "calibrated-on-same-scores" in codes
+    assert "trained-on-same-scores" in codes
 
 
 def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_path, capsys):

@@ -475,7 +475,7 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
     options = {"folds": 2, "repeats": 1, "assure": 0.95}
     study = be.study_threshold(scores, "far=0.02", **options)
     assert np.isfinite(study.assured_threshold)
-    uncertain = argument_of(study, "unassured-threshold-uncertain")
+    uncertain = argument_of(study, "threshold-uncertain")
     assert uncertain["needed"] == {"people": 56, "pairs of people": 1500}
     at_target = be.verification(scores, far_targets=[0.02], auc=False)
     assert arguments(at_target, "target-uncertain")["have"] == {"people": 40}

@@ -177,7 +177,7 @@ def test_a_tracker_without_a_value(four):
         expected.difference_low.sel(limits).item()
     )
     messages = be.messages(ds)
-    assert [message.about[0] for message in messages if message.code == "no-result-boxes"]
+    assert [message.about[0] for message in messages if message.code == "no-boxes"]
     assert ds.separated.sel(system="A", other_system="none", measure="MOTA").item() == 1
 
 

@@ -266,11 +266,11 @@ def test_errors_of_a_perfect_and_a_silent_tracker(busy):
     assert (float(ds.mota), float(ds.idf1), float(ds.recall)) == (0, 0, 0)
     assert math.isnan(ds.motp) and math.isnan(ds.precision) and math.isnan(ds.idp)
     assert int(ds.ml) == int(ds.targets)
-    assert "no-result-boxes" in messages(ds)
+    assert messages(ds)["no-boxes"] == {"side": "result"}
     ds = be.tracking(np.zeros((0, 6)), truth)
     assert math.isnan(ds.mota) and math.isnan(ds.recall) and ds.sizes["target"] == 0
     assert int(ds.fp) == len(truth)
-    assert "no-truth-boxes" in messages(ds)
+    assert messages(ds)["no-boxes"] == {"side": "ground truth"}
     ds = be.tracking(np.zeros((0, 6)), np.zeros((0, 6)))
     assert all(math.isnan(ds[name]) for name in ("mota", "far", "idf1", "fp_per_frame"))
 
@@ -808,7 +808,7 @@ def test_sequences_keep_their_names_in_every_writer():
     require_names_kept(of)
     silent = be.tracking({"a": TRUTH, "b": TRUTH}, {"a": np.zeros((0, 6)), "b": RESULT})
     about = {message.code: message.about for message in be.messages(silent)}
-    assert about["no-result-boxes"] == ("a",)
+    assert about["no-boxes"] == ("a",)
 
 
 @pytest.mark.slow
