@@ -133,6 +133,8 @@ def messages_data(
             listed += block.messages
         elif isinstance(block, Paragraph):
             listed += _messages_in(block.text)
+        elif isinstance(block, Table):
+            listed += [x for note in block.notes for x in _messages_in(note)]
     return [message_data(message, lines) for message in dict.fromkeys(listed)]
 
 
