@@ -401,7 +401,7 @@ def test_a_trial_that_is_listed_again(tmp_path):
         assert found.values.tolist() == [0.5, 0.1]
         (note,) = be.messages(be.verification(found))[:1]
         assert (note.code, note.arguments["pairs"]) == ("repeated-pairs", 1)
-    kept = load(tmp_path, scores + "a b 0.5\n", trials=trials, keep="repeated")
+    kept = load(tmp_path, scores + "a b 0.5\n", trials=trials, lists={"keep": "repeated"})
     assert kept.values.tolist() == [0.5, 0.1, 0.5]
     trials.write_text("a b 1\na c 0\nb a 1\n")
     wrong = "lists 1 of the 3 pairs whose score has its names in the other order .*unordered"
@@ -510,12 +510,12 @@ def test_one_set_of_templates_is_all_against_all(tmp_path):
 
 def test_cells_that_are_listed_twice(tmp_path):
     text = "score,genuine,template_a,template_b\n1,1,p,g\n{},1,p,g\n2,0,p,h\n"
-    ds = be.verification(load(tmp_path, text.format(1), as_="matrix"))
+    ds = be.verification(load(tmp_path, text.format(1), lists={"as": "matrix"}))
     assert arguments(ds, "repeated-pairs")["pairs"] == 1
     with pytest.raises(DataError, match="listed more than once with different scores: 'p' and 'g'"):
         load(tmp_path, text.format(3), lists={"as": "matrix"})
     bob = "ann ann p 1\nann bob q 3\nann ann p {}\n"  # models without names
-    ds = be.verification(load(tmp_path, bob.format(1), as_="matrix"))
+    ds = be.verification(load(tmp_path, bob.format(1), lists={"as": "matrix"}))
     assert arguments(ds, "repeated-pairs")["pairs"] == 1
     with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
         load(tmp_path, bob.format(2), lists={"as": "matrix"})
