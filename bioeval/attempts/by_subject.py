@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -22,7 +22,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
-from bioeval.scores.blocks import Block, BlockReader, Gallery
+from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_pairs
@@ -78,20 +78,6 @@ class PairCounts:
         """Return ``lower * people + higher`` of the two numbers of each pair, in either order."""
         probe, claimed = self.probe_person, self.claimed_person.astype(np.int64)
         return np.minimum(probe, claimed) * people + np.maximum(probe, claimed)
-
-    def renumbered(self, number: np.ndarray) -> PairCounts:
-        """Return the same counts with other numbers for the subjects."""
-        claimed = number[self.claimed_person].astype(np.int32)
-        probing = number[self.probe_people].astype(np.int64)
-        return replace(self, probe_people=probing, claimed_person=claimed)
-
-    def in_layers(self, layer: np.ndarray, kept: np.ndarray | None = None) -> PairCounts:
-        """Return the same counts in other layers; entries without a layer are left out."""
-        if kept is None:
-            return replace(self, layer=layer.astype(np.int32))
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
-        layer, claimed = layer[kept].astype(np.int32), self.claimed_person[kept]
-        return PairCounts(self.probe_people, starts, claimed, layer, self.count[kept])
 
 
 def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
@@ -273,50 +259,29 @@ class SubjectAttempts:
         """Return the impostor scores."""
         return np.concatenate([np.empty(0), *(x.reshape(-1) for _, x in self.counter.parts())])
 
-    def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return every possible attempt, in an order that depends on the labels alone.
+    def listed_in_parts(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield attempts one by one, of some rows at a time, in the order of the labels.
 
-        Returns
-        -------
-        values : float64 array, shape (k,)
-            Distances; NaN = no attempt.
-        probe_person, claimed_person : int32 arrays, shape (k,)
-            The subjects of probe and template.
+        Each part has float64 distances, and the people of probe and template (int32).
         """
+        person = self._person.astype(np.int32)
         if self._pairs is not None:
             assert are_pairs(self.scores)
-            row = self.scores._distances()
-            probe_person, claimed_person = self._pairs
-            people = self._person.astype(np.int32)
-            return row.astype(np.float64), people[probe_person], people[claimed_person]
-        return self._list(self.reader)
-
-    def listed_in_parts(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield every possible attempt as :meth:`listed` does, those of some rows at a time."""
-        if self._pairs is not None:
-            yield self.listed()
+            row = self.scores._distances().astype(np.float64)
+            there = ~np.isnan(row)
+            yield row[there], *(person[side[there]] for side in self._pairs)
             return
+        enrolled, probing = person[self.reader.gallery.subjects], self.scores._codes.probe
         for block in self.reader:
-            yield self._list([block])
-
-    def _list(self, blocks: Iterable[Block]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """List the attempts of some blocks, one by one."""
-        enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
-        probing = self._person[self.scores._codes.probe].astype(np.int32)
-        values, probe_person, claimed_person = [], [], []
-        for block in blocks:
             if self.counter.templates == "multi":
                 block = block.fused(self.counter.fusion)
             rows, columns = block.values.shape
             compared = np.arange(columns) != block.probe_position[:, None]
-            probes = np.repeat(probing[block.low : block.low + rows], columns).reshape(
-                compared.shape
-            )
-            groups = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), compared.shape)
-            values.append(block.values[compared].astype(np.float64))
-            probe_person.append(probes[compared])
-            claimed_person.append(groups[compared])
-        return np.concatenate(values), np.concatenate(probe_person), np.concatenate(claimed_person)
+            compared &= ~np.isnan(block.values)
+            probes = person[probing[block.low : block.low + rows]]
+            groups = np.repeat(enrolled, np.diff(block.starts))
+            places = np.nonzero(compared)
+            yield block.values[compared].astype(np.float64), probes[places[0]], groups[places[1]]
 
     def pass_over(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
@@ -338,22 +303,15 @@ class SubjectAttempts:
         if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
-        counter = self.pair_counter(reader, thresholds, sink)
-        genuine, people = [], []
+        sides = self._person[reader.scores._codes.probe], self._person[reader.gallery.subjects]
+        counter = _PairCounter(sides, self.counter, thresholds, sink)
+        genuine, owners = [], []
         for block in reader:
             value, person = counter.of_block(block)
             genuine.append(value)
-            people.append(person)
+            owners.append(person)
             report(block.low + len(block.values), scores.shape[0])
-        return np.concatenate(genuine), np.concatenate(people)
-
-    def pair_counter(self, reader: BlockReader, thresholds: np.ndarray, sink: Sink) -> _PairCounter:
-        """Return what counts the blocks of a reader of these attempts, in any order of rows."""
-        probes = self._person[reader.scores._codes.probe]
-        fusion = self.counter.fusion if self.counter.templates == "multi" else None
-        return _PairCounter(
-            (probes, self._person[reader.gallery.subjects]), fusion, thresholds, sink
-        )
+        return np.concatenate(genuine), np.concatenate(owners)
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.counter.claims is not None
@@ -405,7 +363,7 @@ class _PairCounter:
     """
 
     people: tuple[np.ndarray, np.ndarray]
-    fusion: str | None
+    counter: VerificationCounter
     thresholds: np.ndarray
     sink: Sink
 
@@ -415,8 +373,8 @@ class _PairCounter:
 
     def of_block(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Count a block into the sink; return its genuine scores and their subjects."""
-        if self.fusion is not None:
-            block = block.fused(self.fusion)
+        if self.counter.templates == "multi":
+            block = block.fused(self.counter.fusion)
         who = self.people[0][block.low : block.low + len(block.values)]
         value, row, _ = gather(
             block.values, block.mate_start, block.mate_stop, block.probe_position
@@ -456,79 +414,6 @@ class _PairCounter:
             starts = np.append(0, np.cumsum(last - begin))
             entries = (claimed_person[filled], layer[filled], count[filled])
             self.sink.add(PairCounts(who[ends[:-1]], starts, *entries))
-
-
-@dataclass(eq=False)
-class PartBySubject:
-    """The attempts of some rows and columns of a matrix, or of some pairs, to be counted.
-
-    - `attempts`: those of the part by itself
-    - `rows`, `columns`: where the part is, increasing; of a list of pairs they are not used
-    - `thresholds`: increasing, with a layer of the `sink` between each two
-    - `genuine`: once counted, the genuine scores and their subjects
-    """
-
-    attempts: SubjectAttempts
-    rows: np.ndarray
-    columns: np.ndarray
-    thresholds: np.ndarray
-    sink: Sink
-    genuine: tuple[np.ndarray, np.ndarray] = field(
-        default_factory=lambda: (np.empty(0), np.empty(0, dtype=np.int64))
-    )
-
-
-def count_parts(scores: Scores, parts: Sequence[PartBySubject]) -> None:
-    """Count all parts in one pass over the scores, which each part has been read from before."""
-    if are_pairs(scores):
-        for part in parts:
-            part.genuine = part.attempts.pass_over(part.thresholds, part.sink)
-        return
-    if scores.nan == "raise":  # none has failed in a part, and beside the parts none matters
-        scores = scores._with(nan="exclude")
-    reader = BlockReader(scores)
-    counters = [_PartCounter.of(part, reader) for part in parts]
-    genuine: list[list[np.ndarray]] = [[np.empty(0)] for _ in parts]
-    people: list[list[np.ndarray]] = [[np.empty(0, dtype=np.int64)] for _ in parts]
-    for block in reader:
-        for i, counter in enumerate(counters):
-            inside = counter.of_block(block)
-            if inside is not None:
-                values, who = counter.counter.of_block(inside)
-                genuine[i].append(values)
-                people[i].append(who)
-    for part, values_of_part, people_of_part in zip(parts, genuine, people, strict=True):
-        part.genuine = np.concatenate(values_of_part), np.concatenate(people_of_part)
-
-
-@dataclass(frozen=True, eq=False)
-class _PartCounter:
-    """Counts a part in the blocks of the whole: some rows, and some positions in their order."""
-
-    rows: np.ndarray
-    positions: np.ndarray
-    gallery: Gallery
-    counter: _PairCounter
-
-    @classmethod
-    def of(cls, part: PartBySubject, reader: BlockReader) -> _PartCounter:
-        """Find the columns of a part among the positions of a reader of all scores."""
-        part_reader, columns = part.attempts.reader, part.columns
-        if part_reader.gallery.order is not None:
-            columns = columns[part_reader.gallery.order]
-        position = np.arange(reader.scores.shape[1])
-        if reader.gallery.order is not None:
-            position[reader.gallery.order] = np.arange(len(position))
-        counter = part.attempts.pair_counter(part_reader, part.thresholds, part.sink)
-        return cls(part.rows, position[columns], part_reader.gallery, counter)
-
-    def of_block(self, block: Block) -> Block | None:
-        """Return the rows and columns of the part in a block of all scores, if there are any."""
-        ends = np.searchsorted(self.rows, [block.low, block.low + len(block.values)])
-        rows = self.rows[slice(*ends)] - block.low
-        if not len(rows):
-            return None
-        return self.gallery.block(int(ends[0]), block.values[np.ix_(rows, self.positions)])
 
 
 def _around(count: float) -> np.ndarray:

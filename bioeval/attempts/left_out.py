@@ -51,7 +51,7 @@ class LeftOut:
         if ranks is None:
             ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
         fusion = tally.fusion if unit == "subject" else None
-        arrays = _Counter(fusion, ties, ranks)(reader)
+        arrays = _count(reader, fusion, ties, ranks)
         who, person = cls.subjects_of(reader.scores), reader.scores._codes.probe
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
@@ -89,52 +89,32 @@ def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: i
     return np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True)
-class _Counter:
-    """Finds the effect of leaving each subject out for the rows of some blocks."""
-
-    fusion: str | None
-    ties: str
-    ranks: int
-
-    def __call__(self, blocks: Iterable[Block]) -> dict[str, np.ndarray]:
-        """Return the facts of the rows, and of pairs of a row and a group."""
-        names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
-        arrays: dict[str, list[np.ndarray]] = {name: [] for name in names}
-        for block in blocks:
-            if self.fusion is not None:
-                block = block.fused(self.fusion)
-            rows = self._of_block(block)
-            for name, values in zip(names, rows, strict=True):
-                arrays[name].append(values)
-        return {name: np.concatenate(of_blocks) for name, of_blocks in arrays.items()}
-
-    def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
-        """Return the facts of the rows of a block, and of its pairs of a row and a group."""
+def _count(
+    blocks: Iterable[Block], fusion: str | None, ties: str, ranks: int
+) -> dict[str, np.ndarray]:
+    """Return the facts of the rows of some blocks, and of pairs of a row and a group."""
+    names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
+    parts = []
+    for block in blocks:
+        if fusion is not None:
+            block = block.fused(fusion)
         shape = len(block.values), len(block.starts) - 1
         closer, tied, before = np.empty((3, *shape), dtype=np.int32)
-        by_group = ByGroup(
-            closer, tied, before, np.empty(shape[0], dtype=np.int64), np.empty(shape[0])
-        )
+        nearest, second = np.empty(shape[0], dtype=np.int64), np.empty(shape[0])
         count_by_group(
             block.values,
             block.columns,
             block.starts,
             block.probe_group,
             block.probe_position,
-            by_group,
+            ByGroup(closer, tied, before, nearest, second),
         )
-        least, most = _before_mate(self.ties, *by_group[:3])
+        least, most = _before_mate(ties, closer, tied, before)
         # The best rank that a probe may have without the subject.
         rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
-        kept = np.nonzero((most > 0) & (rank <= self.ranks))
+        kept = np.nonzero((most > 0) & (rank <= ranks))
         probe, group = (block.low + kept[0]).astype(np.int32), kept[1].astype(np.int32)
-        return (
-            by_group.nearest,
-            by_group.second,
-            probe,
-            group,
-            by_group.closer[kept],
-            by_group.tied[kept],
-            by_group.before[kept],
-        )
+        parts.append((nearest, second, probe, group, *(x[kept] for x in (closer, tied, before))))
+    return {
+        name: np.concatenate(x) for name, x in zip(names, zip(*parts, strict=True), strict=True)
+    }

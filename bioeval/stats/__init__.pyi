@@ -1,15 +1,15 @@
 """The public names, and where each is."""
 
-from .auc import delong as delong
-from .binomial import (
+from .bootstrap import mansfield_wayman as mansfield_wayman, subject_bootstrap as subject_bootstrap
+from .independent import (
+    Interval as Interval,
     clopper_pearson as clopper_pearson,
+    delong as delong,
     rule_of_3 as rule_of_3,
     rule_of_30 as rule_of_30,
     wilson as wilson,
     zero_error_bound as zero_error_bound,
 )
-from .bootstrap import mansfield_wayman as mansfield_wayman, subject_bootstrap as subject_bootstrap
+from .limits import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
 from .options import METHODS as METHODS, IntervalMethod as IntervalMethod
-from .over_folds import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
 from .people import PeopleCounts as PeopleCounts, people_counts as people_counts
-from .replicates import Interval as Interval

@@ -15,117 +15,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy
 
-from bioeval.attempts.by_subject import PairCounts, listed_tables
+from bioeval.attempts.by_subject import listed_tables
 from bioeval.base.arguments import check_confidence, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
-from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
-from bioeval.stats.jackknife import jackknife_limits
-from bioeval.stats.limits import Limits, by_subject, normal_limits
+from bioeval.stats.independent import Interval
+from bioeval.stats.limits import Limits, groups_of, jackknife_limits, normal_limits, open_limits
 from bioeval.stats.options import BOOTSTRAPS, IntervalMethod, trials_of
-from bioeval.stats.replicates import Interval, groups_of, open_limits
-
-# Columns of weights that are weighed at once, at most.
-_TILE = 256
-
-# The columns of a tile are a multiple of what fits into an instruction.
-_LANES = 32
-
-# With fewer than one nonzero cell in this many, a sparse product is faster than a dense one.
-_SPARSE = 24
-
-# Values of a temporary array.
-VALUES_AT_ONCE = 1 << 22
-
-
-class QuadraticForms:
-    """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
-
-    `weights` are whole numbers, float32 of shape (subjects, columns). `totals`, float64 of shape
-    (layers, columns), has separate counts, such as those between consecutive thresholds.
-    """
-
-    def __init__(self, weights: np.ndarray, layers: int):
-        self.weights, self.layers = weights, layers
-        self._largest = int(weights.max(initial=1))
-        dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
-        self._tiles = _tiled(weights.astype(dtype))
-        tiles, _, width = self._tiles.shape
-        self._totals = np.zeros((tiles, self.layers, width))
-        self._sums = np.zeros((tiles, width), dtype=np.uint16)
-
-    @property
-    def totals(self) -> np.ndarray:
-        """The sums of each layer and column."""
-        whole = np.moveaxis(self._totals, 0, 1).reshape(self.layers, -1)
-        return whole[:, : self.weights.shape[1]]
-
-    def add(self, pairs: PairCounts) -> None:
-        """Add attempts, each between two subjects."""
-        entries = pairs.claimed_person, pairs.layer, pairs.count
-        by_layer = tuple(map(np.empty_like, entries))
-        sort_by_layer(pairs.probe_people, pairs.starts, self.layers, entries, by_layer)
-        weigh_pairs(
-            pairs.probe_people,
-            pairs.starts,
-            by_layer,
-            self._tiles,
-            self._largest,
-            self._totals,
-            self._sums,
-        )
-
-
-def _tiled(columns: np.ndarray) -> np.ndarray:
-    """Return an array of shape (rows, columns) as tiles of columns, the last padded with 0."""
-    rows, number = columns.shape
-    tiles = max(1, -(-number // _TILE))
-    width = -(-number // (tiles * _LANES)) * _LANES
-    whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
-    whole[:, :number] = columns
-    return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))
-
-
-def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return ``sum_a counts[t, a] w_a`` for every column of weights, shape (layers, columns).
-
-    `counts` has the shape (layers, subjects), `weights` (subjects, columns).
-    """
-    out = np.empty((len(counts), weights.shape[1]))
-    whole = counts.astype(np.float64)
-    # Sums of whole numbers are exact in any order.
-    if np.count_nonzero(whole) * _SPARSE < whole.size and (whole == np.floor(whole)).all():
-        whole = scipy.sparse.csr_array(whole)
-    step = max(1, VALUES_AT_ONCE // max(len(weights), 1))
-    for low in range(0, weights.shape[1], step):
-        part = slice(low, low + step)
-        out[:, part] = whole @ weights[:, part].astype(np.float64)
-    return out
-
-
-def bilinear_forms(
-    left: np.ndarray, right: np.ndarray, counts: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """Return ``sum counts w_left w_right`` for every column of weights (subjects, columns).
-
-    `left` and `right` are the subjects of each of the counts, which may be fractions.
-    """
-    n = len(weights)
-    table = scipy.sparse.csr_array((counts, (left, right)), shape=(n, n))
-    out = np.empty(weights.shape[1])
-    step = max(1, VALUES_AT_ONCE // max(n, 1))
-    for low in range(0, weights.shape[1], step):
-        part = weights[:, low : low + step].astype(np.float64)
-        out[low : low + step] = ((table @ part) * part).sum(axis=0)
-    return out
-
-
-def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return ``part / whole``, NaN where `whole` is 0."""
-    with np.errstate(invalid="ignore"):
-        return part / np.where(whole > 0, whole, np.nan)
+from bioeval.stats.people import VALUES_AT_ONCE, QuadraticForms, by_subject, linear_forms, ratio
 
 
 def mansfield_wayman(
@@ -381,7 +280,9 @@ class SubjectMeans:
             sums = (np.cumsum(layers, axis=0) if cumulative else layers) / over[:, None]
             total = self.attempts.sum()
             mean = sums.sum(axis=1) / total if total else np.full(len(layers), np.nan)
-            both = normal_limits(mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options)
+            both = normal_limits(
+                mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options.confidence
+            )
             return open_limits(mean, *both, self.trials, self.options.confidence)
         if self._left_out is not None:
             return self._jackknifed(layers, self._left_out)

@@ -1,4 +1,4 @@
-"""The measures of verification that follow from FAR and FRR at all thresholds.
+"""FAR and FRR at all thresholds in replicates, and the measures of verification that follow.
 
 One :class:`CurveMeasure` says what a number of verification is on the data, what it is in a
 replicate, and whose errors it counts. Intervals, comparisons of two systems and rankings of many
@@ -10,11 +10,13 @@ the :class:`bioeval.base.Scalar` that :func:`bioeval.scalar` or a study declares
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
+from bioeval.attempts.by_subject import Sink, Sinks, SubjectAttempts
 from bioeval.attempts.points import (
     VerificationPoints,
     hull_equal_errors,
@@ -22,28 +24,117 @@ from bioeval.attempts.points import (
 )
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import EER_HULL, EQUAL_ERROR, FAR_AT_FRR, FRR_AT_FAR, MIN_DCF, Scalar
+from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
 
 #: The classes of attempts.
 AttemptClass = Literal["genuine", "impostor"]
 
 
-class ErrorCurve(Protocol):
-    """FAR and FRR over the thresholds in some columns, such as replicates."""
+@dataclass
+class ErrorColumns:
+    """FAR and FRR at increasing distances, a column for the data and for each replicate.
+
+    Those :meth:`of` attempts know the genuine ones, distances and subjects, and all weights.
+    """
+
+    far: np.ndarray
+    frr: np.ndarray
+    genuine: tuple[np.ndarray, np.ndarray] = (np.empty(0), np.empty(0))
+    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+
+    @classmethod
+    def of(
+        cls,
+        attempts: SubjectAttempts,
+        thresholds: np.ndarray,
+        weights: np.ndarray,
+        sinks: Sequence[Sink] = (),
+    ) -> ErrorColumns:
+        """Return the rates of attempts; `sinks` count the impostor attempts beside them."""
+        forms = QuadraticForms(weights, len(thresholds) + 1)
+        genuine = attempts.pass_over(thresholds, Sinks((forms, *sinks)))
+        accepted = np.cumsum(forms.totals, axis=0)
+        columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
+        columns.frr = columns.frr_at(thresholds)
+        return columns
+
+    def frr_at(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return FRR at each of other thresholds, by column."""
+        counts = by_subject(*self.genuine, thresholds, len(self.weights))
+        accepted = np.cumsum(linear_forms(counts, self.weights), axis=0)
+        return ratio(accepted[-1] - accepted[:-1], accepted[-1])
+
+    def without_each(self, persons: AttemptsOfEach, thresholds: np.ndarray) -> ErrorColumns:
+        """Return the rates at the same thresholds, with a column for the data without each person.
+
+        `persons` are the impostor attempts of each.
+        """
+        accepted = persons.accepted()
+        taken = persons.accepted_genuine(self.genuine, thresholds)
+        return ErrorColumns(
+            ratio(accepted[:-1], accepted[-1]), ratio(taken[-1] - taken[:-1], taken[-1])
+        )
+
+    def of_rows(self, rows: np.ndarray) -> ErrorColumns:
+        """Return the rates at some of the thresholds."""
+        return ErrorColumns(self.far[rows], self.frr[rows])
+
+    @cached_property
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """FAR and FRR from strict to loose, with reject-all and accept-all."""
+        far, frr = self.far, self.frr
+        zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+        return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+
+    def _defined(self) -> np.ndarray:
+        return ~np.isnan(self.far[:1]).any(axis=0) & ~np.isnan(self.frr[:1]).any(axis=0)
 
     def equal_error(self) -> np.ndarray:
         """Return the interpolated EER of each column."""
+        columns = np.arange(self.far.shape[1])
+        f, r = self.with_ends
+        at = np.argmax(f >= r, axis=0)
+        f0, r0 = f[at - 1, columns], r[at - 1, columns]
+        f1, r1 = f[at, columns], r[at, columns]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+        return np.where(self._defined() & (at > 0), f0 + share * (f1 - f0), np.nan)
 
     def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
-        """Return the smallest FRR with FAR at most the target, for each column."""
+        """Return the smallest FRR with FAR at most the target, for each column.
+
+        Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated there.
+        """
+        columns = np.arange(self.far.shape[1])
+        f, r = self.with_ends
+        last = (f[:-1] <= target).sum(axis=0) - 1  # the point beyond all scores is not attained
+        frr = r[last, columns]
+        if not exact:
+            width = f[last + 1, columns] - f[last, columns]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                share = np.where(width > 0, (target - f[last, columns]) / width, 0.0)
+            frr = frr + np.clip(share, 0.0, 1.0) * (r[last + 1, columns] - frr)
+        return np.where(self._defined(), frr, np.nan)
 
     def far_at_frr(self, target: float, exact: bool) -> np.ndarray:
-        """Return the smallest FAR with FRR at most the target, for each column."""
+        """Return the smallest FAR with FRR at most the target, for each column.
+
+        The two errors change places where the points are taken from loose to strict.
+        """
+        far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
+        return far if target < 1 else 0 * far  # reject-all, which is the last
+
+    def at_each(
+        self, rate: Callable[[float, bool], np.ndarray], targets: np.ndarray, exact: bool
+    ) -> np.ndarray:
+        """Return a rate at each target, of shape (targets, columns)."""
+        rates = [rate(float(x), exact) for x in targets]
+        return np.stack(rates) if rates else np.empty((0, self.far.shape[1]))
 
     def area(self) -> np.ndarray:
-        """Return the area under the ROC of each column."""
-
-    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR and FRR from strict to loose, with reject-all and accept-all."""
+        """Return the area under the ROC of each column, by the trapezoidal rule."""
+        f, r = self.with_ends
+        return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +145,7 @@ class CurveMeasure:
     #: The value in operating points, or one for each target.
     on_the_data: Callable[[VerificationPoints], Any]
     #: The same in each column of a curve; whether the thresholds are all scores comes last.
-    in_columns: Callable[[ErrorCurve, VerificationPoints, bool], np.ndarray]
+    in_columns: Callable[[ErrorColumns, VerificationPoints, bool], np.ndarray]
     #: The threshold of each value; None where a measure is over all thresholds.
     thresholds: Callable[[VerificationPoints], Any] | None = None
     #: The classes whose rate of errors the value is; none of a cost or an area.
@@ -112,31 +203,18 @@ class CurveMeasure:
         return self.targets is None or self.of_target == "far" or len(self.targets(points)) > 0
 
 
-def _stacked(
-    at: Callable[[float, bool], np.ndarray], targets: np.ndarray, exact: bool, columns: int
-) -> np.ndarray:
-    """Return rates at targets, of shape (targets, columns)."""
-    if not len(targets):
-        return np.empty((0, columns))
-    return np.stack([at(float(x), exact) for x in targets])
-
-
-def _columns(curve: ErrorCurve) -> int:
-    return len(curve.equal_error())
-
-
-def least_costs(curve: ErrorCurve, costs: np.ndarray) -> np.ndarray:
+def least_costs(curve: ErrorColumns, costs: np.ndarray) -> np.ndarray:
     """Return the least normalised cost of each row (p, c_miss, c_fa), in each column."""
-    far, frr = curve.with_ends()
+    far, frr = curve.with_ends
     least = np.empty((len(costs), far.shape[1]))
     for row, (prior, miss, accept) in zip(least, costs, strict=True):
         row[:] = (prior * miss * frr + (1 - prior) * accept * far).min(axis=0)
     return normalised_cost(least.T, costs).T
 
 
-def _hull_errors(curve: ErrorCurve, points: VerificationPoints, exact: bool) -> np.ndarray:
+def _hull_errors(curve: ErrorColumns, points: VerificationPoints, exact: bool) -> np.ndarray:
     """Return the EER on the convex hull of the ROC of each column."""
-    far, frr = curve.with_ends()
+    far, frr = curve.with_ends
     defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
     rates = np.full(far.shape[1], np.nan)
     starts = np.arange(int(defined.sum()) + 1) * len(far)
@@ -160,8 +238,8 @@ MEASURES = (
     CurveMeasure(
         scalar=FRR_AT_FAR,
         on_the_data=lambda points: points.frr_at_far,
-        in_columns=lambda curve, points, exact: _stacked(
-            curve.frr_at_far, points.far_target, exact, _columns(curve)
+        in_columns=lambda curve, points, exact: curve.at_each(
+            curve.frr_at_far, points.far_target, exact
         ),
         thresholds=lambda points: points.threshold_at_far,
         rate_of=("genuine",),
@@ -171,8 +249,8 @@ MEASURES = (
     CurveMeasure(
         scalar=FAR_AT_FRR,
         on_the_data=lambda points: points.far_at_frr,
-        in_columns=lambda curve, points, exact: _stacked(
-            curve.far_at_frr, points.frr_target, exact, _columns(curve)
+        in_columns=lambda curve, points, exact: curve.at_each(
+            curve.far_at_frr, points.frr_target, exact
         ),
         thresholds=lambda points: points.threshold_at_frr,
         rate_of=("impostor",),
@@ -216,7 +294,7 @@ def _best_value(scalar: Scalar) -> CurveMeasure:
     return CurveMeasure(
         scalar=scalar,
         on_the_data=lambda points: points.optima.get(scalar.name, np.nan),
-        in_columns=lambda curve, points, exact: scalar.over_points(*curve.with_ends()),
+        in_columns=lambda curve, points, exact: scalar.over_points(*curve.with_ends),
         thresholds=lambda points: points.optima.get(scalar.threshold, np.nan),
         every_score=True,
     )

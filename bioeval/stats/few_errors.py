@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from bioeval.attempts.by_subject import PairCounts, summed
-from bioeval.stats.binomial import clopper_pearson, zero_error_bound
+from bioeval.stats.independent import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import Limits
 
 #: Disjoint pairs of people who err, from which on errors show how uncertain a FAR is.

@@ -27,14 +27,14 @@ from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import RuleOf
-from bioeval.stats.binomial import clopper_pearson, zero_error_bound
-from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans, linear_forms, ratio
+from bioeval.stats.bootstrap import SubjectMeans
+from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
-from bioeval.stats.hits import Hits
-from bioeval.stats.limits import Limits
+from bioeval.stats.independent import clopper_pearson, zero_error_bound
+from bioeval.stats.limits import Limits, logit_limits
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.replicates import logit_limits
-from bioeval.stats.verification import ErrorColumns, no_analytic_interval
+from bioeval.stats.people import VALUES_AT_ONCE, linear_forms, ratio
+from bioeval.stats.verification import no_analytic_interval
 
 #: With fewer people, those who are left are no gallery.
 FEWEST = 3
@@ -47,6 +47,42 @@ _HALF = 0.5
 
 # Halvings of the range in which an end of the interval of the EER is.
 _HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Hits, or attempts, with their person, distance, rank and weight."""
+
+    person: np.ndarray
+    distance: np.ndarray
+    rank: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def joined(cls, *parts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Hits:
+        """Concatenate hits."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def by(self, index: np.ndarray) -> Hits:
+        """Return some hits, or all hits in another order."""
+        return Hits(self.person[index], self.distance[index], self.rank[index], self.weight[index])
+
+    def by_distance(self) -> Hits:
+        """Return the hits in ascending order of distance."""
+        return self.by(np.argsort(self.distance, kind="stable"))
+
+    def along(self, place: np.ndarray) -> Placed:
+        """Return the hits with their places along a curve."""
+        return Placed.of(self.person, place, self.weight)
+
+    def up_to(self, rank: int) -> Hits:
+        """Return the hits at `rank` or better, by person and distance."""
+        hits = self.within(rank)
+        return hits.by(np.lexsort((hits.distance, hits.person)))
+
+    def within(self, rank: int) -> Hits:
+        """Return the hits at `rank` or better, in their order."""
+        return self.by(np.flatnonzero(self.rank <= rank))
 
 
 @dataclass(frozen=True)
@@ -563,11 +599,6 @@ def identification_replicates(
     return recognised, at_far, probing.people, probing.of_genuine.trials
 
 
-def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: np.ndarray) -> Hits:
-    """Return attempts in ascending order of distance."""
-    return Hits(person, distance, rank, weight).by(np.argsort(distance, kind="stable"))
-
-
 class _ProbeSubjects:
     """Identification attempts by the probe's subject; probes of no person are not resampled."""
 
@@ -589,11 +620,13 @@ class _ProbeSubjects:
         self.people = int((~no_person).sum())
         chosen = np.nonzero(tally.mates > 0)[0]
         probes, ranks, weights = tally.rank_weights(chosen, ties)
-        self.genuine = _sorted(person[probes], tally.mate[probes], ranks, weights)
+        self.genuine = Hits(person[probes], tally.mate[probes], ranks, weights).by_distance()
         genuine_of = np.bincount(person[chosen], minlength=n)
         impostor_rows = tally.impostor_probes(tally.impostor_role(impostors))
         ones = np.ones(len(impostor_rows))
-        self.impostor = _sorted(person[impostor_rows], tally.other[impostor_rows], ones, ones)
+        self.impostor = Hits(
+            person[impostor_rows], tally.other[impostor_rows], ones, ones
+        ).by_distance()
         impostor_of = np.bincount(person[impostor_rows], minlength=n)
         self.weights, self.no_person = options.weights(len(no_person), no_person), no_person
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
@@ -620,7 +653,11 @@ class _ProbeSubjects:
         if not self.options.resamples:
             undefined = np.full((len(targets), ranks), np.nan)
             return {"dir_at_far": (undefined, undefined)}
-        at_far, errors = self.drawn_points(targets, ranks)
+        unknown = np.full((len(targets), ranks, self.weights.shape[1]), np.nan)
+        at_far, errors = unknown, np.full(self.weights.shape[1], np.nan)
+        if self.of_genuine.attempts.any() and self.of_impostor.attempts.any():
+            drawn = [self.drawn_at_far(targets, rank) for rank in range(1, ranks + 1)]
+            at_far, errors = np.stack(drawn, axis=1), self.drawn_error()
         fewer = min(self.of_genuine, self.of_impostor, key=lambda means: means.trials)
         confidence, at_ranks = self.options.confidence, np.full((2, *at_far.shape[:2]), np.nan)
         for k in range(ranks):
@@ -669,66 +706,21 @@ class _ProbeSubjects:
         at_far[at_far > 1 - 1e-12] = 1.0
         return np.where((genuine > 0) & (impostor > 0), at_far, np.nan)
 
-    @stage("bootstrap")
-    def drawn_points(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return DIR at FAR (targets, ranks, columns) and the EER (columns) of all weightings."""
-        columns = self.weights.shape[1]
-        at_far = np.full((len(targets), ranks, columns), np.nan)
-        eer = np.full(columns, np.nan)
-        mate, other = self.genuine.within(ranks), self.impostor
-        if not self.of_genuine.attempts.any() or not self.of_impostor.attempts.any():
-            return at_far, eer
-        first = self.genuine.within(1)
+    def drawn_error(self) -> np.ndarray:
+        """Return the EER of all weightings (columns)."""
+        first, other = self.genuine.within(1), self.impostor
         threshold = np.union1d(first.distance, other.distance)
         of_first = np.searchsorted(first.distance, threshold, side="right")
         of_other = np.searchsorted(other.distance, threshold, side="right")
-        # Equal scores are accepted together: a limit is the first of its value.
-        value = np.searchsorted(other.distance, other.distance, side="right") - 1
-        below = np.append(np.searchsorted(mate.distance, other.distance), len(mate.distance))
-        step = max(1, VALUES_AT_ONCE // (len(threshold) + len(mate.distance) + 1))
-        for low in range(0, columns, step):
+        eer = np.full(self.weights.shape[1], np.nan)
+        step = max(1, VALUES_AT_ONCE // (len(threshold) + 1))
+        for low in range(0, len(eer), step):
             part = slice(low, low + step)
             weights = self.weights[:, part].astype(np.float64)
-            genuine, impostor = self.of_genuine.total[part], self.of_impostor.total[part]
-            taken = _cumulative(weights, other)
-            far = ratio(taken[of_other], impostor)
-            first_hits = ratio(_cumulative(weights, first)[of_first], genuine)
-            eer[part] = ErrorColumns(far, np.clip(1 - first_hits, 0.0, 1.0)).equal_error()
-            rate = ratio(taken[1:], impostor)[value]
-            defined = (genuine > 0) & (impostor > 0)
-            if ranks == 1:
-                taken = _cumulative(weights, mate)
-                drawn = _dir_at_rank_one(rate, targets, below, taken, genuine)
-                at_far[:, 0, part] = np.where(defined, drawn, np.nan)
-                report(low + weights.shape[1], columns)
-                continue
-            hits = weights[mate.person] * mate.weight[:, None]
-            for i, target in enumerate(targets):
-                limit = below[(rate <= target).sum(axis=0)]
-                for c in np.nonzero(defined)[0]:
-                    at = np.bincount(
-                        mate.rank[: limit[c]] - 1, hits[: limit[c], c], minlength=ranks
-                    )
-                    share = np.cumsum(at) / genuine[c]
-                    at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
-            report(low + weights.shape[1], columns)
-        return at_far, eer
-
-
-def _dir_at_rank_one(
-    rate: np.ndarray, targets: np.ndarray, below: np.ndarray, taken: np.ndarray, genuine: np.ndarray
-) -> np.ndarray:
-    """Return DIR at rank 1 at each FAR target, in each column, of the shape (targets, columns).
-
-    - `rate`: FAR up to each impostor attempt, in each column
-    - `below`: the genuine attempts below each impostor attempt; `taken`, the weight of so many
-    """
-    at_far = np.empty((len(targets), rate.shape[1]))
-    for i, target in enumerate(targets):
-        limit = below[(rate <= target).sum(axis=0)]
-        share = ratio(taken[limit, np.arange(len(limit))], genuine)
-        at_far[i] = np.where(share > 1 - 1e-12, 1.0, share)
-    return at_far
+            far = ratio(_cumulative(weights, other)[of_other], self.of_impostor.total[part])
+            hits = ratio(_cumulative(weights, first)[of_first], self.of_genuine.total[part])
+            eer[part] = ErrorColumns(far, np.clip(1 - hits, 0.0, 1.0)).equal_error()
+        return eer
 
 
 def _cumulative(weights: np.ndarray, attempts: Hits) -> np.ndarray:

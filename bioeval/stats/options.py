@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
 from bioeval.base.errors import require_choice
-from bioeval.base.messages import Message
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.base.scalars import Name
+    from bioeval.stats.limits import Limits
 
 METHODS = INTERVALS
 
@@ -31,10 +32,6 @@ JACKKNIFE = "subject-jackknife"
 
 # With fewer subjects, intervals by subject are clearly too narrow.
 _FEW = 20
-
-#: Lower and upper confidence limits, and those of variables by name.
-Limits = tuple[np.ndarray, np.ndarray]
-LimitsByName = Mapping[str, Limits]
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ class IntervalMethod:
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of subjects in the data and in each replicate, one column each."""
-        from bioeval.stats.replicates import weights_of
+        from bioeval.stats.limits import weights_of
 
         replicates = self.replicates if self.resamples else 0
         without_each = self.method.endswith("bca")
@@ -135,7 +132,7 @@ class IntervalMethod:
 
         Of rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
         """
-        from bioeval.stats.replicates import limits_of, open_limits
+        from bioeval.stats.limits import limits_of, open_limits
 
         limits = limits_of(values, self.method, self.confidence, self.replicates)
         if trials is None:
@@ -144,9 +141,12 @@ class IntervalMethod:
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
-        from bioeval.stats.binomial import independent_limits
+        from bioeval.stats.independent import clopper_pearson, wilson
 
-        return independent_limits(self.method, errors, attempts, self.confidence)
+        interval = wilson if self.method == "wilson" else clopper_pearson
+        undefined = np.isnan(errors)
+        low, high = interval(np.where(undefined, 0, errors), attempts, self.confidence)
+        return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
     def independence(self, attempts: str) -> Message:
         """Return the message that limits of independent attempts, or queries, are too narrow."""
@@ -155,14 +155,21 @@ class IntervalMethod:
     def added_to(
         self,
         dataset: xr.Dataset,
-        limits_by_name: LimitsByName,
+        limits_by_name: Mapping[str, Limits],
         names: Mapping[str, Name],
         remarks: Sequence[Message],
     ) -> xr.Dataset:
         """Return a dataset with limits of its variables, as `names` describe them, and warnings."""
-        from bioeval.stats.replicates import with_limits
-
-        return with_limits(dataset, limits_by_name, names, self.attrs(), remarks)
+        variables: dict[str, Any] = {}
+        for name, both in limits_by_name.items():
+            over = tuple(map(str, dataset[name].dims))
+            for end, values in zip(("low", "high"), both, strict=True):
+                key = f"{name}_{end}"
+                limits = np.asarray(values, dtype=np.float64)
+                variables[key] = (over, limits, names[key].attrs())
+        out = dataset.assign(variables)
+        out.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
+        return out
 
     def few_people(self, people: int) -> list[Message]:
         """Return a message where too few subjects make intervals by subject unreliable."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from bioeval.attempts.by_subject import PairCounts, SubjectAttempts, summed
 from bioeval.attempts.thresholds import require_values
@@ -17,14 +18,28 @@ from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
+from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.stats.limits import groups_of
 
 # Up to so many cells, a table of all pairs of people is counted into; of more, by pairs that occur.
 _DENSE = 1 << 24
 
 # Entries of pairs that are held before equal ones are added.
 _HELD = 1 << 22
+
+# Columns of weights that are weighed at once, at most.
+_TILE = 256
+
+# The columns of a tile are a multiple of what fits into an instruction.
+_LANES = 32
+
+# With fewer than one nonzero cell in this many, a sparse product is faster than a dense one.
+_SPARSE = 24
+
+# Values of a temporary array.
+VALUES_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,3 +254,174 @@ class _Pairs:
         else:
             key, count = self._together()
         return *np.divmod(key, self.layers), count
+
+
+# ---------------------------------------- weighted sums, and sums without each person
+
+
+class QuadraticForms:
+    """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
+
+    `weights` are whole numbers, float32 of shape (subjects, columns). `totals`, float64 of shape
+    (layers, columns), has separate counts, such as those between consecutive thresholds.
+    """
+
+    def __init__(self, weights: np.ndarray, layers: int):
+        self.weights, self.layers = weights, layers
+        self._largest = int(weights.max(initial=1))
+        dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
+        self._tiles = _tiled(weights.astype(dtype))
+        tiles, _, width = self._tiles.shape
+        self._totals = np.zeros((tiles, self.layers, width))
+        self._sums = np.zeros((tiles, width), dtype=np.uint16)
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The sums of each layer and column."""
+        whole = np.moveaxis(self._totals, 0, 1).reshape(self.layers, -1)
+        return whole[:, : self.weights.shape[1]]
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts, each between two subjects."""
+        entries = pairs.claimed_person, pairs.layer, pairs.count
+        by_layer = tuple(map(np.empty_like, entries))
+        sort_by_layer(pairs.probe_people, pairs.starts, self.layers, entries, by_layer)
+        weigh_pairs(
+            pairs.probe_people,
+            pairs.starts,
+            by_layer,
+            self._tiles,
+            self._largest,
+            self._totals,
+            self._sums,
+        )
+
+
+def _tiled(columns: np.ndarray) -> np.ndarray:
+    """Return an array of shape (rows, columns) as tiles of columns, the last padded with 0."""
+    rows, number = columns.shape
+    tiles = max(1, -(-number // _TILE))
+    width = -(-number // (tiles * _LANES)) * _LANES
+    whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
+    whole[:, :number] = columns
+    return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))
+
+
+def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return ``sum_a counts[t, a] w_a`` for every column of weights, shape (layers, columns).
+
+    `counts` has the shape (layers, subjects), `weights` (subjects, columns).
+    """
+    out = np.empty((len(counts), weights.shape[1]))
+    whole = counts.astype(np.float64)
+    # Sums of whole numbers are exact in any order.
+    if np.count_nonzero(whole) * _SPARSE < whole.size and (whole == np.floor(whole)).all():
+        whole = scipy.sparse.csr_array(whole)
+    step = max(1, VALUES_AT_ONCE // max(len(weights), 1))
+    for low in range(0, weights.shape[1], step):
+        part = slice(low, low + step)
+        out[:, part] = whole @ weights[:, part].astype(np.float64)
+    return out
+
+
+def bilinear_forms(
+    left: np.ndarray, right: np.ndarray, counts: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Return ``sum counts w_left w_right`` for every column of weights (subjects, columns).
+
+    `left` and `right` are the subjects of each of the counts, which may be fractions.
+    """
+    n = len(weights)
+    table = scipy.sparse.csr_array((counts, (left, right)), shape=(n, n))
+    out = np.empty(weights.shape[1])
+    step = max(1, VALUES_AT_ONCE // max(n, 1))
+    for low in range(0, weights.shape[1], step):
+        part = weights[:, low : low + step].astype(np.float64)
+        out[low : low + step] = ((table @ part) * part).sum(axis=0)
+    return out
+
+
+def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return ``part / whole``, NaN where `whole` is 0."""
+    with np.errstate(invalid="ignore"):
+        return part / np.where(whole > 0, whole, np.nan)
+
+
+def by_subject(
+    values: np.ndarray,
+    subjects: np.ndarray,
+    thresholds: np.ndarray,
+    number: int,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the number of values of each subject between consecutive increasing thresholds.
+
+    Row ``i`` of the result, of shape (t + 1, number), is above ``thresholds[i - 1]`` and not above
+    ``thresholds[i]``; `number` is that of the subjects.
+    """
+    layer = np.searchsorted(thresholds, values)
+    size = (len(thresholds) + 1) * number
+    counts = np.bincount(layer * number + subjects, weights, minlength=size)
+    return counts.reshape(len(thresholds) + 1, number)
+
+
+class AttemptsOfEach:
+    """A consumer of impostor counts: the attempts of each person, on whichever side, by layer.
+
+    `group` is the number of each subject, or of the group of people that it is left out with; what
+    is of no person, such as a distractor, is never left out, and has the number `groups`.
+    """
+
+    def __init__(self, group: np.ndarray, groups: int, layers: int):
+        """Begin without attempts."""
+        self.group, self.groups, self.layers = group, groups, layers
+        self._all = np.zeros(layers, dtype=np.int64)
+        self._each = np.zeros((layers, groups + 1), dtype=np.int64)
+
+    @classmethod
+    def of_people(cls, no_person: np.ndarray, layers: int) -> AttemptsOfEach:
+        """Leave out each person, or of more than a thousand people each of a thousand groups."""
+        group, groups = groups_of_people(no_person)
+        return cls(group, groups, layers)
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts between different subjects."""
+        layer, wide = pairs.layer.astype(np.int64), self.groups + 1
+        probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
+        self._all += np.bincount(layer, pairs.count, self.layers).astype(np.int64)
+        apart = probe != claimed
+        for group, count in ((probe, pairs.count), (claimed, pairs.count * apart)):
+            counted = np.bincount(layer * wide + group, count, self._each.size)
+            self._each += counted.reshape(self._each.shape).astype(np.int64)
+
+    def accepted(self) -> np.ndarray:
+        """Return the attempts up to each layer: all of them, and those without each group.
+
+        The shape is (layers, 1 + groups).
+        """
+        return _without_each(self._all, self._each)
+
+    def accepted_genuine(
+        self, genuine: tuple[np.ndarray, np.ndarray], thresholds: np.ndarray
+    ) -> np.ndarray:
+        """Return the same of `genuine` attempts: distances and subjects."""
+        values, people = genuine
+        layers = by_subject(values, self.group[people], thresholds, self.groups + 1)
+        return _without_each(layers.sum(axis=1), layers)
+
+
+def _without_each(all_of: np.ndarray, each: np.ndarray) -> np.ndarray:
+    """Return sums over layers of all, and of all without each group; the last is of no person."""
+    return np.cumsum(np.column_stack([all_of, all_of[:, None] - each[:, :-1]]), axis=0)
+
+
+def groups_of_people(no_person: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the group with which each subject is left out, and the number of groups.
+
+    Up to a thousand people each is one; the number of what is no person is that of the groups.
+    """
+    group = groups_of(int((~no_person).sum()))
+    groups = int(group.max(initial=-1)) + 1
+    of_each = np.full(len(no_person), groups)
+    of_each[~no_person] = group
+    return of_each, groups

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.attempts.by_subject import PairCounts, Sink, Sinks, SubjectAttempts
+from bioeval.attempts.by_subject import PairCounts, SubjectAttempts
 from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.points import VerificationPoints
 from bioeval.attempts.thresholds import to_internal
@@ -19,8 +18,8 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.results.support import ComparedPeople, RuleOf
-from bioeval.stats.bootstrap import QuadraticForms, SubjectMeans, linear_forms, ratio, variance
-from bioeval.stats.error_curves import CurveMeasure, curve_measures
+from bioeval.stats.bootstrap import SubjectMeans, variance
+from bioeval.stats.error_curves import CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.few_errors import (
     ErringPairs,
     FewErrors,
@@ -28,10 +27,9 @@ from bioeval.stats.few_errors import (
     around_few,
     without_contradiction,
 )
-from bioeval.stats.jackknife import AttemptsOfEach, jackknife_limits
-from bioeval.stats.limits import Limits, by_subject, normal_limits
+from bioeval.stats.limits import Limits, jackknife_limits, normal_limits, open_limits
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.replicates import open_limits
+from bioeval.stats.people import AttemptsOfEach, count_layers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -92,109 +90,6 @@ def _independent(
 
 
 # ------------------------------------------------------------------------- by subject
-
-
-@dataclass
-class ErrorColumns:
-    """FAR and FRR at increasing distances, a column for the data and for each replicate.
-
-    Those :meth:`of` attempts know the genuine ones, distances and subjects, and all weights.
-    """
-
-    far: np.ndarray
-    frr: np.ndarray
-    genuine: tuple[np.ndarray, np.ndarray] = (np.empty(0), np.empty(0))
-    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-
-    @classmethod
-    def of(
-        cls,
-        attempts: SubjectAttempts,
-        thresholds: np.ndarray,
-        weights: np.ndarray,
-        sinks: Sequence[Sink] = (),
-    ) -> ErrorColumns:
-        """Return the rates of attempts; `sinks` count the impostor attempts beside them."""
-        forms = QuadraticForms(weights, len(thresholds) + 1)
-        genuine = attempts.pass_over(thresholds, Sinks((forms, *sinks)))
-        accepted = np.cumsum(forms.totals, axis=0)
-        columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
-        columns.frr = columns.frr_at(thresholds)
-        return columns
-
-    def frr_at(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return FRR at each of other thresholds, by column."""
-        counts = by_subject(*self.genuine, thresholds, len(self.weights))
-        accepted = np.cumsum(linear_forms(counts, self.weights), axis=0)
-        return ratio(accepted[-1] - accepted[:-1], accepted[-1])
-
-    def without_each(self, persons: AttemptsOfEach, thresholds: np.ndarray) -> ErrorColumns:
-        """Return the rates at the same thresholds, with a column for the data without each person.
-
-        `persons` are the impostor attempts of each.
-        """
-        accepted = persons.accepted()
-        taken = persons.accepted_genuine(self.genuine, thresholds)
-        return ErrorColumns(
-            ratio(accepted[:-1], accepted[-1]), ratio(taken[-1] - taken[:-1], taken[-1])
-        )
-
-    def of_rows(self, rows: np.ndarray) -> ErrorColumns:
-        """Return the rates at some of the thresholds."""
-        return ErrorColumns(self.far[rows], self.frr[rows])
-
-    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points of each column with the points reject-all and accept-all."""
-        return self._ends
-
-    @cached_property
-    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        far, frr = self.far, self.frr
-        zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-        return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
-
-    def _defined(self) -> np.ndarray:
-        return ~np.isnan(self.far[:1]).any(axis=0) & ~np.isnan(self.frr[:1]).any(axis=0)
-
-    def equal_error(self) -> np.ndarray:
-        """Return the interpolated EER of each column."""
-        columns = np.arange(self.far.shape[1])
-        f, r = self.with_ends()
-        at = np.argmax(f >= r, axis=0)
-        f0, r0 = f[at - 1, columns], r[at - 1, columns]
-        f1, r1 = f[at, columns], r[at, columns]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-        return np.where(self._defined() & (at > 0), f0 + share * (f1 - f0), np.nan)
-
-    def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
-        """Return the smallest FRR with FAR at most the target, for each column.
-
-        Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated there.
-        """
-        columns = np.arange(self.far.shape[1])
-        f, r = self.with_ends()
-        last = (f[:-1] <= target).sum(axis=0) - 1  # the point beyond all scores is not attained
-        frr = r[last, columns]
-        if not exact:
-            width = f[last + 1, columns] - f[last, columns]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                share = np.where(width > 0, (target - f[last, columns]) / width, 0.0)
-            frr = frr + np.clip(share, 0.0, 1.0) * (r[last + 1, columns] - frr)
-        return np.where(self._defined(), frr, np.nan)
-
-    def far_at_frr(self, target: float, exact: bool) -> np.ndarray:
-        """Return the smallest FAR with FRR at most the target, for each column.
-
-        The two errors change places where the points are taken from loose to strict.
-        """
-        far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
-        return far if target < 1 else 0 * far  # reject-all, which is the last
-
-    def area(self) -> np.ndarray:
-        """Return the area under the ROC of each column, by the trapezoidal rule."""
-        f, r = self.with_ends()
-        return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
 
 
 @dataclass
@@ -542,7 +437,7 @@ class _Genuine:
     @classmethod
     def of(
         cls,
-        attempts: tuple[np.ndarray, np.ndarray],
+        attempts: tuple[np.ndarray, ...],
         weights: np.ndarray,
         options: IntervalMethod,
         copies: int,
@@ -571,16 +466,6 @@ class _Genuine:
 # ------------------------------------------------------------------------- closed form
 
 
-class _Dense:
-    """A sink that keeps the counts of all pairs of subjects."""
-
-    def __init__(self, people: int, layers: int):
-        self.counts = np.zeros((layers, people, people), dtype=np.int32)
-
-    def add(self, pairs: PairCounts) -> None:
-        np.add.at(self.counts, (pairs.layer, pairs.probe_person, pairs.claimed_person), pairs.count)
-
-
 @stage("intervals")
 def _analytic(
     dataset: xr.Dataset,
@@ -604,22 +489,27 @@ def _analytic(
     if len(thresholds) > most_thresholds:
         kept = np.unique(np.linspace(0, len(thresholds) - 1, most_thresholds).astype(int))
         thresholds = thresholds[kept]
-    dense = _Dense(attempts.people, len(thresholds) + 1)
+    counted = count_layers(attempts, thresholds)
     erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
-    values, people = attempts.pass_over(thresholds, Sinks((dense, erring)))
+    erring.add(PairCounts.of(*counted[:4]))
     few = erring.few(copies_of(tally))
-    every = dense.counts.sum(axis=0, dtype=np.int64)
-    accepted, total = np.zeros_like(every), float(every.sum())
+    every, accepted = np.zeros((2, attempts.people, attempts.people), dtype=np.int64)
+    np.add.at(every, (counted.probe, counted.claimed), counted.number)
+    total = float(every.sum())
     rate, spread = np.full(len(thresholds), np.nan), np.full(len(thresholds), np.nan)
+    order = np.argsort(counted.layer, kind="stable")
+    ends = np.searchsorted(counted.layer[order], np.arange(len(thresholds) + 1))
     for k in range(len(thresholds)):
-        accepted += dense.counts[k]
+        here = order[ends[k] : ends[k + 1]]
+        accepted[counted.probe[here], counted.claimed[here]] += counted.number[here]
         if total:
             rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
-    limits = {"far": interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
+    at = normal_limits(rate, spread, options.confidence)
+    limits = {"far": interpolated(far, rate, at, few, options)}
     columns = options.weights(len(attempts.no_person), attempts.no_person)
-    genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
+    genuine = _Genuine.of(counted[4:], columns, options, copies_of(tally))
     limits["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
     if larger_is_closer(kind):
         limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
@@ -630,7 +520,7 @@ def _analytic(
         undefined = np.full(len(tally.points.frr_target), np.nan)
         limits["far_at_frr"] = undefined, undefined
         chosen.append(no_analytic_interval("far", "frr"))
-    units = {"genuine_subjects": trials_of(len(np.unique(people)))}
+    units = {"genuine_subjects": trials_of(len(np.unique(counted.genuine_person)))}
     return limits, [*options.few_people(attempts.people), *chosen], units
 
 

@@ -135,17 +135,14 @@ def test_the_attempts_of_a_person_may_be_in_two_blocks():
     rng, people = np.random.default_rng(2), 12
     left, right = (x[np.triu_indices(people, 1)] for x in np.indices((people, people)))
     layer, count = rng.integers(0, 30, (66, 2)), rng.integers(1, 3, (66, 2))
-    entries = [
-        PairCounts.of(np.repeat(a, 2), np.repeat(b, 2), layer[i], count[i])
-        for i, (a, b) in enumerate(zip(left, right, strict=True))
-    ]
     nobody = np.zeros(people, dtype=bool)
     sides = np.arange(people - 1), np.arange(1, people)
     whole, parts = ErringPairs(sides, nobody, 6), ErringPairs(sides, nobody, 6)
     whole.add(PairCounts.of(np.repeat(left, 2), np.repeat(right, 2), layer.ravel(), count.ravel()))
-    for some in entries:
-        for kept in ([True, False], [False, False], [False, True]):
-            parts.add(some.in_layers(some.layer, np.array(kept)))
+    for pair in zip(left, right, layer, count, strict=True):
+        for kept in (slice(1), slice(0), slice(1, 2)):
+            a, b, *entries = (np.broadcast_to(x, 2)[kept] for x in pair)
+            parts.add(PairCounts.of(a, b, *entries))
     assert whole.few() == parts.few()
     assert whole.few()[0].below < 1 and not math.isnan(whole.few()[1].place)
 

@@ -197,7 +197,7 @@ def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
     scores = be.simulate(9, 3, random_state=1)
     whole = drawn_by(scores, few(), [3.0])
     monkeypatch.setattr("bioeval.attempts.by_subject._MOST_ENTRIES", 1)
-    monkeypatch.setattr("bioeval.stats.bootstrap._TILE", 7)
+    monkeypatch.setattr("bioeval.stats.people._TILE", 7)
     parts = drawn_by(scores, few(), [3.0])
     np.testing.assert_array_equal(whole.far, parts.far)
 

@@ -12,7 +12,8 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.attempts.by_subject import PairCounts
-from bioeval.stats.jackknife import AttemptsOfEach, jackknife_limits
+from bioeval.stats.limits import jackknife_limits
+from bioeval.stats.people import AttemptsOfEach
 
 RATES = st.floats(0, 1).map(lambda x: round(x, 3))
 
@@ -100,7 +101,7 @@ def test_auc_leaves_out_each_person():
 
 @pytest.mark.parametrize("groups", [3, 1000])
 def test_attempts_of_each_person_or_group(monkeypatch, groups):
-    monkeypatch.setattr("bioeval.stats.replicates.GROUPS", groups)
+    monkeypatch.setattr("bioeval.stats.limits.GROUPS", groups)
     rng, people = np.random.default_rng(2), 7
     no_person = np.arange(people) == 3
     whole = AttemptsOfEach.of_people(no_person, 5)

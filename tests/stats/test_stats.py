@@ -16,12 +16,10 @@ from bioeval import stats
 from bioeval.attempts.by_subject import PairCounts, listed_tables, summed
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.stats.bootstrap import (
-    QuadraticForms,
-    variance,
-)
+from bioeval.stats.bootstrap import variance
+from bioeval.stats.limits import open_limits, quantiles
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.stats.replicates import open_limits, quantiles
+from bioeval.stats.people import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
 
@@ -342,7 +340,7 @@ def test_options_that_cannot_be_are_refused():
 
 
 def test_of_many_people_groups_are_left_out(monkeypatch):
-    monkeypatch.setattr("bioeval.stats.replicates.GROUPS", 4)
+    monkeypatch.setattr("bioeval.stats.limits.GROUPS", 4)
     rng = np.random.default_rng(1)
     errors, attempts = rng.binomial(10, 0.2, 10), np.full(10, 10)
     found = stats.subject_bootstrap(errors, attempts, variant="bca", random_state=2)

@@ -16,7 +16,7 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import Name
 from bioeval.results.support import ComparedPeople
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
-from bioeval.stats.binomial import clopper_pearson
+from bioeval.stats.independent import clopper_pearson
 from bioeval.studies.assurance.limits import shares_without_error
 from bioeval.studies.assurance.shares import Shares
 

@@ -15,7 +15,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.binomial import clopper_pearson
+from bioeval.stats.independent import clopper_pearson
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.limits import PeopleMeans
 from bioeval.studies.assurance.shares import Shares, pair_shares

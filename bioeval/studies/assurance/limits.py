@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-from bioeval.stats.binomial import exact_lower, exact_upper
-from bioeval.stats.effective_number import effective_trials
+from bioeval.stats.independent import effective_trials, exact_lower, exact_upper
 
 #: People that the upper limit counts twice: with none, claims that do not hold were
 #: shown in up to 15 % of simulated data sets of 40 people, with two in up to 7 %

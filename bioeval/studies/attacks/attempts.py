@@ -14,7 +14,7 @@ from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.stats.bootstrap import ratio
+from bioeval.stats.people import ratio
 from bioeval.studies.attacks.scores import AttackedScores
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import coo_array
 
-from bioeval.stats.effective_number import korn_graubard, largest_limits
-from bioeval.stats.options import IntervalMethod, Limits, trials_of
-from bioeval.stats.replicates import open_limits
-from bioeval.stats.verification import ErrorColumns
+from bioeval.stats.error_curves import ErrorColumns
+from bioeval.stats.independent import korn_graubard, largest_limits
+from bioeval.stats.limits import Limits, open_limits
+from bioeval.stats.options import IntervalMethod, trials_of
 
 #: What the limits of the largest rate of several species are by, as attributes of results.
 KORN_GRAUBARD = "Korn and Graubard, all species at once"

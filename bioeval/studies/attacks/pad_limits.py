@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.stats.bootstrap import ratio
-from bioeval.stats.effective_number import drawn_variance, korn_graubard, largest_limits
-from bioeval.stats.options import IntervalMethod, Limits
-from bioeval.stats.replicates import open_limits
+from bioeval.stats.independent import korn_graubard, largest_limits
+from bioeval.stats.limits import Limits, drawn_variance, open_limits
+from bioeval.stats.options import IntervalMethod
+from bioeval.stats.people import ratio
 from bioeval.studies.attacks.limits import (
     accepted_of_units,
     along,

@@ -17,7 +17,7 @@ from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.scores.bona_fide import species_of
-from bioeval.stats.bootstrap import ratio
+from bioeval.stats.people import ratio
 from bioeval.studies.attacks.attempts import accepted_at
 
 #: The code of a bona fide presentation.

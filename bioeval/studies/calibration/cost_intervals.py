@@ -16,9 +16,9 @@ from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.stats.bootstrap import bilinear_forms, linear_forms, ratio
-from bioeval.stats.effective_number import sum_limits
+from bioeval.stats.independent import sum_limits
 from bioeval.stats.options import IntervalMethod
+from bioeval.stats.people import bilinear_forms, linear_forms, ratio
 from bioeval.studies.calibration.counts import LOG2
 from bioeval.tasks.verification_task import verification
 
@@ -99,8 +99,7 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     genuine = np.zeros((2, people))  # losses, and attempts
     keys, losses, numbers = [], [], []
     with threads_for(scores):
-        for part in attempts.listed_in_parts():
-            values, probe, claimed = (x[~np.isnan(part[0])] for x in part)
+        for values, probe, claimed in attempts.listed_in_parts():
             same = probe == claimed
             genuine[0] += np.bincount(probe[same], np.logaddexp(0, values[same]), minlength=people)
             genuine[1] += np.bincount(probe[same], minlength=people)

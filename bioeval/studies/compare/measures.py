@@ -34,7 +34,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, NewPeople, identification_replicates
-from bioeval.stats.jackknife import jackknife_limits, student_limits
+from bioeval.stats.limits import jackknife_limits, student_limits
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import Replicates, limits_at_threshold, limits_of_measures
 from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK, WantedMeasures

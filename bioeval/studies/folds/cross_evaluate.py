@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.attempts.by_subject import SubjectAttempts, count_parts
+from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.counts import ImpostorProbes
 from bioeval.attempts.identification_counter import IdentificationCounter, RankUnit
 from bioeval.attempts.passes import count_together
@@ -44,7 +44,7 @@ from bioeval.studies.folds.folds import (
     evaluate,
     parse_ranks,
 )
-from bioeval.studies.folds.intervals import FoldPart, LeftOutRates
+from bioeval.studies.folds.intervals import LeftOutRates
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import PairSides, Part, SplitPlan, SplitSides, plan_of_scores
 from bioeval.views.messages import sentence_about
@@ -315,21 +315,17 @@ def _left_out(
                 rates.add_chosen(train, test, fold.threshold, among)
             elif test is not None and not anew:
                 rates.add_fixed(test, fold.threshold)
-        count_parts(scores, rates.parts)
     return rates
 
 
 def _attempts_in(
     sides: SplitSides | PairSides, part: Part, options: FoldOptions
-) -> FoldPart | None:
-    """Return the attempts of a part by subject, with its rows and columns; None without any."""
+) -> SubjectAttempts | None:
+    """Return the attempts of a part by subject; None without any."""
     view: Scores | None = sides.view(part)
     if view is None:
         return None
-    places = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    if isinstance(sides, SplitSides):
-        places = sides.places(part)
-    return attempts_by_subject(view, options.templates, options.fusion), places
+    return attempts_by_subject(view, options.templates, options.fusion)
 
 
 def note_subjects_in_both(

@@ -7,22 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.attempts.by_subject import PairCounts, PartBySubject, SubjectAttempts
+from bioeval.attempts.by_subject import PairCounts, SubjectAttempts
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.messages import Message
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import rates_of
 from bioeval.scores.matrix import Scores
-from bioeval.stats.bootstrap import QuadraticForms, linear_forms, ratio
-from bioeval.stats.jackknife import AttemptsOfEach, groups_of_people, jackknife_limits
-from bioeval.stats.limits import by_subject
+from bioeval.stats.limits import jackknife_limits, open_limits
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.replicates import open_limits
+from bioeval.stats.people import (
+    AttemptsOfEach,
+    QuadraticForms,
+    by_subject,
+    groups_of_people,
+    linear_forms,
+    ratio,
+)
 from bioeval.studies.folds.folds import TrainingThresholds
-from bioeval.studies.folds.splits import IndexSet
-
-#: The attempts of a part, and its rows and columns.
-FoldPart = tuple[SubjectAttempts, IndexSet]
 
 
 class PooledRates:
@@ -94,17 +95,24 @@ class _Accepted:
 
     - `counts` (int64 (2, 1 + thresholds, 1 + people)): genuine and impostor attempts
     - `made` (int64 (2, 1 + people)): accepted or not
+    - `mated`: the subjects of the part that have genuine attempts
     """
 
+    thresholds: np.ndarray
     counts: np.ndarray
     made: np.ndarray
+    mated: np.ndarray
 
     @classmethod
-    def of(cls, part: PartBySubject, each: AttemptsOfEach) -> _Accepted:
-        """Return the attempts of a part that was counted into its sink, `each`."""
-        layers = np.stack([each.accepted_genuine(part.genuine, part.thresholds), each.accepted()])
+    def of(
+        cls, attempts: SubjectAttempts, thresholds: np.ndarray, group: np.ndarray, groups: int
+    ) -> _Accepted:
+        """Count a part; `group` is that of each subject of its attempts."""
+        each = AttemptsOfEach(group, groups, len(thresholds) + 1)
+        genuine = attempts.pass_over(thresholds, each)
+        layers = np.stack([each.accepted_genuine(genuine, thresholds), each.accepted()])
         counts = np.concatenate([np.zeros_like(layers[:, :1]), layers], axis=1)
-        return cls(counts[:, :-1], counts[:, -1])
+        return cls(thresholds, counts[:, :-1], counts[:, -1], np.unique(genuine[1]))
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR and FRR, (1 + thresholds, 1 + people)."""
@@ -166,8 +174,9 @@ class _LeftOutFold:
     """The parts of a fold and its threshold, a distance; without a training part it is given."""
 
     threshold: float
-    test: PartBySubject
-    train: PartBySubject | None = None
+    attempts: SubjectAttempts  # of the test part
+    test: _Accepted
+    train: _Accepted | None = None
     every_score: bool = False  # whether the thresholds are all scores of the training part
 
 
@@ -188,33 +197,31 @@ class LeftOutRates:
         self._group, self._people = group, int((~everyone.no_person).sum())
         self._folds: list[_LeftOutFold] = []
 
-    @property
-    def parts(self) -> list[PartBySubject]:
-        """The parts that are to be counted."""
-        return [x for fold in self._folds for x in (fold.train, fold.test) if x is not None]
-
-    def add_fixed(self, test: FoldPart, threshold: float) -> None:
+    def add_fixed(self, test: SubjectAttempts, threshold: float) -> None:
         """Add the test part of a fold at a threshold that is given."""
-        self._folds.append(_LeftOutFold(threshold, self._part(test, _finite(threshold))))
+        at = np.array([threshold])[[threshold > -np.inf]]
+        self._folds.append(_LeftOutFold(threshold, test, self._count(test, at)))
 
     def add_chosen(
-        self, train: FoldPart, test: FoldPart, threshold: float, among: TrainingThresholds
+        self,
+        train: SubjectAttempts,
+        test: SubjectAttempts,
+        threshold: float,
+        among: TrainingThresholds,
     ) -> None:
         """Add the parts of a fold; its threshold is one `among` some, NaN rejects everything."""
-        judged, learned = (self._part(x, among.thresholds) for x in (test, train))
-        self._folds.append(_LeftOutFold(threshold, judged, learned, among.every_score))
+        judged, learned = (self._count(x, among.thresholds) for x in (test, train))
+        self._folds.append(_LeftOutFold(threshold, test, judged, learned, among.every_score))
 
     def _numbers(self, attempts: SubjectAttempts) -> np.ndarray:
         """Return the numbers of the subjects of a part among all."""
         return np.array([self._number[name] for name in attempts.names], dtype=np.int64)
 
-    def _part(self, part: FoldPart, thresholds: np.ndarray) -> PartBySubject:
-        attempts, (rows, columns) = part
+    def _count(self, attempts: SubjectAttempts, thresholds: np.ndarray) -> _Accepted:
         group = self._group[self._numbers(attempts)]
-        sink = AttemptsOfEach(group, self._groups, len(thresholds) + 1)
-        return PartBySubject(attempts, rows, columns, thresholds, sink)
+        return _Accepted.of(attempts, thresholds, group, self._groups)
 
-    def _at_thresholds(self, fold: _LeftOutFold, judged: _Accepted) -> np.ndarray:
+    def _at_thresholds(self, fold: _LeftOutFold) -> np.ndarray:
         """Return accepted and all attempts of a test part, (2, 2, 1 + people).
 
         Where none are left to choose a threshold on, there are none.
@@ -225,13 +232,13 @@ class LeftOutRates:
         chosen = np.full(self._groups + 1, float(row))
         defined: np.ndarray = np.ones(self._groups + 1, dtype=bool)
         if fold.train is not None:
-            learned = _Accepted.of(fold.train, _each(fold.train))
+            learned = fold.train
             defined = np.all(learned.made > 0, axis=0)
             # Who is in no training pair changes no threshold.
             trained = (learned.made != learned.made[:, :1]).any(axis=0)
             chosen = np.where(trained, row_of(self.rule, learned, fold.every_score), chosen)
-        at = judged.at(np.where(defined, chosen, 0))
-        return np.where(defined, np.stack([at, judged.made]), 0)
+        at = fold.test.at(np.where(defined, chosen, 0))
+        return np.where(defined, np.stack([at, fold.test.made]), 0)
 
     def rates(self) -> dict[str, tuple[float, float, float]]:
         """Return each rate of all parts together, with its confidence limits."""
@@ -242,15 +249,13 @@ class LeftOutRates:
         sides: tuple[set[int], set[int]] = set(), set()
         disjoint = 0
         for fold in self._folds:
-            judged = _Accepted.of(fold.test, _each(fold.test))
-            pooled += self._at_thresholds(fold, judged)
-            tested |= judged.made[:, 1:] < judged.made[:, :1]
+            pooled += self._at_thresholds(fold)
+            tested |= fold.test.made[:, 1:] < fold.test.made[:, :1]
             if fold.train is not None:
-                learned = _Accepted.of(fold.train, _each(fold.train))
-                trained |= (learned.made[:, 1:] < learned.made[:, :1]).any(axis=0)
-            attempts = fold.test.attempts
+                trained |= (fold.train.made[:, 1:] < fold.train.made[:, :1]).any(axis=0)
+            attempts = fold.attempts
             number = self._numbers(attempts)
-            subjects.update(number[fold.test.genuine[1]].tolist())
+            subjects.update(number[fold.test.mated].tolist())
             disjoint += attempts.disjoint_pairs
             for seen, side in zip(sides, attempts.sides, strict=True):
                 seen.update(number[side[~attempts.no_person[side]]].tolist())
@@ -301,16 +306,6 @@ class LeftOutRates:
         return self.options.few_people(self._people)
 
 
-def _finite(threshold: float) -> np.ndarray:
-    """Return a threshold as an array; without one that accepts nothing."""
-    return np.array([threshold])[[threshold > -np.inf]]
-
-
-def _each(part: PartBySubject) -> AttemptsOfEach:
-    assert isinstance(part.sink, AttemptsOfEach)
-    return part.sink
-
-
 class _Renumbered:
     """A sink that maps the subjects of a part to the subjects of all parts."""
 
@@ -318,6 +313,7 @@ class _Renumbered:
         self.forms, self.number, self.rejects = forms, number, rejects
 
     def add(self, pairs: PairCounts) -> None:
-        if self.rejects:
-            pairs = pairs.in_layers(np.ones_like(pairs.layer))
-        self.forms.add(pairs.renumbered(self.number))
+        layer = np.ones_like(pairs.layer) if self.rejects else pairs.layer
+        probing = self.number[pairs.probe_people]
+        claimed = self.number[pairs.claimed_person].astype(np.int32)
+        self.forms.add(PairCounts(probing, pairs.starts, claimed, layer, pairs.count))

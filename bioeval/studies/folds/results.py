@@ -20,8 +20,8 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.layouts import Layout
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.bootstrap import ratio
-from bioeval.stats.over_folds import nadeau_bengio
+from bioeval.stats.limits import nadeau_bengio
+from bioeval.stats.people import ratio
 from bioeval.studies.folds.folds import Fold, FoldOptions
 from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
 from bioeval.studies.folds.splits import Place

@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from bioeval.base.random import Stream
-from bioeval.stats.options import Limits
+from bioeval.stats.limits import Limits
 from bioeval.stats.simultaneous import DRAWS
 
 # Numbers of a temporary array.

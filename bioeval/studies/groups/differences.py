@@ -8,11 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.random import Stream
-from bioeval.stats.bootstrap import ratio
-from bioeval.stats.jackknife import jackknife_limits
-from bioeval.stats.options import Limits
-from bioeval.stats.people import PeopleCounts
-from bioeval.stats.replicates import open_limits
+from bioeval.stats.limits import Limits, jackknife_limits, open_limits
+from bioeval.stats.people import PeopleCounts, ratio
 from bioeval.stats.simultaneous import letters_of
 from bioeval.studies.groups.combinations import level_together, limits_of_differences
 

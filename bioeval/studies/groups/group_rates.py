@@ -20,9 +20,9 @@ from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RuleOf
 from bioeval.scores.disjoint import mates_among
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.bootstrap import QuadraticForms, ratio
-from bioeval.stats.options import IntervalMethod, Limits, trials_of
-from bioeval.stats.people import PeopleCounts
+from bioeval.stats.limits import Limits
+from bioeval.stats.options import IntervalMethod, trials_of
+from bioeval.stats.people import PeopleCounts, QuadraticForms, ratio
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
     DifferencesOfGroups,

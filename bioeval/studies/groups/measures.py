@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bioeval.stats.options import Limits
+from bioeval.stats.limits import Limits
 
 #: The scalars that compare groups, in the order of tables.
 INEQUITY = (

@@ -19,7 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import Scalars, Variables, along, build, tree_of
 from bioeval.scores.matrix import Scores
-from bioeval.stats.bootstrap import ratio
+from bioeval.stats.people import ratio
 from bioeval.studies.folds.results import without_attempts
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.views.sections.summary import figure_scalars

@@ -24,7 +24,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.shared_people import people_of_both_sets
-from bioeval.stats.effective_number import sum_limits
+from bioeval.stats.independent import sum_limits
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification

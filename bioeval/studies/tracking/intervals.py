@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.stats.jackknife import student_limits
+from bioeval.stats.limits import student_limits
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.tracking.scalars import Counts, MatchSums, TrackingMeasure
 

@@ -15,7 +15,7 @@ from bioeval.attempts.by_subject import summed
 from bioeval.attempts.cells import is_accepted
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes
-from bioeval.stats.bootstrap import ratio
+from bioeval.stats.people import ratio
 from bioeval.studies.zoo.existence import GROUPS, Halves
 from bioeval.studies.zoo.kernel import add_scores
 

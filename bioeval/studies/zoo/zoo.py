@@ -22,7 +22,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import unknown_notes
-from bioeval.stats.bootstrap import ratio
+from bioeval.stats.people import ratio
 from bioeval.studies.zoo.attempts import AcceptedPairs, Attempts, attempts_by_subject
 from bioeval.studies.zoo.existence import (
     LEAST_SUBJECTS,

@@ -138,7 +138,7 @@ def test_people_and_not_pairs_are_the_units():
 
 @pytest.mark.slow
 def test_people_of_folds_are_left_out():
-    from bioeval.stats.jackknife import jackknife_limits
+    from bioeval.stats.limits import jackknife_limits
 
     pairs = two_of_each()
     folds, at = be.partition.SubjectKFold(2), {"threshold": 0.7}

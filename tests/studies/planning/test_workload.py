@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli.program import main
 from bioeval.results.failures import with_failures
-from bioeval.stats.binomial import clopper_pearson
+from bioeval.stats.independent import clopper_pearson
 from bioeval.studies.planning.workload import count_limits, rounded_down, values_of_rate
 
 

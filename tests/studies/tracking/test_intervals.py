@@ -12,7 +12,7 @@ from mot_sequences import Rows, follow, lines, sequences, walk, write_benchmark
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.stats.jackknife import student_limits
+from bioeval.stats.limits import student_limits
 from bioeval.studies.tracking.intervals import FEWEST
 from bioeval.studies.tracking.scalars import MEASURES
 

@@ -21,7 +21,7 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli.program import main
-from bioeval.stats.replicates import open_limits
+from bioeval.stats.limits import open_limits
 from bioeval.tasks.reid.intervals import query_mean_intervals
 
 REPLICATES = 7
