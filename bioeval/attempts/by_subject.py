@@ -200,6 +200,11 @@ class SubjectAttempts:
         distinct = np.unique(subjects)
         return len(distinct) - int(self.no_person[distinct].sum())
 
+    @property
+    def fewest(self) -> int:
+        """The people on the smaller of the sides that have any."""
+        return min((n for n in map(self.persons_among, self.sides) if n), default=0)
+
     #: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
     EXACT = 512
 

@@ -22,7 +22,13 @@ from bioeval.base.random import RandomState
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.independent import Interval
-from bioeval.stats.limits import Limits, groups_of, jackknife_limits, normal_limits, open_limits
+from bioeval.stats.limits import (
+    Limits,
+    groups_of,
+    jackknife_limits,
+    open_limits,
+    student_logit_limits,
+)
 from bioeval.stats.options import BOOTSTRAPS, IntervalMethod, trials_of
 from bioeval.stats.people import VALUES_AT_ONCE, QuadraticForms, by_subject, linear_forms, ratio
 
@@ -280,10 +286,12 @@ class SubjectMeans:
             sums = (np.cumsum(layers, axis=0) if cumulative else layers) / over[:, None]
             total = self.attempts.sum()
             mean = sums.sum(axis=1) / total if total else np.full(len(layers), np.nan)
-            both = normal_limits(
-                mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options.confidence
+            spread, confidence = (
+                np.sqrt(ratio_variances(sums, self.attempts)),
+                self.options.confidence,
             )
-            return open_limits(mean, *both, self.trials, self.options.confidence)
+            both = student_logit_limits(mean, spread, self.trials, confidence)
+            return open_limits(mean, *both, self.trials, confidence)
         if self._left_out is not None:
             return self._jackknifed(layers, self._left_out)
         step = max(1, VALUES_AT_ONCE // self.weights.shape[1])

@@ -176,10 +176,15 @@ def drawn_variance(drawn: np.ndarray, units: np.ndarray | int) -> np.ndarray:
     return spread * units / np.maximum(units - 1, 1)
 
 
-def normal_limits(rate: np.ndarray, spread: np.ndarray, confidence: float) -> Limits:
-    """Return the limits of a normal interval, clipped to [0, 1]."""
-    half = float(scipy.special.ndtri(0.5 + confidence / 2)) * spread
-    return np.clip(rate - half, 0.0, 1.0), np.clip(rate + half, 0.0, 1.0)
+def student_logit_limits(
+    rate: np.ndarray, spread: np.ndarray, people: int, confidence: float
+) -> Limits:
+    """Return Student's limits of a rate on the logit scale, from its error known by so many people.
+
+    Rates have a skew distribution that the scale of rates does not show: limits there are too low.
+    """
+    quantile = float(scipy.special.stdtrit(max(people - 1, 1), 0.5 + confidence / 2))
+    return logit_limits(rate, quantile * spread)
 
 
 def jackknife_limits(

@@ -27,7 +27,7 @@ from bioeval.stats.few_errors import (
     around_few,
     without_contradiction,
 )
-from bioeval.stats.limits import Limits, jackknife_limits, normal_limits, open_limits
+from bioeval.stats.limits import Limits, jackknife_limits, open_limits, student_logit_limits
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import AttemptsOfEach, count_layers
 
@@ -148,7 +148,6 @@ class Replicates:
         persons = AttemptsOfEach.of_people(attempts.no_person, len(thresholds) + 1)
         errors = ErrorColumns.of(attempts, thresholds, weights, (erring, persons))
         people = errors.genuine[1]
-        sizes = [n for n in map(attempts.persons_among, attempts.sides) if n]
         replicates = cls(
             thresholds,
             errors.far,
@@ -157,7 +156,7 @@ class Replicates:
             trials_of(attempts.persons_among(people)),
             attempts.disjoint_pairs,
             attempts.persons_among(np.arange(attempts.people)),
-            min(sizes, default=0),
+            attempts.fewest,
             weights,
             errors.genuine,
             erring.few(copies_of(tally)),
@@ -506,7 +505,7 @@ def _analytic(
             rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
-    at = normal_limits(rate, spread, options.confidence)
+    at = student_logit_limits(rate, spread, attempts.fewest, options.confidence)
     limits = {"far": interpolated(far, rate, at, few, options)}
     columns = options.weights(len(attempts.no_person), attempts.no_person)
     genuine = _Genuine.of(counted[4:], columns, options, copies_of(tally))

@@ -202,8 +202,9 @@ def test_closed_forms(scores):
     variance = (
         sum(sum(float(x) - mean for x in values) ** 2 for values in people) * 30 / 29 / 120**2
     )
-    half = 1.959963984540054 * np.sqrt(variance)
-    np.testing.assert_allclose([ds.mean_ap_low, ds.mean_ap_high], [mean - half, mean + half])
+    half = 2.045229642132703 * np.sqrt(variance) / (mean * (1 - mean))  # Student's, of 29
+    odds = mean / (1 - mean) * np.exp([-half, half])
+    np.testing.assert_allclose([ds.mean_ap_low, ds.mean_ap_high], odds / (1 + odds))
     binomial = be.reid(scores, interval="clopper-pearson")
     low, high = stats.clopper_pearson(binomial.cmc_count[0], 120)
     assert (binomial.cmc_low[0], binomial.cmc_high[0]) == (low, high)
