@@ -137,6 +137,14 @@ class ErrorColumns:
         return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
 
 
+# The fields of operating points that have a value for each target.
+_OF_TARGET = {
+    "far": ("far_target", "threshold_at_far"),
+    "frr": ("frr_target", "threshold_at_frr"),
+    "prior": ("costs", "min_cost_threshold"),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class CurveMeasure:
     """A measure of verification: its value on the data and in replicates, and what it rests on."""
@@ -175,25 +183,8 @@ class CurveMeasure:
             yield points
             return
         for i in range(len(self.targets(points))):
-            one = slice(i, i + 1)
-            if self.of_target == "far":
-                yield replace(
-                    points,
-                    far_target=points.far_target[one],
-                    threshold_at_far=points.threshold_at_far[one],
-                )
-            elif self.of_target == "frr":
-                yield replace(
-                    points,
-                    frr_target=points.frr_target[one],
-                    threshold_at_frr=points.threshold_at_frr[one],
-                )
-            else:
-                yield replace(
-                    points,
-                    costs=points.costs[one],
-                    min_cost_threshold=points.min_cost_threshold[one],
-                )
+            one = {name: getattr(points, name)[i : i + 1] for name in _OF_TARGET[self.of_target]}
+            yield replace(points, **one)
 
     def is_defined(self, points: VerificationPoints) -> bool:
         """Whether operating points have it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +17,10 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.registry import names_of
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import SubjectMeans, variance
-from bioeval.stats.error_curves import CurveMeasure, ErrorColumns, curve_measures
+from bioeval.stats.error_curves import AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.few_errors import (
     ErringPairs,
     FewErrors,
@@ -33,6 +34,9 @@ from bioeval.stats.people import AttemptsOfEach, count_layers
 
 if TYPE_CHECKING:
     import xarray as xr
+
+# Where few people err, of each class of attempts.
+_FewOf = dict[AttemptClass, tuple[FewErrors, FewErrors]]
 
 # Bytes of the counts of all pairs of subjects, for closed-form variances.
 _DENSE = 1 << 30
@@ -96,20 +100,16 @@ def _independent(
 class Replicates:
     """Verification rates of the data and of each replicate, one column each."""
 
+    tally: VerificationTally
+    attempts: SubjectAttempts
+    options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
-    far: np.ndarray  # (t, columns), at these thresholds
+    exact: bool  # whether they are all the distinct scores
+    columns: ErrorColumns  # at these thresholds
     frr: np.ndarray  # (grid, columns), at the thresholds of the result
-    without: ErrorColumns  # a column for the data, and one without each person
-    subjects: int  # independent trials: subjects with genuine attempts
-    pairs: int  # and disjoint pairs of subjects
-    people: int  # all subjects
-    fewest: int  # people on the smaller of the sides that have any
-    weights: np.ndarray  # (people, columns)
-    genuine: tuple[np.ndarray, np.ndarray]  # distances of genuine attempts, and their subjects
-    few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
     persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by threshold
-    exact: bool  # whether the thresholds are all the distinct scores
-    placements: np.ndarray  # impostor attempts up to each genuine distance
+    without: ErrorColumns  # a column for the data, and one without each person
+    few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
     #: The same without each person, after a column for the data.
@@ -147,36 +147,59 @@ class Replicates:
         erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
         persons = AttemptsOfEach.of_people(attempts.no_person, len(thresholds) + 1)
         errors = ErrorColumns.of(attempts, thresholds, weights, (erring, persons))
-        people = errors.genuine[1]
         replicates = cls(
+            tally,
+            attempts,
+            options,
             thresholds,
-            errors.far,
-            errors.frr_at(grid),
-            errors.without_each(persons, thresholds),
-            trials_of(attempts.persons_among(people)),
-            attempts.disjoint_pairs,
-            attempts.persons_among(np.arange(attempts.people)),
-            attempts.fewest,
-            weights,
-            errors.genuine,
-            erring.few(copies_of(tally)),
-            persons,
             exact,
-            np.asarray(tally.attempts.false_accepts(errors.genuine[0]), dtype=np.float64),
+            errors,
+            errors.frr_at(grid),
+            persons,
+            errors.without_each(persons, thresholds),
+            erring.few(copies_of(tally)),
         )
-        on_the_data = cls.on_the_data(points)
         for curve, values in (
             (errors, replicates.values),
             (replicates.without, replicates.values_without),
         ):
             for measure in measures:  # an undefined point is so in every column
-                name, value = measure.name, replicates.measured(measure, curve, usual, points)
-                moved = np.asarray(on_the_data[name])[..., None] - value[..., :1]
-                values[name] = np.clip(value + moved, *scalar_registry()[name].bounds)
-                values[name][..., 0] = on_the_data[name]
+                name, value = measure.name, replicates._measured(measure, curve, usual, points)
+                on_the_data = np.asarray(measure.on_the_data(points))
+                moved = on_the_data[..., None] - value[..., :1]
+                values[name] = np.clip(value + moved, *measure.scalar.bounds)
+                values[name][..., 0] = on_the_data
         return replicates
 
-    def measured(
+    @property
+    def far(self) -> np.ndarray:
+        """FAR at the thresholds, (t, columns)."""
+        return self.columns.far
+
+    @property
+    def genuine(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distances of genuine attempts, and their subjects."""
+        return self.columns.genuine
+
+    @cached_property
+    def subjects(self) -> int:
+        """Independent trials of genuine attempts: subjects that have any."""
+        return trials_of(self.attempts.persons_among(self.genuine[1]))
+
+    @property
+    def mixed(self) -> int:
+        """Independent trials of both classes: subjects, or disjoint pairs of subjects."""
+        return min(self.subjects, self.attempts.disjoint_pairs)
+
+    @property
+    def jackknife(self) -> bool:
+        """Whether rates have limits without each person: percentiles hold those of few too seldom.
+
+        So they do an AUC close to 1.
+        """
+        return self.options.method == "subject-bootstrap"
+
+    def _measured(
         self,
         measure: CurveMeasure,
         curve: ErrorColumns,
@@ -222,82 +245,91 @@ class Replicates:
 
     def placements_of_each(self) -> np.ndarray:
         """Return the sum of the numbers of impostor attempts below each person's genuine ones."""
-        _, people = self.genuine
+        distances, people = self.genuine
+        below = np.asarray(self.tally.attempts.false_accepts(distances), dtype=np.float64)
         groups = self.persons.groups
-        of_each = np.bincount(self.persons.group[people], self.placements, minlength=groups + 1)
-        return of_each[:groups]
+        return np.bincount(self.persons.group[people], below, minlength=groups + 1)[:groups]
 
-    def far_without_each(self, confidence: float) -> Limits:
-        """Return the limits of FAR at the thresholds, from the rates without each person."""
-        rate, without = self.without.far[:, 0], self.without.far[:, 1:]
-        return jackknife_limits(rate, without, confidence, self.pairs, self.fewest)
+    def frr_limits(self, grid: np.ndarray, frr: Limits | None = None) -> Limits:
+        """Return the limits of FRR at increasing distances, from those at each distance alone."""
+        return self._curve(frr is None).frr_limits(grid, frr)
 
-    def limits(
-        self, few_genuine: tuple[FewErrors, FewErrors], options: IntervalMethod
-    ) -> dict[str, Limits]:
-        """Return the limits of each measure; `few_genuine` is where few people err."""
+    def far_limits(self, far: np.ndarray, *, jackknife: bool) -> Limits:
+        """Return the limits of FAR at some of its values."""
+        if jackknife:
+            rate, without = self.without.far[:, 0], self.without.far[:, 1:]
+            trials, fewest = self.attempts.disjoint_pairs, self.attempts.fewest
+            at = jackknife_limits(rate, without, self.options.confidence, trials, fewest)
+        else:
+            at = self.options.limits(self.far)
+        return interpolated(far, self.far[:, 0], at, self.few_far, self.options)
+
+    def at_threshold(self, threshold: float) -> dict[str, Limits]:
+        """Return the limits of FAR and FRR at a threshold, an internal distance."""
+        place = self.place_of(threshold)
+        far = self.far[[place], 0] if place >= 0 else np.zeros(1)
+        limits = {
+            "frr": self.frr_limits(np.array([threshold])),
+            "far": self.far_limits(far, jackknife=True),
+        }
+        return {name: (low[0], high[0]) for name, (low, high) in limits.items()}
+
+    def _curve(self, jackknife: bool) -> _Genuine:
+        columns = self.columns
+        copies = copies_of(self.tally)
+        return _Genuine.of(columns.genuine, columns.weights, self.options, copies, jackknife)
+
+    def limits(self) -> tuple[dict[str, Limits], list[Message]]:
+        """Return the limits of each measure, and messages."""
+        few_of: _FewOf = {"genuine": self._curve(self.jackknife).few, "impostor": self.few_far}
         limits = {}
         for measure in curve_measures():
             if measure.name not in self.values:
                 continue
             rule = measure.scalar.jackknife
             if measure.rate_of:
-                limits[measure.name] = self._limits_of_rate(measure, few_genuine, options)
-            elif options.method == "subject-bootstrap" and rule:
-                # Percentiles hold an AUC close to 1 too seldom.
-                low, high = self._point_without_each(measure, options.confidence)
+                limits[measure.name] = self._limits_of_rate(measure, few_of)
+            elif self.jackknife and rule:
+                low, high = self._point_without_each(measure)
                 if rule == "wider":
-                    drawn = self._percentiles(measure, options)
+                    drawn = self._percentiles(measure)
                     low, high = np.fmin(low, drawn[0]), np.fmax(high, drawn[1])
                 limits[measure.name] = low, high
             else:
-                limits[measure.name] = self._percentiles(measure, options)
-        return limits
+                limits[measure.name] = self._percentiles(measure)
+        return limits, _without_upper_limit(limits, self.tally)
 
-    def _percentiles(self, measure: CurveMeasure, options: IntervalMethod) -> Limits:
+    def _percentiles(self, measure: CurveMeasure) -> Limits:
         """Return the limits of a measure by its replicates alone."""
-        scalar, mixed = measure.scalar, min(self.subjects, self.pairs)
-        low, high = options.limits(scalar.scaled(self.values[measure.name]), mixed)
+        scalar = measure.scalar
+        low, high = self.options.limits(scalar.scaled(self.values[measure.name]), self.mixed)
         return scalar.unscaled(low), scalar.unscaled(high)
 
-    def _limits_of_rate(
-        self,
-        measure: CurveMeasure,
-        few_genuine: tuple[FewErrors, FewErrors],
-        options: IntervalMethod,
-    ) -> Limits:
+    def _limits_of_rate(self, measure: CurveMeasure, few_of: _FewOf) -> Limits:
         """Return the limits of a rate of errors: where few people err, from these alone."""
-        few_of = {"genuine": few_genuine, "impostor": self.few_far}
-        trials_of = {"genuine": self.subjects, "impostor": self.pairs}
+        of_class = {"genuine": self.subjects, "impostor": self.attempts.disjoint_pairs}
         curves = [few_of[x] for x in measure.rate_of]
-        trials = min(trials_of[x] for x in measure.rate_of)
+        trials = min(of_class[x] for x in measure.rate_of)
         values = self.values[measure.name]
         x = values[..., 0]
-        low, high = options.limits(values)
-        if options.method == "subject-bootstrap":  # percentiles hold rates of few too seldom
+        low, high = self.options.limits(values)
+        if self.jackknife:
             many = ~np.any([few[0].at(x) | few[1].at(1 - x) for few in curves], axis=0)
-            without_each = self._point_without_each(measure, options.confidence)
+            without_each = self._point_without_each(measure)
             low = np.where(many, np.fmin(low, without_each[0]), low)
             high = np.where(many, np.fmax(high, without_each[1]), high)
         for few in curves:
-            low, high = around_few(x, (low, high), few, options.confidence)
+            low, high = around_few(x, (low, high), few, self.options.confidence)
         return np.where(trials, low, np.nan), np.where(trials, high, np.nan)
 
-    def _point_without_each(self, measure: CurveMeasure, confidence: float) -> Limits:
+    def _point_without_each(self, measure: CurveMeasure) -> Limits:
         """Return the limits of a measure, chosen anew without each person."""
-        values = self.values_without[measure.name]
-        value, without, trials = values[..., 0], values[..., 1:], min(self.subjects, self.pairs)
+        values, confidence = self.values_without[measure.name], self.options.confidence
+        value, without, fewest = values[..., 0], values[..., 1:], self.attempts.fewest
         # A cost is no proportion of trials.
-        chosen_anew = measure.scalar.kind == "cost"
-        limits = jackknife_limits(
-            value, without, confidence, trials, self.fewest, chosen_anew=chosen_anew
-        )
-        return open_limits(value, *limits, trials, confidence)
-
-    @staticmethod
-    def on_the_data(points: VerificationPoints) -> dict[str, float | np.ndarray]:
-        """Return the measures of the data themselves that have replicates."""
-        return {x.name: x.on_the_data(points) for x in curve_measures() if x.is_defined(points)}
+        anew = measure.scalar.kind == "cost"
+        limits = jackknife_limits(value, without, confidence, self.mixed, fewest, chosen_anew=anew)
+        return open_limits(value, *limits, self.mixed, confidence)
 
 
 def copies_of(tally: VerificationTally) -> int:
@@ -329,52 +361,15 @@ def _resampled(
     """Return limits by resampling subjects, messages, and numbers of trials."""
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = Replicates.of(tally, attempts, grid, options)
-    # Percentiles hold rates of few people, and an AUC close to 1, too seldom.
-    jackknife = options.method == "subject-bootstrap"
-    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife)
-    limits = drawn.limits(genuine.few, options)
-    if jackknife:
-        limits["frr"] = genuine.frr_limits(grid)
-        at_thresholds = drawn.far_without_each(options.confidence)
-    else:
-        limits["frr"] = genuine.frr_limits(grid, options.limits(drawn.frr, drawn.subjects))
-        at_thresholds = options.limits(drawn.far)
-    far = _grid_far(dataset, tally)
-    limits["far"] = interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
+    limits, remarks = drawn.limits()
+    frr = None if drawn.jackknife else options.limits(drawn.frr, drawn.subjects)
+    limits["frr"] = drawn.frr_limits(grid, frr)
+    limits["far"] = drawn.far_limits(_grid_far(dataset, tally), jackknife=drawn.jackknife)
     if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
             limits[name] = limits[name][0][::-1], limits[name][1][::-1]
-    remarks = [*options.few_people(drawn.people), *_without_upper_limit(limits, tally)]
-    units = {"genuine_subjects": drawn.subjects}
-    return limits, remarks, units
-
-
-def limits_of_measures(
-    tally: VerificationTally, drawn: Replicates, options: IntervalMethod
-) -> dict[str, Limits]:
-    """Return the limits of each measure of operating points, as results have them."""
-    jackknife = options.method == "subject-bootstrap"
-    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife)
-    limits = drawn.limits(genuine.few, options)
-    _without_upper_limit(limits, tally)
-    return limits
-
-
-def limits_at_threshold(
-    tally: VerificationTally, drawn: Replicates, threshold: float, options: IntervalMethod
-) -> dict[str, Limits]:
-    """Return the limits of FAR and FRR at a threshold, an internal distance."""
-    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife=True)
-    low, high = genuine.frr_limits(np.array([threshold]))
-    far = drawn.far[[drawn.place_of(threshold)], 0] if drawn.place_of(threshold) >= 0 else [0.0]
-    of_far = interpolated(
-        np.asarray(far),
-        drawn.far[:, 0],
-        drawn.far_without_each(options.confidence),
-        drawn.few_far,
-        options,
-    )
-    return {"frr": (low[0], high[0]), "far": (of_far[0][0], of_far[1][0])}
+    people = attempts.persons_among(np.arange(attempts.people))
+    return limits, [*options.few_people(people), *remarks], {"genuine_subjects": drawn.subjects}
 
 
 def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) -> list[Message]:

@@ -36,7 +36,7 @@ from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, NewPeople, identification_replicates
 from bioeval.stats.limits import jackknife_limits, student_limits
 from bioeval.stats.options import IntervalMethod
-from bioeval.stats.verification import Replicates, limits_at_threshold, limits_of_measures
+from bioeval.stats.verification import Replicates
 from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK, WantedMeasures
 
 #: Populations that limits are for: people left out as probes and in the gallery, or as probes
@@ -191,7 +191,7 @@ def _verification(
     }
     given = np.unique([x for at in thresholds.values() for x in at.values()])
     drawn = Replicates.of(tally, subjects, given, interval, measures)
-    limits = limits_of_measures(tally, drawn, interval)
+    limits, _ = drawn.limits()
     for measure in measures:
         values = np.atleast_2d(drawn.values[measure.name])
         without = np.atleast_2d(drawn.values_without[measure.name])
@@ -229,7 +229,7 @@ def _verification(
             if rate == "frr":
                 value = float(drawn.frr[np.searchsorted(given, at_distance), 0])
             rejects, accepts = drawn.errors_of_each(at_distance)
-            low, high = limits_at_threshold(tally, drawn, at_distance, interval)[rate]
+            low, high = drawn.at_threshold(at_distance)[rate]
             yield SystemMeasure(
                 scalar=AT_THRESHOLD[name],
                 value=value,
