@@ -33,6 +33,8 @@ _CELLS_AT_ONCE = 1 << 20
 
 def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct keys, increasing, and the sum of the counts of each."""
+    if (key[1:] > key[:-1]).all():  # as a pass in the order of people leaves them
+        return key, count
     distinct, place = np.unique(key, return_inverse=True)
     total = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(total, place.reshape(-1), count)

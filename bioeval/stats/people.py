@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from bioeval.attempts.by_subject import PairCounts, SubjectAttempts, summed
+from bioeval.attempts.by_subject import PairCounts, Sink, Sinks, SubjectAttempts, summed
 from bioeval.attempts.thresholds import require_values
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_numbers
@@ -207,10 +207,10 @@ class LayeredPairs(NamedTuple):
     genuine_person: np.ndarray
 
 
-def count_layers(attempts: SubjectAttempts, layers: np.ndarray) -> LayeredPairs:
+def count_layers(attempts: SubjectAttempts, layers: np.ndarray, *also: Sink) -> LayeredPairs:
     """Count the attempts of each pair of people up to each of increasing distances, and beyond."""
     sink = _Pairs(attempts.people, len(layers) + 1)
-    genuine, genuine_person = attempts.pass_over(layers, sink)
+    genuine, genuine_person = attempts.pass_over(layers, Sinks((sink, *also)))
     pair, layer, count = sink.entries()
     probe, claimed = np.divmod(pair, max(attempts.people, 1))
     return LayeredPairs(probe, claimed, layer, count, genuine, genuine_person)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.attempts.by_subject import PairCounts, SubjectAttempts
+from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.points import VerificationPoints
 from bioeval.attempts.thresholds import to_internal
@@ -483,9 +483,8 @@ def _analytic(
     if len(thresholds) > most_thresholds:
         kept = np.unique(np.linspace(0, len(thresholds) - 1, most_thresholds).astype(int))
         thresholds = thresholds[kept]
-    counted = count_layers(attempts, thresholds)
     erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
-    erring.add(PairCounts.of(*counted[:4]))
+    counted = count_layers(attempts, thresholds, erring)
     few = erring.few(copies_of(tally))
     every, accepted = np.zeros((2, attempts.people, attempts.people), dtype=np.int64)
     np.add.at(every, (counted.probe, counted.claimed), counted.number)
