@@ -486,15 +486,17 @@ def _analytic(
     erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
     counted = count_layers(attempts, thresholds, erring)
     few = erring.few(copies_of(tally))
-    every, accepted = np.zeros((2, attempts.people, attempts.people), dtype=np.int64)
-    np.add.at(every, (counted.probe, counted.claimed), counted.number)
+    people = attempts.people
+    pair = counted.probe * people + counted.claimed
+    every = np.bincount(pair, counted.number, people**2).astype(np.int64).reshape(people, people)
+    accepted = np.zeros_like(every)
     total = float(every.sum())
     rate, spread = np.full(len(thresholds), np.nan), np.full(len(thresholds), np.nan)
-    order = np.argsort(counted.layer, kind="stable")
+    order = np.argsort(counted.layer.astype(np.uint16), kind="stable")
     ends = np.searchsorted(counted.layer[order], np.arange(len(thresholds) + 1))
     for k in range(len(thresholds)):
         here = order[ends[k] : ends[k + 1]]
-        accepted[counted.probe[here], counted.claimed[here]] += counted.number[here]
+        accepted.reshape(-1)[pair[here]] += counted.number[here]
         if total:
             rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
     kind = tally.about.kind
