@@ -275,13 +275,13 @@ class _PairRows:
     rows: np.ndarray | None
     genuine: np.ndarray
     subjects: Two | None
-    notes: list[Message] = field(default_factory=list)
-    reading: tuple[str, ...] = ()
-    meta: dict[str, Two] = field(default_factory=dict)  # columns of both templates of each row
+    notes: list[Message]
+    reading: tuple[str, ...]
+    meta: dict[str, Two]  # columns of both templates of each row
     #: Whether each row that is kept has its names in the other order than its trial.
-    exchanged: np.ndarray | None = None
+    exchanged: np.ndarray | None
     #: Columns of the table of templates that are no metadata, and why.
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str]
 
     @property
     def scores(self) -> np.ndarray:
@@ -515,33 +515,31 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
     if options.subject_from is not None:
         for name in options.subject_from.metadata:
             meta[name] = _from_names(table, layout, options.subject_from, name)
-    if joined is not None:
-        return _PairRows(
-            table,
-            layout,
-            joined.rows,
-            joined.genuine,
-            subjects,
-            joined.notes,
-            reading,
-            meta,
-            joined.exchanged,
-            left_out,
+    if joined is None and genuine is None and subjects is None:
+        both = _all_names(table, layout)
+        raise DataError(
+            f"{path}: does not mark genuine pairs; give the list of trials as ",
+            say("trials"),
+            ", or the part of a name that is its subject as ",
+            say("subject_from", subject_pattern(both) if both else None),
+            f"{misspelt(layout.names)}",
         )
-    if genuine is None:
-        if subjects is None:
-            both = _all_names(table, layout)
-            pattern = subject_pattern(both) if both else None
-            raise DataError(
-                f"{path}: does not mark genuine pairs; give the list of trials as ",
-                say("trials"),
-                ", or the part of a name that is its subject as ",
-                say("subject_from", pattern),
-                f"{misspelt(layout.names)}",
-            )
+    if joined is not None:
+        genuine = joined.genuine
+    elif genuine is None and subjects is not None:
         genuine = _same(*subjects)
+    assert genuine is not None
     return _PairRows(
-        table, layout, None, genuine, subjects, reading=reading, meta=meta, left_out=left_out
+        table,
+        layout,
+        None if joined is None else joined.rows,
+        genuine,
+        subjects,
+        [] if joined is None else joined.notes,
+        reading,
+        meta,
+        None if joined is None else joined.exchanged,
+        left_out,
     )
 
 

@@ -134,10 +134,10 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of a list whose first line names its columns."""
     cells = shape.cells[0]
     places = {folded(cell): i for i, cell in reversed([*enumerate(cells)])}
-    named = _names_columns(shape, places)
-    if not named and {options.columns.get("scores"), options.columns.get("genuine")}.isdisjoint(
-        cells
-    ):
+    if not names_columns(shape) and {
+        options.columns.get("scores"),
+        options.columns.get("genuine"),
+    }.isdisjoint(cells):
         return None
     for number, name in enumerate(cells, 1):
         if not name and number > 1:  # the first may be the index of pandas
@@ -213,8 +213,9 @@ def _are_recordings(
     return False
 
 
-def _names_columns(shape: Shape, places: dict[str, int]) -> bool:
-    """Whether the first line names columns, as far as the names are known."""
+def names_columns(shape: Shape) -> bool:
+    """Whether the first line of a text names the columns of a list, as far as they are known."""
+    places = {folded(cell): i for i, cell in enumerate(shape.cells[0])}
     if any(map(is_number, shape.cells[0])):
         return False
 
@@ -228,11 +229,6 @@ def _names_columns(shape: Shape, places: dict[str, int]) -> bool:
         _, *below = shape.column(places[name])
         return not is_truth(name) or any(map(is_number, below))
     return all(map(has_one, SUBJECT_NAMES)) or all(map(has_one, TEMPLATE_NAMES))
-
-
-def names_columns(shape: Shape) -> bool:
-    """Whether the first line of a text names the columns of a list of pairs."""
-    return _names_columns(shape, {folded(cell): i for i, cell in enumerate(shape.cells[0])})
 
 
 def bob(shape: Shape, options: ReadOptions) -> PairLayout | None:

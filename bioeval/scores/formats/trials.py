@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -435,8 +435,8 @@ class MediaList:
     columns: dict[str, np.ndarray]
     templates: list[str]  # each template once, in the order in which they are first named
     #: Object (images,): the other columns that have names, as text.
-    more: dict[str, np.ndarray] = field(default_factory=dict)
-    table: Columns | None = None  # which finds the lines of rows
+    more: dict[str, np.ndarray]
+    table: Columns  # which finds the lines of rows
 
     def left_out(self) -> dict[str, str]:
         """Return why a further column is none of templates, with the first template and its lines.
@@ -451,9 +451,7 @@ class MediaList:
                 before = first.setdefault(name, row)
                 if values[before] == value:
                     continue
-                lines = (
-                    [before + 1, row + 1] if self.table is None else self.table.lines([before, row])
-                )
+                lines = self.table.lines([before, row])
                 reasons[column] = (
                     f"has several values for one template in {self.path}, as {name!r} is "
                     f"{values[before]!r} on line {lines[0]} and {value!r} on line {lines[1]}"
@@ -469,15 +467,11 @@ class MediaList:
         gives the column ``gender`` as ``sex``.
         """
         names = {column: name for name, column in renamed.items()}
-        found: dict[str, dict[str, str]] = {}
-        several = []
+        several, found = self.left_out(), dict[str, dict[str, str]]()
         for column, values in self.more.items():
-            value_of: dict[str, str] = {}
-            pairs = dict.fromkeys(zip(self.columns["template"], values, strict=True))
-            if all(value_of.setdefault(name, value) == value for name, value in pairs):
-                found[names.pop(column, column)] = value_of
-            else:
-                several.append(column)
+            if column not in several:
+                whose = zip(self.columns["template"].tolist(), values, strict=True)
+                found[names.pop(column, column)] = dict(whose)
         for column, name in names.items():
             wrong = "has several values for one template" if column in several else "is no column"
             raise DataError(
