@@ -50,10 +50,12 @@ def evaluate(
     scores : Scores, or mapping of str to Scores
         One system, or several by name.
     protocol : str or Protocol
-        Card: a name or a path; auto suits the data. Also a parsed card. ``"auto"`` is the course
-        card of the layout (of order-only scores, its closed set alone).
+        Card: a name (bioeval protocols lists them) or a path; auto suits the data. Also a parsed
+        card. ``"auto"`` is the course card of the layout (of order-only scores, its closed set
+        alone).
     thresholds : None, int or increasing array of float
-        Number of thresholds, or the thresholds. In place of the card's.
+        Thresholds at which to report rates (0.5,0.62), or how many of them (500). In place of the
+        card's.
     max_rank : int, optional
         Number of ranks. In place of the card's.
     far_targets : sequence of float, optional

@@ -285,26 +285,27 @@ CARD_OPTIONS = (
     CardOption("seed", lambda command: command, _seed),  # the command has --seed for intervals
     _entry(
         "--target T|RULE",
-        "With folds or --train: the rule that chooses the threshold, such as eer or far=0.001; or "
-        "a threshold.",
+        "With --folds or --train: the rule that chooses the threshold, such as eer or far=0.001.",
         Value.TARGET,
         _target,
     ),
     _entry(
         "--templates",
-        "Verification: compare a claim with one template of the subject, or with all.  [card's]",
+        "Verification: compare a claim with one template of the subject, or with all.  "
+        "[of the card]",
         ["single", "multi"],
         _templates,
     ),
     _entry(
         "--rank-unit",
-        "Identification: rank templates, or subjects by their fused score.  [card's]",
+        "Identification: rank templates, or subjects by their fused score.  [of the card]",
         ["template", "subject"],
         _rank_unit,
     ),
     _entry(
         "--fusion RULE",
-        "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.  [card's]",
+        "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.  "
+        "[of the card]",
         None,
         _fusion,
     ),
@@ -322,7 +323,7 @@ CARD_OPTIONS = (
     ),
     _entry(
         "--min-dcf P,P",
-        "Verification: priors of a genuine attempt at which to report minDCF.  [card's]",
+        "Verification: priors of a genuine attempt at which to report minDCF.  [of the card]",
         Value.PRIORS,
         _min_dcf,
         multiple=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+import textwrap
 from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -184,7 +185,14 @@ class Command(click.Command):
             formatter.write_paragraph()
             for heading, lines in listed.items():
                 names = (re.search(r"--[\w-]+", name) for name, _ in lines)
-                formatter.write_usage(f"{heading}:", " ".join(x[0] for x in names if x), "")
+                text = f"{heading}: {' '.join(x[0] for x in names if x)}"
+                indent = " " * (len(heading) + 2)
+                formatter.write(
+                    textwrap.fill(
+                        text, formatter.width, subsequent_indent=indent, break_on_hyphens=False
+                    )
+                    + "\n"
+                )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of the library names the command's options."""

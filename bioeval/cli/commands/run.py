@@ -96,7 +96,7 @@ def command(
     terms: str,
     **options: Any,
 ) -> None:
-    """Evaluate DATA: scores or embeddings in a file.
+    """Evaluate verification, identification or re-identification of DATA, scores or embeddings.
 
     `bioeval convert --list` lists the formats: .npz, .npy, .csv, .mat, .h5, .parquet and
     more. FRR is a proportion of the genuine attempts, FAR of the impostor attempts; the table gives
