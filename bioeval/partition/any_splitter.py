@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted, received
-from bioeval.partition.base import LabelCodes, Splitter
-from bioeval.partition.shuffle_splits import TrainValidationTest
+from bioeval.partition.base import LabelCodes
 
 
 class ListedParts:
@@ -67,15 +67,23 @@ def name_of(splitter: Any) -> str:
 def split_samples(
     splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield the parts of `n` samples from a splitter of this package or of scikit-learn."""
-    if isinstance(splitter, Splitter | TrainValidationTest):
-        yield from splitter.split(range(n), labels, groups, meta=meta)
-        return
-    codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
-    by = codes
-    if groups is not None and np.ndim(groups) <= 1:
-        by = LabelCodes(groups, "groups").codes
-    for parts in _splits_of_other(splitter, codes, by):
+    """Yield the parts of `n` samples from a splitter of any kind.
+
+    One whose ``split`` takes `meta`, as those of this package, has labels and metadata as they are;
+    others, as those of scikit-learn, have the labels as numbers.
+    """
+    if "meta" in inspect.signature(splitter.split).parameters:
+        made = splitter.split(range(n), labels, groups, meta=meta)
+    else:
+        codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
+        by = codes
+        if groups is not None and np.ndim(groups) <= 1:
+            by = LabelCodes(groups, "groups").codes
+        with warnings.catch_warnings():
+            # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
+            warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+            made = list(splitter.split(np.zeros((n, 1)), codes, by))
+    for parts in made:
         if hasattr(parts, "_fields"):
             yield parts
         elif isinstance(parts, tuple | list) and len(parts) == 2:
@@ -85,11 +93,3 @@ def split_samples(
                 f"{name_of(splitter)} yields {type(parts).__name__}; expected pairs (training, "
                 "test) of indices"
             )
-
-
-def _splits_of_other(splitter: Any, codes: np.ndarray, groups: np.ndarray) -> list[Any]:
-    """Return the parts of samples from a splitter of scikit-learn."""
-    with warnings.catch_warnings():
-        # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
-        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-        return list(splitter.split(np.zeros((len(codes), 1)), codes, groups))

@@ -21,6 +21,7 @@ from sklearn import base, model_selection
 from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
+import bioeval as be
 from bioeval import partition as bp
 from bioeval.base.errors import DataError
 from bioeval.base.random import seed_sequence
@@ -846,3 +847,19 @@ WRONG_DATA = [
 def test_what_cannot_be_done_is_refused_at_once(splitter, given_data, message):
     with pytest.raises(DataError, match=message):
         splitter.split(**given_data)
+
+
+def test_a_splitter_of_ones_own_is_given_the_metadata():
+    class Sessions:
+        def split(self, X, y=None, groups=None, *, meta=None):
+            first = meta["session"] == 1
+            yield bp.TrainTest(np.flatnonzero(first), np.flatnonzero(~first))
+
+    scores = be.simulate(20, 4, sessions=2, random_state=1)
+    first = scores.probe_meta["session"] == 1
+    pair = np.flatnonzero(first), np.flatnonzero(~first)
+    ds = be.cross_evaluate(scores, Sessions())
+    listed = be.cross_evaluate(scores, [pair])
+    assert ds.far.values == listed.far.values and ds.threshold.values == listed.threshold.values
+    alone = be.evaluate(scores[pair[1]])["verification/single"]
+    assert be.repeat(scores, Sessions())["verification/single"].eer.values == alone.eer.values

@@ -255,6 +255,8 @@ def _span_of_scores(thresholds: np.ndarray) -> Text:
     finite = thresholds[np.isfinite(thresholds)]
     if not len(finite):
         return ""
+    if len(set(finite.tolist())) == 1:
+        return say(": {at:score}", at=float(finite[0]))
     return say(
         ": {low:score} to {high:score}, mean {mean:score}",
         low=float(finite.min()),
