@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from drawn_plots import ONE, drawn, made_for
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -184,19 +183,6 @@ def test_files_have_the_size_of_a_slide_exactly(single, tmp_path):
         assert picture.size[0] == 3.5 * 150
 
 
-# ------------------------------------------------------------------- one colour a meaning
-
-GENUINE, IMPOSTOR = (
-    (style.Style.colour(x), style.Style.dash(x)) for x in (style.GENUINE, style.IMPOSTOR)
-)
-
-
-def looks(line):
-    """Return the colour and the dashes of a line, without the factor of its width."""
-    pattern = line._unscaled_dash_pattern[1]
-    return to_rgb(line.get_color()), "-" if pattern is None else (0, tuple(pattern))
-
-
 # ---------------------------------------------------------------- what a slide has to say
 
 
@@ -216,11 +202,6 @@ def test_a_loop_that_closes_its_figures_leaves_none_open(single):
     assert not plt.get_fignums()
     be.plot.roc(single, Figure(layout="constrained"))
     assert not plt.get_fignums()
-
-
-def spans(ax: Axes):
-    """Return the shaded bands of axes, as paths in units of the data."""
-    return [x.get_path().transformed(x.get_patch_transform()) for x in ax.patches]
 
 
 @pytest.mark.parametrize(("within", "starts"), [(0.5, True), (1.2, False)])
