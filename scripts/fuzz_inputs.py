@@ -149,11 +149,9 @@ def valid_inputs(folder: Path) -> list[Input]:
         Input(
             "npy matrix",
             {
-                "x.npy": _npy(d), "x.labels.csv": label, "x.mask.npy": _npy(np.ones((n, n), "u1")),
-                "x.json": b'{"bioeval_schema": 1, "kind": "distance", "nan": "raise", '
-                b'"files": ["labels"], "exclude": ["camera"]}',
+                "x.npy": _npy(d), "x.labels.csv": label, "x.mask.npy": _npy(np.ones((n, n), bool)),
             },
-            ["run", "x.npy"],
+            ["run", "x.npy", "--exclude", "camera"],
         ),
         Input(
             "npy embeddings",
@@ -249,8 +247,13 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     ]
     table = {name: [row[name] for row in rows] for name in rows[0]}
     pyarrow.parquet.write_table(pyarrow.table(table), folder / "p.parquet")
-    be.save(be.Scores(d.astype(np.float32), who), folder / "s.h5")
-    be.save(be.Scores(d.astype(np.float32), who), folder / "s.mtx")
+    with h5py.File(folder / "s.h5", "w") as file:
+        file["scores"], file["labels"] = d.astype(np.float32), who
+    shape, compared = f" {n} {n} ".encode(), ~np.eye(n, dtype=bool)
+    mask = np.where(who == who[:, None], 255, 127).astype("u1") * compared
+    for name, cells in (("s.mtx", d.astype("<f4")), ("s.mask", mask)):
+        head = b"D2\ngallery\nprobes\n" + (b"MF" if name == "s.mtx" else b"MB") + shape
+        (folder / name).write_bytes(head + b"\x78\x56\x34\x12" + cells.tobytes())
     square = be.Scores(d, [f"s{i}" for i in who])
     wide = ("w.wide.csv", "w.wide.parquet")
     for name in wide:

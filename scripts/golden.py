@@ -1934,9 +1934,7 @@ def cases_of_files() -> None:
         for ending in (
             ".npz",
             ".csv",
-            ".h5",
             ".parquet",
-            ".mtx",
         ):
             if ending != ".npz" and name not in ("watch", "pairs_named"):
                 continue
@@ -2452,12 +2450,9 @@ def cases_of_commands() -> None:
     )
     for ending in (
         "npz",
-        "npy",
         "csv",
         "wide.csv",
-        "h5",
         "parquet",
-        "mtx",
         "tsv",
     ):
         for name in ("watch", "columns"):
@@ -2466,7 +2461,7 @@ def cases_of_commands() -> None:
                 f"convert {name}.npz case/c.{ending} --json",
                 f"run case/c.{ending} --json --thresholds 12 --max-rank 5",
             )
-    chain("convert dry run", "convert watch.npz case/c.mtx --dry-run --json")
+    chain("convert dry run", "convert watch.npz case/c.csv --dry-run --json")
     for i, options in enumerate(
         (
             "--subjects 12 --templates 3",

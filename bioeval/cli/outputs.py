@@ -69,24 +69,19 @@ def take_out(out: str, force: bool) -> Path:
 
 
 def take_scores(out: str, force: bool) -> Path:
-    """Do the same for a file of scores, and for the files that are written beside it."""
-    from bioeval.scores.formats.files import check_target
+    """Do the same for a file of scores."""
     from bioeval.scores.formats.registry import format_to_write
 
-    place = Path(out)
-    form = format_to_write(place)
-    check_target(place)
-    refuse_inputs(form.files(place), out)
-    refuse_to_replace(form.files(place), force)
-    return place
+    format_to_write(Path(out))
+    return take_out(out, force)
 
 
 def refuse_inputs(places: Iterable[Path], out: str) -> None:
     """Raise :class:`FileInUseError` where the command that runs reads a file that it would write.
 
     `places` are the files that it would write for the word `out` of its command line. It reads all
-    other files that the command line names, and those that a format has beside them. A link is the
-    file to which it leads.
+    other files that the command line names, and the labels beside a .npy file. A link is the file
+    to which it leads.
     """
     from bioeval.scores.formats.files import FileInUseError
 
@@ -103,7 +98,7 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
 def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
     """Yield the files that the command line names, but once the word `out`, each with its word."""
     from bioeval.cli.lazy_group import COMMAND_LINE
-    from bioeval.scores.formats.registry import FORMATS
+    from bioeval.scores.formats.npy import SIBLINGS, sibling
 
     context = click.get_current_context(silent=True)
     if context is None:
@@ -115,10 +110,9 @@ def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
     for word in filter(None, words):
         path = Path(word)
         yield word, path
-        for form in FORMATS:
-            if path.suffix.lower() in form.suffixes:
-                for file in form.files(path)[1:]:
-                    yield word, file
+        if path.suffix.lower() == ".npy":
+            for ending in SIBLINGS:
+                yield word, sibling(path, ending)
     data = context.params.get("data")
     if isinstance(data, str):  # it may be the folder of earlier results
         yield data, Path(data, "results.nc")

@@ -75,8 +75,11 @@ def _evaluate(opened: Callable[[], Scores]) -> object:
 def _write(key: str, matrix: Matrix, folder: Path, stack: ExitStack) -> Callable[[], Scores]:
     """Write a file and return what opens it."""
     path = folder / f"{key}.{'npz' if key == 'deflated' else key}"
-    if key in ("npz", "npy"):
+    if key == "npz":
         save(matrix.scores, path)
+    elif key == "npy":
+        np.save(path, matrix.values)
+        path.with_suffix(".labels.csv").write_text("\n".join(["label", *map(str, matrix.labels)]))
     elif key == "deflated":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for name, array in (("scores", matrix.values), ("labels", matrix.labels)):

@@ -89,10 +89,7 @@ def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     assert "x.txt" in text and "has more than 1 MiB of text" in text and "expected" in text
 
 
-def test_a_sidecar_and_a_card_have_small_bounds(scores, capsys):
-    np.save("x.npy", np.eye(4))
-    Path("x.json").write_text(" " * (files.MOST_SETTINGS + 1))
-    assert "x.json: has more than 1 MiB" in error_of(capsys, "run", "x.npy")
+def test_a_card_has_small_bounds(scores, capsys):
     Path("c.toml").write_text("a." * 5000 + "b = 1")
     assert "line 1: has 5,000 dots" in error_of(capsys, "protocols", "c.toml")
 
@@ -214,8 +211,6 @@ def test_fuzzing_fills_the_disk_for_each_writer(monkeypatch):
 TARGETS = {
     **{name: args for name, args in WRITERS.items() if name != "out"},
     "out/summary.json": WRITERS["out"],
-    "x.labels.csv": ["simulate", "--out", "x.npy"],
-    "x.mask": ["convert", "s.npz", "x.mtx"],
 }
 
 
@@ -231,10 +226,10 @@ def test_every_command_refuses_to_replace_in_the_same_words(name, scores, capsys
 
 def test_simulated_scores_replace_others_on_request(capsys):
     for seed, code, force in ((1, 0, ()), (2, 2, ()), (2, 0, ["--force"])):
-        args = ["simulate", "--out", "x.npy", "--subjects", "3", "--seed", str(seed)]
+        args = ["simulate", "--out", "x.npz", "--subjects", "3", "--seed", str(seed)]
         assert main([*args, *force]) == code
         expected = be.simulate(3, 10, random_state=seed if not code else 1)
-        np.testing.assert_array_equal(np.load("x.npy"), expected.values)
+        np.testing.assert_array_equal(be.load("x.npz").values, expected.values)
 
 
 @pytest.mark.parametrize("name", ["out", "out.npz", "page.html", "simulated.npz"])
@@ -289,23 +284,19 @@ def test_control_characters_and_formulas_are_escaped_in_tables_of_results():
 FORMULAS = ["=1+1", "'=2", "''@x", "-5", "'-5", "+a", "@b", "-", "'tis", "-inf", "100%"]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".wide.csv", ".npy"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".wide.csv"])
 def test_formulas_are_escaped_in_files_and_read_back(suffix):
     """No cell of a CSV file begins as a formula; bioeval reads the labels as they were."""
-    meta = {"@at": [*FORMULAS]} if suffix == ".npy" else None
-    scores = be.Scores(np.arange(121.0).reshape(11, 11), FORMULAS, probe_meta=meta)
+    scores = be.Scores(np.arange(121.0).reshape(11, 11), FORMULAS)
     be.save(scores, f"f{suffix}")
     for file in Path().glob("f*.[ct]sv"):
         for cell in file.read_text().replace("\t", ",").replace("\n", ",").split(","):
             assert not cell or cell[0] not in "=+@" and (cell[0] != "-" or cell[1:] in "5inf"), cell
-    given = {} if suffix == ".npy" else {"kind": "distance"}
-    again = be.load(f"f{suffix}", **given)
+    again = be.load(f"f{suffix}", kind="distance")
     if suffix in (".csv", ".tsv"):
         assert np.unique(again.pair_subjects).tolist() == sorted(FORMULAS)
         return
     assert again.probe_labels.tolist() == again.gallery_labels.tolist() == FORMULAS
-    if suffix == ".npy":
-        assert again.probe_meta["@at"].tolist() == FORMULAS
 
 
 def test_text_of_a_card_controls_no_terminal(capsys, monkeypatch):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bioeval as be
@@ -28,8 +30,6 @@ LINES = [
     "convert in.npz in.npz",
     "convert in.npz link.npz",
     "convert in.npy in.npz --labels in.npz",
-    "convert in.npz other.npy --labels other.labels.csv",
-    "convert other.npy in.npy --labels in.labels.csv",
     "fuse in.npz twin.npz --out twin.npz",
     "fuse in.npz twin.npz --train in.npz --train third.npz --out third.npz",
     "calibration in.npz --calibrate logistic --save in.npz",
@@ -46,7 +46,8 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores = be.simulate(4, 2, random_state=1)
     be.save(scores, "in.npz")
-    be.save(scores, "in.npy")
+    np.save("in.npy", scores.values)
+    Path("in.labels.csv").write_text("\n".join(["label", *map(str, scores.probe_labels)]))
     for name in ("twin.npz", "third.npz", "page.html", "labels.csv"):
         shutil.copy("in.npz", name)
     for name in ("card.toml", "a.tally", "b.tally", "other.labels.csv"):

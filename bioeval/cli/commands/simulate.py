@@ -21,7 +21,7 @@ MOST_SEEDS = 1_000_000_000
 
 @click.command("simulate", cls=Command)
 @options_of("simulate", "n_subjects", "n_templates", n_templates={"default": "10"})
-@option("--out FILE", "File to write: .npz, or .npy.", required=True)
+@option("--out FILE", "File to write: .npz.", required=True)
 @option("--force", "Replace FILE if it exists.", bool)
 @options_of("simulate", "model", "layout", "probes", "unenrolled", "kind", "random_state")
 @options_of(

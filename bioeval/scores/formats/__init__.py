@@ -177,10 +177,8 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
     ----------
     scores : Scores
     path
-        ``x.npz``: everything in one file. ``x.npy``: the matrix, with ``x.labels.csv`` or
-        ``x.probe.csv`` and ``x.gallery.csv`` beside it, and ``x.json`` with their kind;
-        labels then become text. ``x.csv``: a list of pairs; a matrix becomes its single
-        comparisons. :func:`bioeval.scores.formats.losses` lists what is lost. Files are
+        ``x.npz``: everything in one file. ``x.csv``: a list of pairs; a matrix becomes its single
+        comparisons. :func:`bioeval.scores.formats.losses` lists what is lost. A file is
         written under another name and renamed, so that none is ever incomplete.
 
     Raises
@@ -247,7 +245,7 @@ def losses_in_parts(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
     if scores._origin and not isinstance(scores, PairScores) and not kept:
         lost.append(f"the embeddings are not kept, only their distances ({scores._origin})")
     numbers = scores._ids_of_no_person
-    if numbers and not form.holds_arrays and ".npy" not in form.suffixes:
+    if numbers and not form.holds_arrays:
         lost.append(
             f"which labels are of distractors or junk is not said ({', '.join(map(str, numbers))})"
         )

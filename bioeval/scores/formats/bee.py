@@ -14,21 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import (
-    Argument,
-    DataError,
-    Part,
-    Words,
-)
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import PlainKind
 from bioeval.scores.arrays import Mask
-from bioeval.scores.formats.files import existing_file, guarded, replacing_all
+from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import side_arguments
 from bioeval.scores.formats.npy import matrix_labels
 from bioeval.scores.matrix import Scores
-from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import TopKScores
 
 _KINDS: dict[bytes, PlainKind] = {b"S2": "similarity", b"D2": "distance"}
 _CELLS = {b"MF": "f4", b"MB": "u1"}
@@ -107,7 +100,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         options = replace(options, labels=both or rows, gallery_labels=columns)
     probe = gallery = None
     if _labels(options):
-        probe, gallery = matrix_labels(path, options, {}, *values.shape)
+        probe, gallery = matrix_labels(path, options, *values.shape)
     scores = Scores(
         values,
         **side_arguments(probe, gallery),
@@ -165,60 +158,6 @@ def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
     return mask
 
 
-def _write(scores: Scores, path: Path) -> None:
-    """Write the matrix as float32, and beside it the mask of genuine cells."""
-    scores._require_matrix()
-    if isinstance(scores, PairScores | TopKScores) or scores.kind not in _KINDS.values():
-        raise DataError(
-            f"{path}: a BEE matrix holds distances or similarities of probes and gallery"
-        )
-    first = b"D2" if scores.kind == "distance" else b"S2"
-    shape = "{} {} ".format(*scores.shape).encode()
-    lists = b"gallery\nprobes\n"
-    with (
-        replacing_all(path, _mask_of(path)) as (part, mask_part),
-        open(part, "wb") as matrix,
-        open(mask_part, "wb") as mask,
-    ):
-        for file, cells in ((matrix, b"MF "), (mask, b"MB ")):
-            file.write(first + b"\n" + lists + cells + shape + b"\x78\x56\x34\x12")
-        for row in range(scores.shape[0]):
-            matrix.write(scores._read_rows(row, row + 1).astype("<f4").tobytes())
-            mask.write(_mask_row(scores, row).tobytes())
-
-
-def _mask_row(scores: Scores, row: int) -> np.ndarray:
-    """Return the bytes of the mask for a row: compared cells, and genuine ones."""
-    mask = scores._read_mask(row, row + 1)[0] if scores._has_mask else None
-    if scores._labelled or mask is None:
-        genuine = scores._codes.gallery == scores._codes.probe[row]
-    else:
-        genuine = mask == Mask.GENUINE
-    kept = scores.gallery_ids != scores.probe_ids[row]
-    left_out = scores._left_out(row, row + 1)
-    if left_out is not None:
-        kept &= ~left_out[0]
-    return np.where(kept, np.where(genuine, 255, 127), 0).astype(np.uint8)
-
-
-def _mask_of(path: Path) -> Path:
-    return path.with_suffix(".mask")
-
-
-def _losses(scores: Scores) -> list[Part]:
-    lost: list[Part] = ["labels and metadata are left out: only the mask marks genuine cells"]
-    if scores.dtype != np.float32:
-        lost.append(f"{scores.dtype} scores are rounded to float32")
-    if scores.nan != "raise":
-        lost.append(
-            Words(
-                "what a failed comparison means is not said: read it with ",
-                Argument("nan", scores.nan),
-            )
-        )
-    return lost
-
-
 FORMAT = Format(
     name="`.mtx`",
     suffixes=(".mtx",),
@@ -228,8 +167,4 @@ FORMAT = Format(
     recognise=lambda file: file.content not in ("npy", "zip", "mat") and is_bee(file.path),
     read=_read,
     options=("mask", "labels", "gallery_labels", "names_of", "meta", "kind", "nan"),
-    written="the matrix, with its mask beside it",
-    write=_write,
-    losses=_losses,
-    files=lambda path: [path, _mask_of(path)],
 )

@@ -56,8 +56,6 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 #: The most bytes of a text, decompressed; an array of text padded to its longest value has at most
 #: as many characters. Text takes some ten times its size in memory, arrays do not.
 MOST_TEXT = 1 << 28
-#: The same for a small text, such as a card or settings.
-MOST_SETTINGS = 1 << 20
 
 _LONGEST = 200  # characters of a library's message
 
@@ -309,28 +307,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     When the block fails, or is interrupted, the temporary file is removed and whatever was at
     `path` stays as it was.
     """
-    with replacing_all(path) as (part,):
-        yield part
-
-
-@contextmanager
-def replacing_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
-    """Do the same for several files that belong together; the first is their main file."""
-    named = [*map(check_target, paths)]
-    places = [*map(Path.resolve, named)]
-    parts = [*map(part_of, places)]
+    named = check_target(path)
+    place = named.resolve()
+    part = part_of(place)
     try:
-        with naming_writes(named[0], *parts):
-            for part in parts:
-                part.touch(exist_ok=False)
-            yield parts
-            for part in parts:
-                with open(part, "rb+") as file:
-                    os.fsync(file.fileno())
-            put_in_place(parts, places)
+        with naming_writes(named, part):
+            part.touch(exist_ok=False)
+            yield part
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            move(os.replace, part, place)
     finally:
-        for part in parts:
-            discard(part)
+        discard(part)
 
 
 def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:

@@ -440,10 +440,9 @@ class Format:
         How the names of files to write end; `suffixes` unless given.
     otherwise : tuple of Written
         Other ways to write it, by longer endings of the name.
-    write, losses, files : callable
-        Writes scores; what a file cannot hold of them, a sentence each, which a format that is
-        written has to declare (`keeps_everything` where there is nothing); and all files that
-        writing one may replace.
+    write, losses : callable
+        Writes scores; and what a file cannot hold of them, a sentence each, which a format that is
+        written has to declare (`keeps_everything` where there is nothing).
     """
 
     name: str
@@ -460,7 +459,6 @@ class Format:
     otherwise: tuple[Written, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
     losses: Callable[[Scores], list[Part]] | None = None
-    files: Callable[[Path], list[Path]] = lambda path: [path]
 
     def __post_init__(self) -> None:
         """Raise unless a format that is written declares what it loses."""

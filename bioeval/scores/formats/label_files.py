@@ -288,22 +288,6 @@ def check_cells(values: np.ndarray, input_name: str, named: Path) -> None:
             )
 
 
-def write_labels(
-    target: Path, label: np.ndarray, meta: Mapping[str, np.ndarray], *, named: Path | None = None
-) -> None:
-    """Write labels and metadata as CSV; refuse text that would not be read back the same."""
-    named = named or target
-    columns = {"label": label, **meta}
-    cells = []
-    for name, values in columns.items():
-        check_cells(values, name, named)
-        cells.append(as_cells(np.asarray(values).tolist()))
-    with open(target, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(as_cell, columns))
-        writer.writerows(zip(*cells, strict=True))
-
-
 def as_cells(values: Iterable[Any]) -> list[Any]:
     """Return the cells of a column, its text as :func:`as_cell` writes it."""
     return [as_cell(value) if isinstance(value, str) else value for value in values]

@@ -4,14 +4,11 @@ A file of embeddings has one row per template; the gallery's embeddings are anot
 memory-mapped.
 
 Beside ``x.npy`` lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``;
-``x.mask.npy`` where there is a mask. :func:`bioeval.save` adds ``x.json``, which holds the kind of
-the scores and which of these files belong to them. A file of embeddings has its labels in
-``x.labels.csv``.
+``x.mask.npy`` where there is a mask. A file of embeddings has its labels in ``x.labels.csv``.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +19,8 @@ from bioeval.base.errors import (
     Part,
     Words,
     counted,
-    require_choice,
 )
-from bioeval.base.json_text import parse_json
-from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.kinds import Kind
 from bioeval.scores.embeddings import (
     EmbeddingSource,
     as_embeddings,
@@ -33,17 +28,10 @@ from bioeval.scores.embeddings import (
     describe_metric,
     own_metric,
 )
-from bioeval.scores.formats.archive import open_array, write_npy
-from bioeval.scores.formats.files import (
-    MOST_SETTINGS,
-    content,
-    existing_file,
-    guarded,
-    read_bounded,
-    replacing_all,
-)
-from bioeval.scores.formats.format import Format, ReadOptions, is_square, say, text_losses
-from bioeval.scores.formats.label_files import Labels, read_side, side_arguments, write_labels
+from bioeval.scores.formats.archive import open_array
+from bioeval.scores.formats.files import content, existing_file
+from bioeval.scores.formats.format import Format, ReadOptions, say
+from bioeval.scores.formats.label_files import Labels, read_side, side_arguments
 from bioeval.scores.formats.trials import (
     MediaList,
     in_order,
@@ -53,18 +41,11 @@ from bioeval.scores.formats.trials import (
     scores_in_order,
     truth_in_order,
 )
-from bioeval.scores.labelled_matrix import NAN_POLICIES, as_ids
-from bioeval.scores.labels import IDS_OF_NO_PERSON
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import TopKScores
-
-#: The version of the layout of ``x.json``, and under which key it is there.
-SCHEMA = 1
-SCHEMA_KEY = "bioeval_schema"
 
 #: How the files beside ``x.npy`` end.
-SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
+SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy")
 
 
 def sibling(path: Path, ending: str) -> Path:
@@ -72,9 +53,7 @@ def sibling(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.stem}.{ending}")
 
 
-def matrix_labels(
-    path: Path, options: ReadOptions, settings: dict[str, Any], m: int, n: int
-) -> tuple[Labels | None, Labels | None]:
+def matrix_labels(path: Path, options: ReadOptions, m: int, n: int) -> tuple[Labels, Labels | None]:
     """Find the labels of both sides, as given or beside the matrix."""
     probe, gallery = options.labels, options.gallery_labels
     if gallery and not probe:
@@ -83,8 +62,6 @@ def matrix_labels(
         both = sibling(path, "labels.csv")
         sides = [sibling(path, "probe.csv"), sibling(path, "gallery.csv")]
         present = [*filter(Path.exists, (both, *sides))]
-        if settings:
-            present = [sibling(path, f"{x}.csv") for x in settings["files"] if x != "mask"]
         if both in present and len(present) > 1:
             names = " and ".join(place.name for place in present)
             raise DataError(
@@ -98,8 +75,6 @@ def matrix_labels(
             probe = both
         elif present == sides:
             probe, gallery = sides
-        elif settings and not present:
-            return None, None
         else:
             expected = f"{both.name} beside it, or {sides[0].name} and {sides[1].name}"
             if present:
@@ -130,32 +105,6 @@ def matrix_labels(
     rows.expect(m, "rows")
     columns.expect(n, "columns")
     return rows, columns
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """Read ``x.json``, if it is bioeval's."""
-    place = sibling(path, "json")
-    if not place.is_file():
-        return {}
-    raw = read_bounded(place, MOST_SETTINGS)
-    try:
-        settings = parse_json(raw, str(place))
-    except DataError:
-        if SCHEMA_KEY.encode() in raw:
-            raise
-        return {}  # written by another program
-    if not isinstance(settings, dict) or SCHEMA_KEY not in settings:
-        return {}
-    schema = settings[SCHEMA_KEY]
-    if type(schema) is not int or schema != SCHEMA:
-        raise DataError(
-            f"{place}: is of schema {schema!r}; this bioeval reads schema {SCHEMA}. Use a newer "
-            "bioeval"
-        )
-    files = settings.get("files")
-    if not isinstance(files, list) or not set(files) <= {"labels", "probe", "gallery", "mask"}:
-        raise DataError(f"{place}: files is {files!r}; expected labels, or probe and gallery")
-    return settings
 
 
 def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) -> Labels:
@@ -379,30 +328,23 @@ def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScore
 
 
 def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
-    """Read a matrix with the files beside it: labels, mask and settings."""
+    """Read a matrix with the files beside it: labels and mask."""
     options.allow("a matrix without names (its labels are in CSV files)", _MATRIX)
     m, n = _checked(path, values).shape
-    with guarded(sibling(path, "json")):
-        settings = read_settings(path)
-    probe, gallery = matrix_labels(path, options, settings, m, n)
-    for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
-        if word in settings:
-            require_choice(f"{sibling(path, 'json')}: {word}", settings[word], accepted)
-    kind, notes = options.kind_of(settings.get("kind", ""), f"{sibling(path, 'json')}: kind")
+    probe, gallery = matrix_labels(path, options, m, n)
+    kind, notes = options.kind_of()
     place, mask = sibling(path, "mask.npy"), None
-    if "mask" in settings.get("files", ()) or not settings and place.exists():
+    if place.exists():
         mask = _checked(place, open_array(existing_file(place)))
     scores = Scores(
         values,
         **side_arguments(probe, gallery),
         mask=mask,
         kind=kind,
-        nan=options.nan or settings.get("nan", "raise"),
+        nan=options.nan or "raise",
         name=path.stem,
-        exclude=settings.get("exclude", ()),
     )
-    ids = [as_ids(settings.get(name, ()), name) for name in IDS_OF_NO_PERSON]
-    return scores._marking(*ids)._with(_reading=notes)
+    return scores._with(_reading=notes)
 
 
 def _checked(path: Path, values: Any) -> Any:
@@ -457,64 +399,6 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
     )
 
 
-# ---------------------------------------------------------------- writing
-
-
-def _write(scores: Scores, path: Path) -> None:
-    """Write ``x.npy`` with its CSV files; all of them are replaced, or none."""
-    if are_pairs(scores):
-        raise DataError(f"{path}: a list of pairs is not a matrix; save it as .npz")
-    if isinstance(scores, TopKScores):
-        raise DataError(f"{path}: top-K lists are not a matrix; save them as .npz")
-    square = is_square(scores)
-    if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
-        raise DataError(
-            f"{path}: some templates of this selection are on both sides; CSV labels cannot "
-            "express that; save it as .npz"
-        )
-    m, n = scores.shape
-    probes, gallery = (scores.probe_labels, scores.probe_meta), scores.gallery_labels
-    sides = {}
-    if scores._labelled and square:
-        sides = {"labels": probes}
-    elif scores._labelled:
-        sides = {"probe": probes, "gallery": (gallery, scores.gallery_meta)}
-    about: dict[str, Any] = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan}
-    about["files"] = [*sides]
-    endings = ["json", *map("{}.csv".format, sides)]
-    if scores.mask is not None:
-        about["files"].append("mask")
-        endings.append("mask.npy")
-    if scores.exclude:
-        about["exclude"] = list(scores.exclude)
-    for name, attribute in IDS_OF_NO_PERSON.items():
-        if ids := getattr(scores, attribute):
-            about[name] = list(ids)
-    places = [path, *(sibling(path, ending) for ending in endings)]
-    with replacing_all(*places) as (part, described, *parts):
-        for target, place, (label, meta) in zip(parts, places[2:], sides.values(), strict=False):
-            write_labels(target, label, meta, named=place)
-        if scores.mask is not None:
-            with open(parts[-1], "wb") as file:
-                write_npy(file, (m, n), np.dtype(np.uint8), scores._read_mask)
-        described.write_bytes(json.dumps(about).encode() + b"\n")
-        with open(part, "wb") as file:
-            write_npy(file, (m, n), scores.dtype, scores._read_rows)
-
-
-def _losses(scores: Scores) -> list[Part]:
-    """Return the loss of labels and metadata that are no text."""
-    columns = []
-    if are_pairs(scores):
-        if scores.pair_subjects is not None:
-            columns = [scores.pair_subjects]
-    else:
-        if scores._labelled:
-            columns = [scores.probe_labels, scores.gallery_labels]
-        columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]
-    return text_losses(columns, "labels and metadata")
-
-
 FORMAT = Format(
     name="`.npy`",
     suffixes=(".npy",),
@@ -528,8 +412,4 @@ FORMAT = Format(
             (*_MATRIX, *_ALL_EMBEDDINGS, "trials", "columns.genuine", "impostor", "pairs", *_RULES)
         )
     ),
-    written="the matrix, with CSV files of labels beside it",
-    write=_write,
-    losses=_losses,
-    files=lambda path: [path, *(sibling(path, ending) for ending in SIBLINGS)],
 )

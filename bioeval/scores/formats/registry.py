@@ -5,9 +5,8 @@ A new format is one file beside this one that defines a ``FORMAT``, and its plac
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -83,7 +82,6 @@ def read(path: Any, options: ReadOptions) -> Scores:
         limit = {"memory_limit": 1} if options.keep_embeddings else {}  # no distances are made
         with (
             set_options(**limit),
-            _unchanged(form, place),
             guarded(place, expected=form.expected),
         ):
             scores = form.read(place, options)
@@ -113,26 +111,6 @@ def _by_content(options: ReadOptions) -> ReadOptions:
     if trials is not None and lists_lfw_pairs(trials):
         return replace(options, trials=None, pairs=trials)
     return options
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    """Return numbers that change when another file takes the place of one; none without a file."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-@contextmanager
-def _unchanged(form: Format, path: Path) -> Iterator[None]:
-    """Raise where another writer replaces a file of several while all of them are read."""
-    before = _version(path)
-    try:
-        yield
-    finally:
-        if len(form.files(path)) > 1 and not _version(path) == before != ():
-            raise DataError(f"{path}: was replaced while it was read; read it again")
 
 
 def read_suffixes() -> tuple[str, ...]:

@@ -228,7 +228,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     values = np.column_stack([*read_columns(shape, False, {}, names).numbers.values()])
     if options.metric is not None:
         return read_bare(path, values, options)
-    probe, gallery = matrix_labels(path, options, {}, *values.shape)
+    probe, gallery = matrix_labels(path, options, *values.shape)
     kind, notes = options.kind_of()
     scores = Scores(
         values,

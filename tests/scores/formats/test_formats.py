@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import mmap
 import pickle
 import zipfile
 from pathlib import Path
@@ -67,13 +66,12 @@ def square(dtype="f8", **options) -> be.Scores:
 # ------------------------------------------------------------------------ round trips
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".npy"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.cases(1)
-def test_every_dtype_survives(tmp_path, dtype, suffix):
+def test_every_dtype_survives(tmp_path, dtype):
     scores = be.Scores(np.arange(12).reshape(3, 4).astype(dtype), list("abc"), list("aabd"))
-    be.save(scores, tmp_path / f"x{suffix}")
-    same_scores(be.load(tmp_path / f"x{suffix}"), scores)
+    be.save(scores, tmp_path / "x.npz")
+    same_scores(be.load(tmp_path / "x.npz"), scores)
 
 
 @pytest.mark.parametrize(
@@ -156,38 +154,6 @@ def test_a_part_of_a_mask(tmp_path):
     assert back.mask.tolist() == [[1, 2], [1, 2]]
 
 
-@pytest.mark.parametrize(
-    "scores",
-    [
-        be.Scores(np.ones((2, 2), "f4"), ["007", "NA"], kind="similarity"),
-        be.Scores(np.ones((2, 3)), ["a", "b"], ["1e5", "b", "ü, ö"], nan="exclude"),
-        be.Scores(np.ones((1, 2)), mask=[[2, 1]]),
-        be.Scores(np.ones((2, 2)), ["a", "b"], ["a", "b"], mask=[[2, 1], [0, 2]]),
-    ],
-)
-def test_npy_keeps_everything(tmp_path, scores):
-    be.save(scores, tmp_path / "x.npy")
-    back = be.load(tmp_path / "x.npy")
-    same_scores(back, scores)
-    assert isinstance(back.values.base, np.memmap | mmap.mmap)
-
-
-def test_npy_labels_become_text(tmp_path):
-    be.save(rectangle(), tmp_path / "x.npy")
-    back = be.load(tmp_path / "x.npy")
-    assert back.gallery_meta["camera"].tolist() == ["3", "3", "4", "4"]
-    text = (tmp_path / "x.gallery.csv").read_text()
-    assert text.splitlines()[:2] == ["label,camera,day", "ann,3,a"]
-
-
-def test_a_square_may_become_a_rectangle_at_the_same_place(tmp_path):
-    """What an earlier file left beside the matrix is not taken for its own."""
-    be.save(square(kind="similarity"), tmp_path / "x.npy")
-    be.save(rectangle(), tmp_path / "x.npy")
-    back = be.load(tmp_path / "x.npy")
-    assert (back.layout, back.kind) == ("probe-against-gallery", "distance")
-
-
 def test_equal_scores_give_equal_files(tmp_path):
     for name in ("a.npz", "b.npz"):
         be.save(rectangle(), tmp_path / name)
@@ -244,14 +210,6 @@ def test_reads_schema_1_of_npz(tmp_path):
     scores = be.load(tmp_path / "e.npz")
     assert scores.values.tolist() == [[0, 5], [5, 0]]
     assert scores.probe_meta["camera"].tolist() == [1, 2]
-
-
-def test_reads_schema_1_of_npy(tmp_path):
-    np.save(tmp_path / "x.npy", np.eye(2))
-    (tmp_path / "x.labels.csv").write_text("label\na\nb\n")
-    about = {"bioeval_schema": 1, "kind": "similarity", "nan": "raise", "files": ["labels"]}
-    (tmp_path / "x.json").write_text(json.dumps(about))
-    assert be.load(tmp_path / "x.npy").kind == "similarity"
 
 
 @pytest.mark.parametrize("schema", [0, 2])
@@ -472,17 +430,13 @@ def test_scores_and_embeddings_in_one_file(tmp_path):
 
 def test_options_overrule_the_file_but_not_its_kind(tmp_path):
     be.save(square(kind="similarity"), tmp_path / "x.npz")
-    be.save(square(kind="similarity"), tmp_path / "x.npy")
-    for name in ("x.npz", "x.npy"):
-        scores = be.load(tmp_path / name, kind="order", nan="reject")
-        assert (scores.kind, scores.nan) == ("order", "reject")
-        assert scores._reading == ()
-        scores = be.load(tmp_path / name, kind="llr")
-        assert scores.kind == "llr"
-        assert scores._reading == ("taken as llr; the file declares similarity",)
-        word = r"x\.json: kind" if name == "x.npy" else r"x\.npz: kind"
-        with pytest.raises(DataError, match=word + ".*declares the kind similarity; kind="):
-            be.load(tmp_path / name, kind="distance")
+    scores = be.load(tmp_path / "x.npz", kind="order", nan="reject")
+    assert (scores.kind, scores.nan, scores._reading) == ("order", "reject", ())
+    scores = be.load(tmp_path / "x.npz", kind="llr")
+    assert scores.kind == "llr"
+    assert scores._reading == ("taken as llr; the file declares similarity",)
+    with pytest.raises(DataError, match=r"x\.npz: kind.*declares the kind similarity; kind="):
+        be.load(tmp_path / "x.npz", kind="distance")
     with pytest.raises(DataError, match="kind is 'distanse'.*Did you mean 'distance'"):
         be.load(tmp_path / "x.npz", kind="distanse")
 
@@ -656,16 +610,6 @@ def test_one_list_of_labels_for_a_rectangle(tmp_path):
 def test_options_without_a_meaning(matrix):
     with pytest.raises(DataError, match="columns=.* has no meaning for a .npy"):
         be.load(matrix, columns={"scores": "x"})
-
-
-def test_another_programs_json_is_left_alone(matrix):
-    (matrix.parent / "x.labels.csv").write_text("label\na\nb\n")
-    for text in ('{"kind": "similarity"}', "[1]", "not json"):
-        (matrix.parent / "x.json").write_text(text)
-        assert be.load(matrix).kind == "distance"
-    (matrix.parent / "x.json").write_text('{"bioeval_schema": 9}')
-    with pytest.raises(DataError, match="x.json: is of schema 9"):
-        be.load(matrix)
 
 
 # ------------------------------------------------------------------------ pair lists
@@ -885,9 +829,8 @@ def test_content_decides_where_the_name_says_nothing(tmp_path):
 # ------------------------------------------------------------------------ writing
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".npy"])
-def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
-    place = tmp_path / f"x{suffix}"
+def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
+    place = tmp_path / "x.npz"
     be.save(rectangle(), place)
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
 
@@ -906,16 +849,14 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
         (
             rectangle(),
             "x.doc",
-            "suffix '.doc'; expected one of .npz, .npy, .h5, .parquet",
+            "suffix '.doc'; expected one of .npz, .parquet",
         ),
         (rectangle(), "x.npx", "Did you mean '.npz'"),
         (rectangle(), "nowhere/x.npz", "there is no folder"),
         ("scores", "x.npz", "save was given str; expected Scores"),
         (be.Scores(np.eye(2), [("a", 1), ("b", 2)]), "x.npz", r"Python objects \(tuple\)"),
         (be.Scores(np.eye(2), [1, "a"]), "x.npz", r"Python objects \(int, str\)"),
-        (be.Scores(np.eye(2), ["a", " b"]), "x.npy", "CSV would change"),
-        (be.Scores.from_pairs([1, 2], [0, 1]), "x.npy", "a list of pairs is not a matrix"),
-        (square().select(probes=[0]), "x.npy", "are on both sides.*save it as .npz"),
+        (be.Scores(np.eye(2), ["a", " b"]), "x.csv", "CSV would change"),
         (be.Scores(np.eye(1), [1], probe_meta={"labels": [1]}), "x.npz", "rename it"),
     ],
 )

@@ -114,13 +114,11 @@ def contents() -> dict[str, bytes]:
     return {str(x): x.read_bytes() for x in Path().rglob("*") if x.is_file()}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.mtx", "x.h5"])
-def test_a_file_that_scores_are_read_from_is_not_replaced(name, monkeypatch):
+def test_a_file_that_scores_are_read_from_is_not_replaced(monkeypatch):
     monkeypatch.setattr(archive, "MAPPED_BYTES", 1)
+    name = "x.npz"
     be.save(SCORES, name)
-    options = {"mask": "x.mask"} if name == "x.mtx" else {}
-    found, before = be.load(name, **options), contents()
+    found, before = be.load(name), contents()
     assert str(Path(name).absolute()) in files_in_use()
     said = rf"^{name}: is in use, by scores that are read from it or by another .* another name"
     with pytest.raises(be.DataError, match=said):
@@ -131,14 +129,6 @@ def test_a_file_that_scores_are_read_from_is_not_replaced(name, monkeypatch):
     gc.collect()
     be.save(SCORES, name)
     assert set(contents()) == {*before, "other.npz"}
-
-
-def test_a_file_that_belongs_to_another_is_named():
-    be.save(SCORES, "x.npy")
-    before = contents()
-    with open("x.labels.csv") as file, pytest.raises(be.DataError, match=r"^x.labels.csv: is in u"):
-        be.save(SCORES, "x.npy")
-    assert file.closed and contents() == before
 
 
 def test_a_file_that_is_opened_meanwhile_is_named(monkeypatch):
@@ -170,18 +160,17 @@ def test_a_file_in_memory_is_replaced_by_its_own_scores():
 
 
 def test_the_command_says_it_in_one_line(capsys):
-    for name in ("x.npz", "x.npy"):
-        be.save(SCORES, name)
-    kept = be.load("x.npy")
-    assert main(["convert", "x.npz", "x.npy", "--force"]) == 2
-    assert kept.shape == SCORES.shape
+    be.save(SCORES, "x.npz")
+    be.save(SCORES, "y.npz")
+    with open("y.npz"):
+        assert main(["convert", "x.npz", "y.npz", "--force"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(
-        "bioeval: error: x.npy: is in use, by scores that are read from it or by"
+        "bioeval: error: y.npz: is in use, by scores that are read from it or by"
     )
 
 
-@pytest.mark.parametrize("name", ["npy", "npz", "mtx", "h5", "csv", "parquet"])
+@pytest.mark.parametrize("name", ["npz", "csv", "parquet"])
 def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
     if name == "parquet":
         pytest.importorskip("pyarrow")

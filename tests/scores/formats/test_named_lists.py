@@ -254,10 +254,10 @@ def test_an_infinite_score_of_a_text_is_said(tmp_path):
     assert found._remarks == (Message("infinite-scores", **about),)
 
 
-@pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.parquet", "y.h5"])
+@pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.parquet"])
 def test_names_are_kept_in_files(tmp_path, name):
-    if name in ("y.parquet", "y.h5"):
-        optional_import("pyarrow" if name == "y.parquet" else "h5py")
+    if name == "y.parquet":
+        optional_import("pyarrow")
     found = read(tmp_path, "txt", [])
     be.save(found, tmp_path / name)
     back = be.load(tmp_path / name)

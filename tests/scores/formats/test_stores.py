@@ -21,7 +21,6 @@ RNG = np.random.default_rng(5)
 SQUARE = be.Scores(
     RNG.random((6, 6)), list("aabbcä"), kind="similarity", probe_meta={"day": [1, 2, 1, 2, 1, 2]}
 )
-RECTANGLE = be.Scores(RNG.random((3, 4)).astype(np.float32), [1, 2, 3], [1, 1, 2, 4])
 PAIRS = be.Scores.from_pairs(
     [0.5, -1.0, 2.0], [1, 0, 0], kind="similarity", subjects=[["a", "a"], ["a", "b"], ["c", "a"]]
 )
@@ -47,17 +46,6 @@ def same(found, scores):
 # ------------------------------------------------------------------------- stores
 
 
-@pytest.mark.parametrize("scores", [SQUARE, RECTANGLE, PAIRS], ids=["square", "sides", "pairs"])
-@pytest.mark.cases(1)
-def test_hdf5_is_written_and_read(tmp_path, scores):
-    be.save(scores, tmp_path / "x.h5")
-    found = be.load(tmp_path / "x.h5")
-    same(found, scores)
-    assert be.verification(found).eer == be.verification(scores).eer
-    if scores is SQUARE:
-        assert found.probe_meta["day"].tolist() == [1, 2, 1, 2, 1, 2]
-
-
 @pytest.mark.parametrize("suffix", [".parquet", ".tsv"])
 @pytest.mark.cases(1)
 def test_a_matrix_becomes_a_list(tmp_path, suffix):
@@ -81,29 +69,6 @@ def test_hdf5_attributes_and_links(tmp_path):
     (tmp_path / "y.h5").write_bytes(raw[:-600])
     with pytest.raises(DataError, match="y.h5.* is truncated or damaged"):
         be.load(tmp_path / "y.h5")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", [47, pytest.param(1, marks=pytest.mark.slow)])
-def test_no_damaged_byte_of_hdf5_gives_other_scores(tmp_path, step):
-    """Every byte that matters is in a checksum, of the arrays or of HDF5's own structures."""
-    be.save(SQUARE, tmp_path / "x.h5")
-    raw, expected = (tmp_path / "x.h5").read_bytes(), facts(SQUARE)
-    refused = 0
-    for place in range(0, len(raw), step):
-        path = tmp_path / f"{place}.h5"  # HDF5 would give what it holds of a file of one name
-        path.write_bytes(raw[:place] + bytes([raw[place] ^ 0x41]) + raw[place + 1 :])
-        try:
-            assert facts(be.load(path)) == expected, place
-        except DataError:
-            refused += 1
-        path.unlink()
-    assert refused > len(raw) // step // 20
-
-
-def facts(scores):
-    day = scores.probe_meta["day"].tolist()
-    return scores.kind, scores.nan, scores.values.tolist(), scores.probe_labels.tolist(), day
 
 
 @pytest.mark.slow
@@ -188,25 +153,6 @@ def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix
 
 
 # ------------------------------------------------------------------------- BEE
-
-
-@pytest.mark.parametrize("scores", [SQUARE, RECTANGLE], ids=["square", "sides"])
-def test_bee_is_written_and_read(tmp_path, scores):
-    be.save(scores, tmp_path / "x.mtx")
-    found = be.load(tmp_path / "x.mtx", mask=tmp_path / "x.mask")
-    np.testing.assert_array_equal(found.values, scores.values.astype(np.float32))
-    rounded = be.Scores(
-        scores.values.astype(np.float32),
-        scores.probe_labels,
-        None if scores is SQUARE else scores.gallery_labels,
-        kind=scores.kind,
-    )
-    closed = {"unmated": "skip"}
-    for task, options in ((be.verification, {}), (be.closed_set, closed)):
-        ours, theirs = task(found, **options), task(rounded, **options)
-        for name in ("eer", "far", "cms"):
-            if name in theirs:
-                np.testing.assert_array_equal(ours[name], theirs[name])
 
 
 def bee(first: bytes, cells: bytes, shape: str, body: bytes, magic: bytes = b"\x78\x56\x34\x12"):

@@ -442,17 +442,14 @@ def test_plots_draw_the_arrays_of_the_result(people):
         be.plot.reliability(be.calibration(people))
 
 
-def test_files_keep_ratios_or_refuse_them(people, tmp_path):
-    """A column of a list is called llr; a BEE matrix has no word for them."""
+def test_files_keep_ratios(people, tmp_path):
+    """A column of a list is called llr."""
     genuine, impostor = listed(people)
     pairs = be.Scores.from_pairs(
         np.concatenate([genuine, impostor]), [1] * len(genuine) + [0] * len(impostor), kind="llr"
     )
     be.save(pairs, tmp_path / "ratios.csv")
     assert be.load(tmp_path / "ratios.csv").kind == "llr"
-    ratios = be.Scores(people.values, people.probe_labels, kind="llr")
-    with pytest.raises(DataError, match="holds distances or similarities"):
-        be.save(ratios, tmp_path / "ratios.mtx")
 
 
 def test_progress_is_that_of_each_sweep():

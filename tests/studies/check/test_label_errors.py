@@ -270,8 +270,8 @@ def test_streamed_embeddings_and_files(tmp_path):
     shown = ", ".join(map(str, sorted(result)))
     assert be.check_data(streamed)["label-errors"].where == f"rows {shown}"
     whole = be.Scores.from_embeddings(x, given, metric="l2")
-    be.save(whole, tmp_path / "s.h5")
-    assert be.check_data(be.load(tmp_path / "s.h5"))["label-errors"].where == f"rows {shown}"
+    be.save(whole, tmp_path / "s.npz")
+    assert be.check_data(be.load(tmp_path / "s.npz"))["label-errors"].where == f"rows {shown}"
 
 
 def test_a_limit_is_said(monkeypatch):
