@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import numpy as np
 from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
-from bioeval.scores.formats.files import decode, existing_file, guarded
+from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.formats.spellings import (
     SCORE_NAMES,
     SPECIES_NAMES,
@@ -22,7 +21,7 @@ from bioeval.scores.formats.spellings import (
     is_number,
     no_species,
 )
-from bioeval.scores.formats.text_table import Shape, open_text, shape_of
+from bioeval.scores.formats.text_table import rows_of, shape_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,12 @@ class Cells:
         header = shape.cells[0]
         named = scores_key is not None or not any(map(is_number, header))
         with guarded(place, expected="text"):
-            lines = [*_lines(shape, named)]
+            lines = [*rows_of(shape, shape.skipped + named + 1)]
+        for number, row in lines:
+            if len(row) != shape.columns:
+                raise DataError(
+                    f"{place}: line {number}: {len(row)} cells; expected {shape.columns}"
+                )
         if not lines:
             raise DataError(f"{place}: has a header but no rows")
         numbers, rows = zip(*lines, strict=True)
@@ -102,22 +106,3 @@ class Cells:
     def kind(self, column: int) -> Kind | None:
         """Return the kind of scores that the name of a column declares."""
         return SCORE_NAMES.get(self.names[column]) if self.names else None
-
-
-def _lines(shape: Shape, named: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line below the names."""
-    with open_text(shape.path) as file:
-        for number, line in enumerate(file, 1):
-            if number <= shape.skipped + named:
-                continue
-            text = decode(line, shape.path, number).rstrip("\r\n")
-            if not text.strip():
-                continue
-            cells = text.split()
-            if shape.mark != " ":
-                cells = [*map(str.strip, next(csv.reader([text], delimiter=shape.mark)))]
-            if len(cells) != shape.columns:
-                raise DataError(
-                    f"{shape.path}: line {number}: {len(cells)} cells; expected {shape.columns}"
-                )
-            yield number, cells

@@ -1,20 +1,22 @@
-"""Stores of named arrays in HDF5.
+"""Named arrays in HDF5: what a .npz file holds, or what MATLAB 7.3 writes.
 
-They hold what a .npz file does, under the same names; words such as ``kind`` may be attributes. A
-matrix stays in the file, and its rows are read as they are counted.
+Words such as ``kind`` may be attributes, and arrays may be in groups. A matrix stays in the file,
+and its rows are read as they are counted. MATLAB reverses dimensions and writes characters as
+numbers; its arrays are returned as MATLAB shows them.
 """
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bioeval.scores.formats.archive import Arrays, Header, require_text
+from bioeval.base.errors import DataError
+from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.files import HDF5, guarded
 from bioeval.scores.formats.format import ARRAYS, Format, ReadOptions
-from bioeval.scores.formats.mat import Mat73
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npz import read_arrays
 from bioeval.scores.matrix import Scores
@@ -22,6 +24,11 @@ from bioeval.scores.stored import FileCheck, StoredRows
 
 #: Words that may be attributes of the file.
 _WORDS = ("kind", "nan", "metric")
+
+# Bytes up to which an array may be larger than what is stored, as one of fill values alone is.
+_SMALL = 1 << 20
+_MOST_LINKS = 16  # on the way to an array
+_WIDEST = 1 << 16  # characters of text, of which a damaged file may claim any number
 
 
 class Hdf5Arrays(Arrays):
@@ -33,9 +40,10 @@ class Hdf5Arrays(Arrays):
 
         self.path = path
         self.headers: dict[str, Header] = {}
+        self.elsewhere: set[str] = set()
         self._words: dict[str, np.ndarray] = {}
-        self._plain = Mat73(path, groups=True)
-        with guarded(path, expected="an HDF5 file"):
+        self._refused: dict[str, str] = {}
+        with guarded(path, expected=HDF5):
             self._file = h5py.File(path, "r")
             for name in _WORDS:
                 word = self._file.attrs.get(name)
@@ -44,39 +52,154 @@ class Hdf5Arrays(Arrays):
                 if isinstance(word, str):
                     self._words[name] = np.array(word)
                     self.headers[name] = Header((), self._words[name].dtype)
-        self.elsewhere = self._plain.elsewhere
-        for name, header in self._plain.headers.items():
-            item = self._file[name] if name not in self.elsewhere else None
-            if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
-                header = Header(item.shape, np.dtype("U1"))
-            self.headers[name] = header
+            places: list[str] = []
+            self._file.visititems_links(lambda place, link: places.append(place))
+            closed = set()
+            for place in places:
+                group, _, name = place.rpartition("/")
+                if group not in closed and not name.startswith("#"):
+                    self._list(place)
+                # What refused groups hold, and what cells and objects refer to, is not listed.
+                if group in closed or name.startswith("#") or place in self._refused:
+                    closed.add(place)
+
+    def _list(self, place: str) -> None:
+        """Look at what a name leads to; values that are not read are refused with the reason."""
+        import h5py
+
+        if not _within(self._file, place):
+            other = getattr(self._file.get(place, getlink=True), "filename", None)
+            self._refuse_elsewhere(
+                place,
+                f"is an external link to {other!r}"
+                if other
+                else "is a link that leads nowhere, or out of this file",
+            )
+            return
+        item = self._file[place]
+        kind = _class_of(item)
+        text = h5py.check_string_dtype(item.dtype) if isinstance(item, h5py.Dataset) else None
+        if not isinstance(item, h5py.Dataset):
+            if kind or "MATLAB_sparse" in item.attrs:
+                self._refuse(
+                    place, refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct")
+                )
+        elif item.is_virtual:
+            self._refuse_elsewhere(place, "is a virtual dataset over other files or datasets")
+        elif item.external:
+            self._refuse_elsewhere(place, "has its values in another file")
+        elif kind in _NO_ARRAYS or not text and item.dtype.kind not in "biuf":
+            self._refuse(place, refusal(kind or "struct"), item.shape[::-1])
+        elif item.attrs.get("MATLAB_empty", 0):
+            self.headers[place] = Header((0, 0), item.dtype)
+        else:
+            self.headers[place] = _header(item, kind, text)
+
+    def _refuse(self, name: str, why: str, shape: tuple[int, ...] = ()) -> None:
+        self._refused[name] = why
+        self.headers[name] = Header(shape, np.dtype(object))
+
+    def _refuse_elsewhere(self, name: str, input_name: str) -> None:
+        self.elsewhere.add(name)
+        advice = "bioeval reads no file through another one; copy the values into this file"
+        self._refuse(name, f"{input_name}; {advice}")
 
     def require(self, option: str, key: str) -> None:
         """Raise unless the array that `option` names is in the file, and can be read."""
         super().require(option, key)
-        if self.headers[key].is_pickled:
-            self._plain.read(key)  # raises, with the reason
+        if key in self._refused:
+            self.read(key)  # raises, with the reason
 
     def read(self, key: str) -> np.ndarray:
         """Read one array."""
         if key in self._words:
             return self._words[key]
+        if key in self._refused:
+            raise DataError(f"{self.path}: {key!r} {self._refused[key]}")
+        header = self.headers[key]
+        if 0 in header.shape:
+            return np.empty(header.shape, header.dtype)
         with guarded(self.path, f"the array {key!r}"):
-            array = self._read(key)
+            item = self._file[key]
+            kind = _class_of(item)
+            if header.dtype.kind == "U" and not kind:
+                array = np.asarray(item.asstr()[()]).astype(str)
+            else:
+                array = np.asarray(item[...])
             require_text(array)
-        return array
-
-    def _read(self, key: str) -> np.ndarray:
-        if self.headers[key].dtype.kind != "U":
-            return self._plain.read(key)
-        values = np.asarray(self._file[key].asstr()[()])
-        return values.astype(str) if values.dtype.hasobject else values
+        if kind:
+            array = array.T
+        if kind == "char":  # UTF-16 code units
+            rows = np.ascontiguousarray(array, dtype="<u2")
+            return np.array(
+                [codes.tobytes().decode("utf-16-le", "replace").rstrip(" \x00") for codes in rows],
+                dtype=str,
+            )
+        return array.astype(bool) if kind == "logical" else array
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return a dataset whose values stay in the file."""
-        if self.headers[key].is_pickled or key in self._words:
+        if key in self._refused or key in self._words or _class_of(self._file[key]):
             return self.read(key), None
         return StoredRows(self._file[key], f"{self.path}: the array {key!r}"), None
+
+
+#: Classes of MATLAB that are no arrays of numbers or of characters.
+_NO_ARRAYS = ("cell", "function_handle", "string")
+
+
+def refusal(kind: str) -> str:
+    """Return why an array of a class of MATLAB cannot be read, and what to save instead."""
+    advice = {"cell": "numbers, or names as char(x)", "sparse": "full(x)", "string": "char(x)"}.get(
+        kind, "its arrays one by one"
+    )
+    return f"is a MATLAB {kind}; expected a matrix of numbers or of characters. Save {advice}"
+
+
+def text_header(shape: tuple[int, ...]) -> Header:
+    """Return the header of rows of text, by the shape of its characters."""
+    return Header(shape[:1], np.dtype(f"U{min(prod(shape[1:]), _WIDEST)}"))
+
+
+def _header(item: Any, kind: str, text: Any) -> Header:
+    """Return the header of a dataset; raise where it claims more values than it can hold."""
+    stored = item.id.get_storage_size()
+    if item.nbytes > max(_SMALL, MOST_DEFLATED * stored):
+        raise ValueError(
+            f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores {stored:,}"
+        )
+    shape = item.shape[::-1] if kind else item.shape
+    if kind == "char":
+        return text_header(shape)
+    if text:
+        return Header(shape, np.dtype("U1"))
+    return Header(shape, np.dtype(bool) if kind == "logical" else item.dtype)
+
+
+def _within(file: Any, place: str, links: int = _MOST_LINKS) -> bool:
+    """Whether a place, after soft links, is in the file itself; no other file is opened."""
+    import h5py
+
+    here = ""
+    parts = [part for part in place.split("/") if part not in ("", ".")]
+    for number, part in enumerate(parts, 1):
+        link = file.get(f"{here}/{part}", getlink=True)
+        if isinstance(link, h5py.SoftLink):
+            start = here if not link.path.startswith("/") else ""
+            rest = "/".join((start, link.path, *parts[number:]))
+            return links > 0 and _within(file, rest, links - 1)
+        if not isinstance(link, h5py.HardLink):
+            return False
+        here = f"{here}/{part}"
+    return True
+
+
+def _class_of(item: Any) -> str:
+    """Return MATLAB's class of an HDF5 item; ``""`` where MATLAB did not write it."""
+    name = item.attrs.get("MATLAB_class", b"")
+    if isinstance(name, bytes):
+        return name.decode("ascii", "replace")
+    return str(name)
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:

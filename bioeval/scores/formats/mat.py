@@ -1,86 +1,50 @@
 """MATLAB files (.mat), versions 5 to 7.3, as archives of arrays.
 
-An array of one row or one column is a list: MATLAB has no other. Version 7.3 is HDF5 with its
-dimensions reversed and its characters as numbers; arrays are returned as MATLAB shows them.
+An array of one row or one column is a list: MATLAB has no other. Version 7.3 is HDF5.
 
-Versions 5 to 7 are read here and not by ``scipy.io.loadmat``, which is not made for damaged files:
-an unknown type of values ends the process with a segmentation fault (SciPy 1.17), which no
-``except`` can turn into an error. And ``scipy.io.whosmat`` says neither whether an array is complex
-nor how many bytes of the file are its own, against which its shape is held before it is read.
+SciPy reads the values of versions 5 to 7. It is not made for damaged files: values of a type that
+MATLAB does not have end the process (SciPy 1.17), which no ``except`` can turn into an error. So
+the descriptions of all arrays are read here first, and SciPy is given what they show to be an array
+of real numbers or of characters.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+import warnings
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import (
-    DataError,
-)
-from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
+from bioeval.base.errors import DataError
+from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header
 from bioeval.scores.formats.files import HDF5, guarded
 from bioeval.scores.formats.format import ARRAYS, FileFacts, Format, ReadOptions
+from bioeval.scores.formats.hdf5 import Hdf5Arrays, refusal, text_header
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npz import read_arrays
 from bioeval.scores.matrix import Scores
 
-#: Classes of a MATLAB array, by number.
-CLASSES = {
+# Classes of MATLAB's arrays, by number: others, and then those of numbers as NumPy calls them.
+_OTHERS = {
     1: "cell",
     2: "struct",
     3: "object",
     4: "char",
     5: "sparse",
-    6: "double",
-    7: "single",
-    8: "int8",
-    9: "uint8",
-    10: "int16",
-    11: "uint16",
-    12: "int32",
-    13: "uint32",
-    14: "int64",
-    15: "uint64",
     16: "function",
-    17: "opaque",
+    17: "object",
 }
+_NUMBERS = dict(enumerate(("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"), 6))
+_CHAR, _OPAQUE = 4, 17
 
-#: The dtype of each class of numbers.
-NUMERIC = {
-    "double": "f8",
-    "single": "f4",
-    "int8": "i1",
-    "uint8": "u1",
-    "int16": "i2",
-    "uint16": "u2",
-    "int32": "i4",
-    "uint32": "u4",
-    "int64": "i8",
-    "uint64": "u8",
-}
-
-# How values are stored, which may be narrower than their class.
-_STORED = {
-    1: "i1",
-    2: "u1",
-    3: "i2",
-    4: "u2",
-    5: "i4",
-    6: "u4",
-    7: "f4",
-    9: "f8",
-    12: "i8",
-    13: "u8",
-}
-_TEXT = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+# Types in which numbers are stored, and characters.
+_STORED = {"numbers": (1, 2, 3, 4, 5, 6, 7, 9, 12, 13), "characters": (1, 2, 4, 16, 17, 18)}
 _MATRIX, _COMPRESSED = 14, 15
 _HEAD_BYTES = 128
 _PEEK = 4096  # bytes that hold the description of an array
@@ -91,160 +55,82 @@ class _DamagedError(Exception):
 
 
 @dataclass(frozen=True)
-class Variable:
-    """An array of the file: its MATLAB class and shape, and the place of its element."""
+class _Variable:
+    """What an array says of itself before its values; `stored` and `size` are of these."""
 
     name: str
-    kind: str
+    number: int  # of its class
     shape: tuple[int, ...]
     is_logical: bool
     is_complex: bool
-    start: int
+    stored: int | None
     size: int
-    compressed: bool
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values: object where they are not read."""
+        if self.is_complex:
+            return np.dtype(object)
+        return np.dtype(bool if self.is_logical else _NUMBERS.get(self.number, object))
 
 
-def variables(path: Path) -> dict[str, Variable]:
-    """Return the arrays of a MATLAB 5 file without reading their values."""
-    with guarded(path, expected="a MATLAB file"):
-        return {variable.name: variable for variable in _scan(path)}
+class Mat5(Arrays):
+    """A MATLAB 5 to 7 file whose arrays are described at once, and read one by one."""
+
+    def __init__(self, path: Path):
+        """Read the descriptions."""
+        self.path = path
+        with guarded(path, expected="a MATLAB file"), open(path, "rb") as file:
+            self._order = {b"IM": "<", b"MI": ">"}.get(file.read(_HEAD_BYTES)[126:], "")
+            if not self._order:
+                raise _DamagedError("its header is not whole")
+            found = _variables(file, self._order, path.stat().st_size)
+            # What has no name belongs to the objects of another variable.
+            self._variables = {variable.name: variable for variable in found if variable.name}
+        self.headers = {}
+        for name, variable in self._variables.items():
+            self.headers[name] = Header(variable.shape, variable.dtype)
+            if variable.number == _CHAR:
+                self.headers[name] = text_header(variable.shape)
+
+    def read(self, key: str) -> np.ndarray:
+        """Read an array of numbers in MATLAB's shape, or of characters as one text for each row."""
+        from scipy.io import loadmat
+
+        variable = self._variables[key]
+        kind = _OTHERS.get(variable.number, "numbers")
+        if variable.is_complex:
+            raise DataError(f"{self.path}: {key!r} holds complex numbers; expected real ones")
+        if kind not in ("numbers", "char"):
+            raise DataError(f"{self.path}: {key!r} {refusal(kind)}")
+        if 0 in variable.shape:
+            return np.zeros(self.headers[key].shape, self.headers[key].dtype)
+        how = "characters" if kind == "char" else "numbers"
+        codec = "utf-16-le" if self._order == "<" else "utf-16-be"
+        with guarded(self.path, f"the array {key!r}"), warnings.catch_warnings():
+            if variable.stored not in _STORED[how]:
+                raise _DamagedError(f"{how} stored as type {variable.stored}")
+            warnings.simplefilter("ignore")  # of variables that are there twice
+            values = loadmat(
+                str(self.path), appendmat=False, variable_names=[key], uint16_codec=codec
+            )[key]
+            if kind == "char":
+                return _rows_of_text(values, variable.shape)
+            if values.shape != variable.shape:
+                raise _DamagedError(f"{values.shape} values; its shape is {variable.shape}")
+            return _converted(values, variable.dtype)
 
 
-def read(path: Path, variable: Variable) -> np.ndarray:
-    """Read an array of numbers in MATLAB's shape, or of characters as one text for each row."""
-    input_name = f"{path}: {variable.name!r}"
-    if variable.is_complex:
-        raise DataError(f"{input_name} holds complex numbers; expected real ones")
-    if variable.kind not in NUMERIC and variable.kind != "char":
-        raise DataError(f"{input_name} {refusal(variable.kind)}")
-    with guarded(path, f"the array {variable.name!r}"):
-        with open(path, "rb") as file:
-            order = _byte_order(file.read(_HEAD_BYTES))
-            file.seek(variable.start)
-            body = file.read(variable.size)
-        if variable.compressed:
-            stream = zlib.decompressobj()
-            body = stream.decompress(body, 8 * math.prod(variable.shape) + _PEEK)[8:]
-            if not stream.eof:
-                raise _DamagedError("its compressed values are not whole")
-        return _values(body, variable, order)
+def _rows_of_text(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return each row as one text, without the blanks that fill it up."""
+    rows = ["".join(row) for row in values.reshape(shape[0], -1).tolist()]
+    if any("\ufffd" in row for row in rows):
+        raise _DamagedError("characters that cannot be decoded")
+    return np.array([row.rstrip(" \x00") for row in rows], dtype=str)
 
 
-def refusal(kind: str) -> str:
-    """Return why an array of this class cannot be read, and what to save instead."""
-    advice = {"cell": "numbers, or names as char(x)", "sparse": "full(x)", "string": "char(x)"}.get(
-        kind, "its arrays one by one"
-    )
-    return f"is a MATLAB {kind}; expected a matrix of numbers or of characters. Save {advice}"
-
-
-# ---------------------------------------------------------------- the bytes
-
-
-def _byte_order(head: bytes) -> str:
-    order = {b"IM": "<", b"MI": ">"}.get(head[126:128])
-    if len(head) < _HEAD_BYTES or order is None:
-        raise _DamagedError("its header is not whole")
-    return order
-
-
-def _scan(path: Path) -> Iterator[Variable]:
-    """Yield what each element of a file says of its array; the values stay compressed."""
-    length = path.stat().st_size
-    with open(path, "rb") as file:
-        order = _byte_order(file.read(_HEAD_BYTES))
-        at = _HEAD_BYTES
-        while at < length:
-            file.seek(at)
-            tag = file.read(8)
-            if len(tag) < 8:
-                raise _DamagedError(f"it ends within an element, at byte {at}")
-            kind, size = struct.unpack(f"{order}II", tag)
-            if at + 8 + size > length:
-                raise _DamagedError(f"the element at byte {at} is longer than the file")
-            part = file.read(min(size, _PEEK))
-            start, compressed = at + 8, kind == _COMPRESSED
-            if compressed:
-                part = zlib.decompressobj().decompress(part, _PEEK)
-                (kind,) = struct.unpack(f"{order}I", part[:4])
-                part = part[8:]
-            if kind == _MATRIX and size:
-                variable = _describe(part, order, start, size, compressed)
-                _require_values(variable)
-                if variable.name:  # what has none belongs to the objects of another variable
-                    yield variable
-            elif kind not in _STORED and kind not in _TEXT and kind != _MATRIX:
-                raise _DamagedError(f"an element of unknown type {kind} at byte {at}")
-            at += 8 + size
-            if not compressed:
-                at += -size % 8
-
-
-def _element(data: bytes, at: int, order: str) -> tuple[int, bytes, int]:
-    """Return the type and the bytes of the element at `at`, and the start of the next one."""
-    (word,) = struct.unpack_from(f"{order}I", data, at)
-    if word >> 16:  # a small element: type and size share one word, the data follow in four bytes
-        kind, size = word & 0xFFFF, word >> 16
-        if size > 4:
-            raise _DamagedError(f"a small element of {size} bytes")
-        return kind, data[at + 4 : at + 4 + size], at + 8
-    (size,) = struct.unpack_from(f"{order}I", data, at + 4)
-    return word, data[at + 8 : at + 8 + size], at + 8 + size + -size % 8
-
-
-def _describe(part: bytes, order: str, start: int, size: int, compressed: bool) -> Variable:
-    """Return what the first bytes of an array say of it."""
-    kind, flags, at = _element(part, 0, order)
-    if kind != 6 or len(flags) != 8:
-        raise _DamagedError("an array without its flags")
-    (word,) = struct.unpack(f"{order}I", flags[:4])
-    word_class = CLASSES.get(word & 0xFF)
-    if word_class is None:
-        raise _DamagedError(f"an array of unknown class {word & 0xFF}")
-    if word_class == "opaque":  # no dimensions; the name comes first
-        _, name, _ = _element(part, at, order)
-        return Variable(_name(name), "object", (), False, False, start, size, compressed)
-    _, dims, at = _element(part, at, order)
-    shape = struct.unpack(f"{order}{len(dims) // 4}i", dims[: len(dims) // 4 * 4])
-    if len(shape) < 2 or min(shape) < 0:
-        raise _DamagedError(f"an array of shape {shape}")
-    _, name, _ = _element(part, at, order)
-    logical, complex_ = bool(word & 0x200), bool(word & 0x800)
-    return Variable(_name(name), word_class, shape, logical, complex_, start, size, compressed)
-
-
-def _require_values(variable: Variable) -> None:
-    """Refuse an array that claims more values than its element can hold, a byte each."""
-    bytes_ = variable.size * (MOST_DEFLATED if variable.compressed else 1)
-    held = variable.kind in NUMERIC or variable.kind == "char"
-    if held and math.prod(variable.shape) > bytes_:
-        raise _DamagedError(
-            f"the array {variable.name!r} claims the shape {variable.shape} in {bytes_:,} bytes"
-        )
-
-
-def _name(raw: bytes) -> str:
-    return raw.decode("ascii", "replace").rstrip("\x00")
-
-
-def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:
-    """Return the values of an array in its own type; the stored type may be smaller."""
-    _, _, at = _element(body, 0, order)  # flags
-    _, _, at = _element(body, at, order)  # shape
-    _, _, at = _element(body, at, order)  # name
-    count = math.prod(variable.shape)
-    if at >= len(body) and count == 0:
-        stored, data = 9, b""
-    else:
-        stored, data, _ = _element(body, at, order)
-    if variable.kind == "char":
-        return _characters(stored, data, variable, order)
-    if stored not in _STORED:
-        raise _DamagedError(f"numbers stored as type {stored}")
-    values = np.frombuffer(data, dtype=f"{order}{_STORED[stored]}")
-    if len(values) != count:
-        raise _DamagedError(f"{len(values)} values; its shape {variable.shape} needs {count}")
-    dtype = np.dtype(bool if variable.is_logical else NUMERIC[variable.kind])
+def _converted(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return values in the type of their array; they may be stored in another."""
     with np.errstate(invalid="ignore", over="ignore"):
         converted = values.astype(dtype)
     lost = converted != values
@@ -252,32 +138,7 @@ def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:
         lost &= values == values  # a NaN stays one
     if dtype.kind != "b" and lost.any():
         raise _DamagedError(f"numbers that {dtype} cannot hold")
-    return converted.reshape(variable.shape, order="F")
-
-
-def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.ndarray:
-    """Return the rows of an array of characters, stored column by column."""
-    if stored not in _TEXT:
-        raise _DamagedError(f"characters stored as type {stored}")
-    encoding = _TEXT[stored]
-    if encoding in ("utf-16", "utf-32"):
-        if order == "<":
-            encoding += "-le"
-        else:
-            encoding += "-be"
-    text = data.decode(encoding)
-    rows, width = variable.shape[0], math.prod(variable.shape[1:])
-    if not width and rows > _PEEK:
-        raise _DamagedError(f"{rows} rows without characters")
-    if len(text) != rows * width:
-        raise _DamagedError(f"{len(text)} characters; its shape {variable.shape} needs others")
-    if not width:
-        return np.full(rows, "")
-    return np.array([text[row::rows].rstrip(" \x00") for row in range(rows)], dtype=str)
-
-
-# Bytes up to which an array may be larger than what is stored, as one of fill values alone is.
-_SMALL = 1 << 20
+    return converted
 
 
 class MatArchive(Arrays):
@@ -289,10 +150,9 @@ class MatArchive(Arrays):
         self.headers: dict[str, Header] = {}
         self._transposed: set[str] = set()
         with open(path, "rb") as file:
-            head = file.read(128)
-        is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
-        self._file: _Mat5 | Mat73 = Mat73(path) if is_hdf5 else _Mat5(path)
-        self.elsewhere = getattr(self._file, "elsewhere", frozenset())
+            is_hdf5 = file.read(10).startswith((b"MATLAB 7.3", b"\x89HDF"))
+        self._file: Arrays = Hdf5Arrays(path) if is_hdf5 else Mat5(path)
+        self.elsewhere = self._file.elsewhere
         for name, header in self._file.headers.items():
             shape = header.shape
             if len(shape) == 2 and 1 in shape:  # a list
@@ -336,174 +196,74 @@ def _whole(array: np.ndarray) -> bool:
     )
 
 
-class _Mat5:
-    """A MATLAB 5 to 7 file."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.variables = variables(path)
-        self.headers = {name: _header(variable) for name, variable in self.variables.items()}
-
-    def read(self, key: str) -> np.ndarray:
-        return read(self.path, self.variables[key])
+# ---------------------------------------------------------------- the bytes
 
 
-def _header(variable: Variable) -> Header:
-    if variable.kind == "char":
-        return _text(variable.shape)
-    if variable.is_logical:
-        return Header(variable.shape, np.dtype(bool))
-    plain = NUMERIC.get(variable.kind) if not variable.is_complex else None
-    return Header(variable.shape, np.dtype(plain or object))
+def _variables(file: Any, order: str, length: int) -> Iterator[_Variable]:
+    """Yield what each array of a file says of itself; the values stay compressed."""
+    at = _HEAD_BYTES
+    while at < length:
+        file.seek(at)
+        tag = file.read(8)
+        if len(tag) < 8:
+            raise _DamagedError(f"it ends within an element, at byte {at}")
+        kind, size = struct.unpack(f"{order}II", tag)
+        if at + 8 + size > length:
+            raise _DamagedError(f"the element at byte {at} is longer than the file")
+        part, most = file.read(min(size, _PEEK)), size
+        if kind == _COMPRESSED:
+            most *= MOST_DEFLATED
+            part = zlib.decompressobj().decompress(part, _PEEK)
+            (kind,) = struct.unpack(f"{order}I", part[:4])
+            part = part[8:]
+        if kind != _MATRIX or not size:
+            raise _DamagedError(f"the element at byte {at} is no array")
+        variable = _described(part, order)
+        held = variable.number in _NUMBERS or variable.number == _CHAR
+        if held and math.prod(variable.shape) > most:  # a byte each
+            raise _DamagedError(
+                f"the array {variable.name!r} claims the shape {variable.shape} in {most:,} bytes"
+            )
+        if held and not variable.is_complex and variable.size > 8 * math.prod(variable.shape):
+            raise _DamagedError(
+                f"the array {variable.name!r} has {variable.size:,} bytes for its shape "
+                f"{variable.shape}"
+            )
+        yield variable
+        at += 8 + size
 
 
-class Mat73:
-    """A MATLAB 7.3 file (HDF5), or plain HDF5 with its dimensions unchanged.
-
-    Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``.
-    """
-
-    def __init__(self, path: Path, groups: bool = False):
-        self.path = path
-        self.headers: dict[str, Header] = {}
-        self._refused: dict[str, str] = {}
-        self.elsewhere: set[str] = set()
-        with self._open() as file:
-            self._list_group(file, "", {self._address(file)} if groups else None)
-
-    @staticmethod
-    def _address(item: Any) -> int:
-        import h5py
-
-        return int(h5py.h5o.get_info(item.id).addr)
-
-    def _list_group(self, file: Any, group: str, seen: set[int] | None) -> None:
-        """Look at what a group holds; of groups in it, at each that was not `seen` before."""
-        import h5py
-
-        for name in file[group] if group else file:
-            place = f"{group}/{name}" if group else name
-            if name.startswith("#"):  # what cells and objects refer to
-                continue
-            item: Any = file[place] if _within(file, place) else None
-            plain = isinstance(item, h5py.Group) and not _class_of(item)
-            if seen is None or not plain or "MATLAB_sparse" in item.attrs:
-                self._list_array(file, place)
-            elif self._address(item) not in seen:
-                seen.add(self._address(item))
-                self._list_group(file, place, seen)
-
-    def _list_array(self, file: Any, name: str) -> None:
-        """Look at what a name leads to; values that are not read are refused with the reason."""
-        import h5py
-
-        if not _within(file, name):
-            link = file.get(name, getlink=True)
-            other = getattr(link, "filename", None)
-            input_name = "is a link that leads nowhere, or out of this file"
-            if other:
-                input_name = f"is an external link to {other!r}"
-            self._refuse_elsewhere(name, input_name)
-            return
-        item = file[name]
-        kind = _class_of(item)
-        if not isinstance(item, h5py.Dataset):
-            self._refuse(name, refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct"))
-        elif item.is_virtual:
-            self._refuse_elsewhere(name, "is a virtual dataset over other files or datasets")
-        elif item.external:
-            self._refuse_elsewhere(name, "has its values in another file")
-        elif kind in ("cell", "function_handle", "string") or item.dtype.kind not in "biufSU":
-            self._refuse(name, refusal(kind or "struct"), item.shape[::-1])
-        elif item.attrs.get("MATLAB_empty", 0):
-            self.headers[name] = Header((0, 0), item.dtype)
-        else:
-            stored = item.id.get_storage_size()
-            if item.nbytes > max(_SMALL, MOST_DEFLATED * stored):
-                raise ValueError(
-                    f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores "
-                    f"{stored:,}"
-                )
-            shape, dtype = item.shape, item.dtype
-            if kind:
-                shape = shape[::-1]
-            if kind == "logical":
-                dtype = np.dtype(bool)
-            self.headers[name] = Header(shape, dtype)
-            if kind == "char":
-                self.headers[name] = _text(shape)
-
-    def _refuse(self, name: str, why: str, shape: tuple[int, ...] = ()) -> None:
-        self._refused[name] = why
-        self.headers[name] = Header(shape, np.dtype(object))
-
-    def _refuse_elsewhere(self, name: str, input_name: str) -> None:
-        self.elsewhere.add(name)
-        advice = "bioeval reads no file through another one; copy the values into this file"
-        self._refuse(name, f"{input_name}; {advice}")
-
-    def read(self, key: str) -> np.ndarray:
-        """Read one array."""
-        if key in self._refused:
-            raise DataError(f"{self.path}: {key!r} {self._refused[key]}")
-        header = self.headers[key]
-        if 0 in header.shape:
-            return np.empty(header.shape, header.dtype)
-        with self._open() as file:
-            array = np.asarray(file[key][...])
-            kind = _class_of(file[key])
-            require_text(array)
-        if kind:
-            array = array.T
-        if kind == "char":  # UTF-16 code units
-            lines = []
-            for codes in np.ascontiguousarray(array, dtype="<u2"):
-                lines.append(codes.tobytes().decode("utf-16-le", "replace").rstrip(" \x00"))
-            return np.array(lines, dtype=str)
-        if kind == "logical":
-            return array.astype(bool)
-        return array
-
-    @contextmanager
-    def _open(self) -> Iterator[Any]:
-        import h5py
-
-        with guarded(self.path, expected="a MATLAB 7.3 file"), h5py.File(self.path, "r") as file:
-            yield file
+def _described(part: bytes, order: str) -> _Variable:
+    """Return what the first bytes of an array say of it."""
+    kind, start, size, at = _tag(part, 0, order)
+    if kind != 6 or size != 8:
+        raise _DamagedError("an array without its flags")
+    (word,) = struct.unpack_from(f"{order}I", part, start)
+    number, shape = word & 0xFF, ()
+    if number not in _OTHERS and number not in _NUMBERS:
+        raise _DamagedError(f"an array of unknown class {number}")
+    if number != _OPAQUE:  # which has no dimensions
+        _, start, size, at = _tag(part, at, order)
+        shape = struct.unpack_from(f"{order}{size // 4}i", part, start)
+        if len(shape) < 2 or min(shape) < 0:
+            raise _DamagedError(f"an array of shape {shape}")
+    _, start, size, at = _tag(part, at, order)
+    name = part[start : start + size].decode("ascii", "replace").rstrip("\x00")
+    stored, _, size, _ = _tag(part, at, order) if len(part) >= at + 8 else (None, 0, 0, 0)
+    return _Variable(name, number, shape, bool(word & 0x200), bool(word & 0x800), stored, size)
 
 
-_MOST_LINKS = 16  # on the way to an array
+def _tag(data: bytes, at: int, order: str) -> tuple[int, int, int, int]:
+    """Return the type of the element at `at`, where its bytes begin, their number, and the next."""
+    word, size = struct.unpack_from(f"{order}II", data, at)
+    if not word >> 16:
+        return word, at + 8, size, at + 8 + size + -size % 8
+    if word >> 16 > 4:  # a small element: type and size share one word, the data follow
+        raise _DamagedError(f"a small element of {word >> 16} bytes")
+    return word & 0xFFFF, at + 4, word >> 16, at + 8
 
 
-def _within(file: Any, place: str, links: int = _MOST_LINKS) -> bool:
-    """Whether a place, after soft links, is in the file itself; no other file is opened."""
-    import h5py
-
-    here = ""
-    parts = [part for part in place.split("/") if part not in ("", ".")]
-    for number, part in enumerate(parts, 1):
-        link = file.get(f"{here}/{part}", getlink=True)
-        if isinstance(link, h5py.SoftLink):
-            start = here if not link.path.startswith("/") else ""
-            rest = "/".join((start, link.path, *parts[number:]))
-            return links > 0 and _within(file, rest, links - 1)
-        if not isinstance(link, h5py.HardLink):
-            return False
-        here = f"{here}/{part}"
-    return True
-
-
-def _text(shape: tuple[int, ...]) -> Header:
-    """Return the header of text rows; a damaged file may claim any width."""
-    return Header(shape[:1], np.dtype(f"U{min(math.prod(shape[1:]), 1 << 16)}"))
-
-
-def _class_of(item: Any) -> str:
-    """Return MATLAB's class of an HDF5 item; ``""`` where MATLAB did not write it."""
-    name = item.attrs.get("MATLAB_class", b"")
-    if isinstance(name, bytes):
-        return name.decode("ascii", "replace")
-    return str(name)
+# ---------------------------------------------------------------- the layout
 
 
 def _recognise(file: FileFacts) -> bool:

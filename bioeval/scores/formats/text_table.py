@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -374,9 +374,9 @@ def read_columns(
     that are `bounded` are given up where they have too many distinct names; in those of `blanks`
     cells may be blank.
 
-    The numbers are parsed as they are read, fastest where one blank separates the cells. Where a
-    line is not as expected, the file is read again as text, so that an error names the line; where
-    only numbers such as NaN were the reason, they are converted one by one.
+    pandas parses the numbers as it reads them, fastest where one blank separates the cells. Where a
+    line is not as expected, the file is read again line by line, so that an error names the line;
+    where only cells in quotes or numbers such as NaN were the reason, these are converted.
     """
     import pandas as pd
 
@@ -384,64 +384,39 @@ def read_columns(
     with guarded(shape.path, expected="text"):
         for single in dict.fromkeys((shape.single, False)):
             with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
-                way = replace(shape, single=single)
-                return _read(way, first, text, numbers, digits, bounded, blanks, exact=False)
-        try:
-            return _read(shape, first, text, numbers, (), bounded, blanks, exact=True)
-        except UnicodeDecodeError:
-            with open_text(shape.path) as file:
-                for number, line in enumerate(file, 1):
-                    decode(line, shape.path, number)
-            raise
-        except pd.errors.EmptyDataError:
-            raise DataError(f"{shape.path}: has a header but no rows") from None
-        except pd.errors.ParserWarning:  # the first line is longer than that with the names
-            raise _longer_line(shape, first) from None
+                pieces = _pieces(replace(shape, single=single), first, numbers, {*text}, digits)
+                columns = _grown(shape, first, pieces, text, numbers, bounded)
+                for i, column in columns.text.items():
+                    # The parser of plain cells cannot read these, nor quotes after a blank.
+                    if i not in blanks and any(x[:1] in ("", '"') for x in column.values):
+                        raise ValueError("a cell is blank, or in quotes")
+                for i, name in numbers.items():
+                    _require_in_range(shape, first, columns.numbers[i], i, name)
+                return columns
+        filled = {i: name for i, name in (text | numbers).items() if i not in blanks}
+        pieces = _checked(shape, first, filled, numbers)
+        return _grown(shape, first, pieces, text, numbers, bounded)
 
 
-def _longer_line(shape: Shape, first: int) -> DataError:
-    """Return the error of the first line with more cells than the first line of the text."""
-    expected = f"expected {shape.columns}"
-    with open_text(shape.path) as file:
-        for number, line in enumerate(file, 1):
-            text = decode(line, shape.path, number)
-            cells = text.split()
-            if shape.mark != " ":
-                cells = next(csv.reader([text], delimiter=shape.mark), [])
-            if number >= first and len(cells) > shape.columns:
-                return DataError(f"{shape.path}: line {number}: {len(cells)} cells; {expected}")
-    return DataError(f"{shape.path}: has lines with more cells than the first; {expected}")
-
-
-def _read(
+def _grown(
     shape: Shape,
     first: int,
-    text: dict[int, str],
-    numbers: dict[int, str],
-    digits: Collection[int] = (),
-    bounded: Collection[int] = (),
-    blanks: Collection[int] = (),
-    *,
-    exact: bool,
+    pieces: Iterator[pd.DataFrame],
+    text: Collection[int],
+    numbers: Collection[int],
+    bounded: Collection[int],
 ) -> Columns:
-    """Read the columns; what is not as expected raises, with its line only if `exact`."""
+    """Return the columns of pieces, one after the other."""
     columns = {i: TextColumn(most=MOST_NAMES if i in bounded else None) for i in text}
     values = {i: GrowingColumn(np.float64) for i in numbers}
     rows, most = 0, physical_memory() // _LINE_BYTES
-    for piece in _pieces(shape, first, [] if exact else list(numbers), text.keys(), digits):
-        if exact:
-            piece = _checked(shape, first, piece, text | numbers, blanks)
+    for piece in pieces:
         for i, column in columns.items():
             codes, distinct = piece[i].factorize()
             words = map(str.strip, map(str, distinct.tolist()))
-            if shape.mark != " ":
-                words = map(from_cell, words)
-            column.append_codes(codes, words)
-        for i, name in numbers.items():
-            if exact:
-                values[i].append(_numbers(shape.path, first, piece[i], name))
-            else:
-                values[i].append(piece[i].to_numpy(dtype=np.float64))
+            column.append_codes(codes, words if shape.mark == " " else map(from_cell, words))
+        for i, column in values.items():
+            column.append(piece[i].to_numpy(dtype=np.float64))
         rows += len(piece)
         if most and rows > most:
             raise DataError(
@@ -450,15 +425,48 @@ def _read(
             )
     if not rows:
         raise DataError(f"{shape.path}: has a header but no rows")
-    arrays = {i: column.array() for i, column in values.items()}
-    if not exact:
-        for i, column in columns.items():
-            # The parser of plain cells cannot read these, nor quotes after a blank.
-            if i not in blanks and any(value[:1] in ("", '"') for value in column.values):
-                raise ValueError("a cell is blank, or in quotes")
-        for i, name in numbers.items():
-            _require_in_range(shape, first, arrays[i], i, name)
-    return Columns(shape.path, columns, arrays, first)
+    return Columns(shape.path, columns, {i: x.array() for i, x in values.items()}, first)
+
+
+def rows_of(shape: Shape, first: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line that is not blank, from line `first` on."""
+    with open_text(shape.path) as file:
+        lines = (decode(line, shape.path, number) for number, line in enumerate(file, 1))
+        lines = islice(lines, first - 1, None)
+        if shape.mark == " ":
+            yield from ((n, row) for n, line in enumerate(lines, first) if (row := line.split()))
+            return
+        reader = csv.reader(lines, delimiter=shape.mark, skipinitialspace=True)
+        for row in reader:
+            if any(row := [*map(str.strip, row)]):
+                yield reader.line_num + first - 1, row
+
+
+def _checked(
+    shape: Shape, first: int, filled: dict[int, str], numbers: dict[int, str]
+) -> Iterator[pd.DataFrame]:
+    """Yield the lines in pieces; raise where one has other cells than the first, or a blank one."""
+    import pandas as pd
+
+    rows, columns = rows_of(shape, first), shape.columns
+    while some := [*islice(rows, PIECE)]:
+        for number, row in some:
+            where = f"{shape.path}: line {number}"
+            if len(row) > columns + 1 or any(row[columns:]):
+                raise DataError(f"{where}: {len(row)} cells; expected {columns}")
+            row[columns:] = []
+            row += [""] * (columns - len(row))
+            for i, name in filled.items():
+                if not row[i] and row[-1]:
+                    raise DataError(f"{where}: the cell {name!r} is blank")
+                if not row[i]:
+                    raise DataError(
+                        f"{where}: {columns - row.count('')} cells; expected {columns}, none of "
+                        "them blank"
+                    )
+            for i, name in numbers.items():
+                row[i] = _number(row[i], where, name)
+        yield pd.DataFrame([row for _, row in some], dtype=object)
 
 
 def _require_in_range(shape: Shape, first: int, values: np.ndarray, column: int, name: str) -> None:
@@ -471,36 +479,31 @@ def _require_in_range(shape: Shape, first: int, values: np.ndarray, column: int,
 
 
 def _pieces(
-    shape: Shape, first: int, numbers: list[int], text: Set[int], digits: Collection[int]
+    shape: Shape, first: int, numbers: Collection[int], text: Set[int], digits: Collection[int]
 ) -> Iterator[pd.DataFrame]:
-    """Yield the lines in pieces; without `numbers` all cells are text, and blank lines are rows."""
+    """Yield the lines in pieces, without blank ones."""
     import pandas as pd
 
     # Before 3.1, numbers were the nearest float64 only where that was said.
     version = tuple(map(int, pd.__version__.split(".")[:2]))
     exact = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # Names are read fastest as what pandas takes them for, unless it could be a number.
-    plain: set[int] = set()
-    fast = plain
-    if numbers:
-        plain = _plain(shape)
-        fast = {*range(shape.columns)} - ({*text, *numbers} - {*plain, *digits})
-    names = range(shape.columns + (not numbers))  # as text, one more shows lines that are longer
+    plain = _plain(shape)
+    slow = {*text, *numbers} - {*plain, *digits}
     with warnings.catch_warnings(), open_text(shape.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         for _ in range(first - 1):
             file.readline()
         for piece in pd.read_csv(
             file,
-            sep=shape.mark if shape.mark != " " or shape.single and numbers else r"\s+",
+            sep=shape.mark if shape.mark != " " or shape.single else r"\s+",
             header=None,
-            names=list(names),
+            names=list(range(shape.columns)),
             index_col=False,
-            dtype={i: np.float64 if i in numbers else object for i in names if i not in fast},
+            dtype={i: np.float64 if i in numbers else object for i in slow},
             na_filter=False,
-            skip_blank_lines=bool(numbers),
             # It takes the parser more time than the cells do.
-            skipinitialspace=not (shape.single and numbers),
+            skipinitialspace=not shape.single,
             quoting=csv.QUOTE_NONE if shape.mark == " " else csv.QUOTE_MINIMAL,
             encoding="utf-8",
             chunksize=_LINES,
@@ -508,7 +511,7 @@ def _pieces(
         ):
             if not all(map(pd.api.types.is_string_dtype, piece.dtypes.loc[[*plain & text]])):
                 raise ValueError("a column of names has a piece of numbers alone")
-            if numbers and any(piece[i].dtype.kind == "f" for i in digits):
+            if any(piece[i].dtype.kind == "f" for i in digits):
                 raise ValueError("a column of whole numbers has others")
             yield piece
 
@@ -529,35 +532,6 @@ def _is_name(cell: str) -> bool:
     except ValueError:
         return cell.casefold() not in ("true", "false")
     return False
-
-
-def _checked(
-    shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str], blanks: Collection[int]
-) -> pd.DataFrame:
-    """Return a piece of text without blank lines; raise where the number of cells differs."""
-    blank = (piece == "").to_numpy()
-    piece, blank = piece[~blank.all(axis=1)], blank[~blank.all(axis=1)]
-    columns = shape.columns
-    for wrong in np.flatnonzero(~blank[:, columns])[:1]:
-        where = f"{shape.path}: line {first + piece.index[wrong]}"
-        raise DataError(f"{where}: more than {columns} cells; expected {columns}")
-    filled = [i for i in names if i not in blanks]
-    for wrong, i in np.argwhere(blank[:, filled])[:1].tolist():
-        where = f"{shape.path}: line {first + piece.index[wrong]}"
-        if blank[wrong, columns - 1]:
-            raise DataError(
-                f"{where}: {int((~blank[wrong]).sum())} cells; expected {columns}, none of them "
-                "blank"
-            )
-        raise DataError(f"{where}: the cell {names[filled[i]]!r} is blank")
-    return piece
-
-
-def _numbers(path: Path, first: int, cells: pd.Series, name: str) -> np.ndarray:
-    numbers = np.empty(len(cells))
-    for row, (line, cell) in enumerate(cells.items()):
-        numbers[row] = _number(cell, f"{path}: line {first + line}", name)
-    return numbers
 
 
 def _number(cell: str, where: str, name: str) -> float:

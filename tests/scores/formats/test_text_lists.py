@@ -161,7 +161,7 @@ def test_the_kind_is_declared_or_required(tmp_path):
     [
         ("1 0.5\n0 1.5\n0 x\n", "line 3: score is 'x'; expected a number"),
         ("\n1 0.5\n\n0 1.5\n0 4%\n", "line 5: score is '4%'; .*per cent as fractions"),
-        ("1 0.5\n0 1 2\n", "line 2: more than 2 cells; expected 2"),
+        ("1 0.5\n0 1 2\n", "line 2: 3 cells; expected 2"),
         ("1 a b 0.5\n0 a 0.1\n", "line 2: 3 cells; expected 4"),
         ("target 0.5\ntarget 2\nmaybe 1\n", "line 3: genuine is 'maybe'; expected one of 1, true"),
         ("1 0.5\n2 0.7\n", "column 1 holds 1 and 2; expected 1 and 0"),
