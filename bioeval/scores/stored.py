@@ -1,22 +1,17 @@
-"""Matrices that are read by rows from a file: stored in chunks, or inflated ahead of the counting.
+"""Matrices that are read by rows from a file, in chunks.
 
-While some rows are counted, a thread reads and inflates those that follow. Rows in chunks are read
-by whole chunks, so that none is inflated twice in a pass; a compressed matrix goes into a
-temporary file.
+While some rows are counted, a thread reads and inflates those that follow. They are read by whole
+chunks, so that none is inflated twice in a pass.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from math import prod
-from threading import Condition, Lock, Thread
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -274,89 +269,3 @@ def checksum(input_name: str, data: np.ndarray, expected: int) -> FileCheck:
             )
 
     return FileCheck(input_name, compute)
-
-
-class SpooledRows:
-    """A matrix whose rows arrive in order, and can be read once they have arrived.
-
-    They are written to a temporary file without a name and mapped from there, so that passes after
-    the first one inflate nothing and no memory is held. Raise :class:`OSError` if there can be no
-    temporary file of this size.
-
-    - `input_name` (str): what is read, for messages
-    - `shape`, `dtype`
-    - `pieces` (iterator of bytes): the values in C order. It raises a BioevalError where the source
-      is damaged
-    """
-
-    rows_of = "temporary file"
-
-    ndim = 2
-
-    def __init__(
-        self, input_name: str, shape: tuple[int, ...], dtype: np.dtype, pieces: Iterator[bytes]
-    ):
-        self.shape, self.dtype = shape, dtype
-        arriving = _Arriving(input_name, prod(shape) * dtype.itemsize)
-        # Writable, since kernels would copy read-only rows.
-        self._values = np.memmap(arriving.file, dtype, "r+", shape=shape)
-        self._arriving = arriving
-        self.verification = FileCheck(input_name, lambda: arriving.write(pieces))
-        weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
-
-    def __getitem__(self, rows: Any) -> np.ndarray:
-        index = range(self.shape[0])[rows] if isinstance(rows, slice) else rows
-        row_bytes = self.shape[1] * self.dtype.itemsize
-        if np.size(index) and not self._arriving.wait((int(np.max(index)) + 1) * row_bytes):
-            self.verification.verify()
-        return self._values[rows]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return np.array, (self[:],)
-
-
-class _Arriving:
-    """The temporary file, and the number of bytes written so far."""
-
-    def __init__(self, input_name: str, size: int):
-        self.input_name = input_name
-        self.folder = tempfile.gettempdir()
-        if size > shutil.disk_usage(self.folder).free:
-            raise OSError(f"no room for {size:,} bytes in {self.folder}")
-        self.file = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `write`)
-        self.file.truncate(size)
-        self._done, self.ended = 0, False
-        self._changed = Condition()
-
-    def write(self, pieces: Iterator[bytes]) -> None:
-        """Write the bytes that arrive, to the end or until :meth:`stop`."""
-        try:
-            self.file.seek(0)  # mapping it went to its end
-            for piece in pieces:
-                if self.ended:
-                    raise DataError(f"{self.input_name}: was not read to its end")
-                self.file.write(piece)
-                self.file.flush()
-                with self._changed:
-                    self._done += len(piece)
-                    self._changed.notify_all()
-        except OSError as error:
-            raise DataError(
-                f"{self.input_name} could not be decompressed to a temporary file in "
-                f"{self.folder}: {error.strerror or error}; name a folder with room in TMPDIR"
-            ) from error
-        finally:
-            self.file.close()  # what is mapped stays
-            self.stop()
-
-    def wait(self, size: int) -> bool:
-        """Wait until the first `size` bytes are written; False if they never will be."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._done >= size or self.ended)
-            return self._done >= size
-
-    def stop(self) -> None:
-        """Stop writing, and end every wait."""
-        with self._changed:
-            self.ended = True
-            self._changed.notify_all()

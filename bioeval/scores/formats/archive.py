@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -17,7 +17,7 @@ from numpy.lib import format as npy_format
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.format import say
-from bioeval.scores.stored import FileCheck, SpooledRows, checksum
+from bioeval.scores.stored import FileCheck, checksum
 
 #: Names listed in a message before it says how many more there are.
 LISTED = 12
@@ -28,9 +28,8 @@ _BLOCK_BYTES = 1 << 25
 MOST_DEFLATED = 1032
 _CODE_POINTS = 0x110000
 
-#: Arrays of fewer bytes are read at once; others are mapped where they lie, or inflated in pieces.
+#: Arrays of fewer bytes are read at once; others are mapped where they lie.
 MAPPED_BYTES = 1 << 24
-_PIECE_BYTES = 1 << 23
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # of a zip file: signature, lengths of name and extra
 _ALIGNMENT = 64
@@ -150,23 +149,18 @@ class Archive(Arrays):
         return array
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return a large array mapped from the file; a compressed one is inflated as it is read."""
+        """Return a large array mapped from the file, unless it is compressed."""
         header, input_name = self.headers[key], f"{self.path}: the array {key!r}"
         with guarded(self.path, f"the array {key!r}"):
             with zipfile.ZipFile(self.path) as archive:
                 member = archive.getinfo(f"{key}.npy")
             plain = not header.is_pickled and not header.fortran and len(header.shape) == 2
-            if not plain or member.file_size < MAPPED_BYTES or member.flag_bits & 1:
-                return self.read(key), None
-            if member.compress_type == zipfile.ZIP_STORED:
+            stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
+            if plain and stored and member.file_size >= MAPPED_BYTES:
                 data, start = self._stored(member, header)
                 values = data[start:].view(header.dtype).reshape(header.shape)
                 return values, checksum(input_name, data, member.CRC)
-        try:
-            rows = SpooledRows(input_name, header.shape, header.dtype, self._pieces(key))
-        except OSError:  # there is no room for a temporary file
-            return self.read(key), None
-        return rows, rows.verification
+        return self.read(key), None
 
     def _stored(self, member: zipfile.ZipInfo, header: Header) -> tuple[np.ndarray, int]:
         """Return the bytes of a member, mapped, and where its values begin."""
@@ -180,24 +174,6 @@ class Archive(Arrays):
         if before + prod(header.shape) * header.dtype.itemsize != member.file_size:
             raise ValueError("its length differs from its header")
         return np.memmap(self.path, np.uint8, "r", start, (member.file_size,)), before
-
-    def _pieces(self, key: str) -> Iterator[bytes]:
-        """Yield the values of an array as bytes; the checksum is verified at the end."""
-        with (
-            guarded(self.path, f"the array {key!r}"),
-            zipfile.ZipFile(self.path) as archive,
-            archive.open(f"{key}.npy") as file,
-        ):
-            header = read_header(file)
-            left = prod(header.shape) * header.dtype.itemsize
-            while left:
-                piece = file.read(min(left, _PIECE_BYTES))
-                if not piece:
-                    raise ValueError("it ends before its last row")
-                left -= len(piece)
-                yield piece
-            if file.read(1):
-                raise ValueError("it is followed by more data than declared")
 
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
