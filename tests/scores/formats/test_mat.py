@@ -283,19 +283,6 @@ def test_empty_arrays(tmp_path):
     assert MatArchive(tmp_path / "b.mat").read("none").shape == (0, 0)
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
-@pytest.mark.parametrize("compress", [False, True])
-@pytest.mark.cases(1)
-def test_every_class_of_numbers_as_scipy_reads_it(tmp_path, dtype, compress):
-    array = (RNG.normal(size=(3, 5)) * 50).astype(dtype)
-    matlab_5(tmp_path / "x.mat", {"x": array, "one": array[:1, :1]}, do_compression=compress)
-    found = MatArchive(tmp_path / "x.mat")
-    theirs = scipy.io.loadmat(tmp_path / "x.mat")["x"]
-    ours = found.read("x")
-    assert ours.dtype == theirs.dtype == np.dtype(dtype)
-    np.testing.assert_array_equal(ours, theirs)
-
-
 def test_logical_is_bool(tmp_path):
     truth = np.array([[True, False, True], [False, False, True]])
     matlab_5(tmp_path / "x.mat", {"x": truth})
