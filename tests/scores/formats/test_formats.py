@@ -724,7 +724,7 @@ def test_the_first_cell_of_a_square_matrix_may_be_empty(tmp_path, corner):
         ("score,genuine\n1,2\n", "line 2: genuine is '2'; expected one of 1, true, genuine"),
         ("score,genuine\n1,\n", "line 2: 1 cells; expected 2, none of them blank"),
         ("score,genuine\n,1\n", "line 2: the cell 'score' is blank"),
-        ("score,genuine\n1,1,1\n", "line 2: more than 2 cells; expected 2"),
+        ("score,genuine\n1,1,1\n", "line 2: 3 cells; expected 2"),
         ("score,genuine\n45%,1\n", "line 2: score is '45%'; .*per cent as fractions"),
         ("score,genuine\n", "no rows"),
         ("label,camera\na,1\n", "no column 'score'.*'label', 'camera'.*labels"),
