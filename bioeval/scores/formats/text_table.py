@@ -415,8 +415,8 @@ def _grown(
             codes, distinct = piece[i].factorize()
             words = map(str.strip, map(str, distinct.tolist()))
             column.append_codes(codes, words if shape.mark == " " else map(from_cell, words))
-        for i, column in values.items():
-            column.append(piece[i].to_numpy(dtype=np.float64))
+        for i, grown in values.items():
+            grown.append(piece[i].to_numpy(dtype=np.float64))
         rows += len(piece)
         if most and rows > most:
             raise DataError(
@@ -428,11 +428,11 @@ def _grown(
     return Columns(shape.path, columns, {i: x.array() for i, x in values.items()}, first)
 
 
-def rows_of(shape: Shape, first: int) -> Iterator[tuple[int, list[str]]]:
+def rows_of(shape: Shape, first: int) -> Iterator[tuple[int, list[Any]]]:
     """Yield the number and the cells of each line that is not blank, from line `first` on."""
     with open_text(shape.path) as file:
-        lines = (decode(line, shape.path, number) for number, line in enumerate(file, 1))
-        lines = islice(lines, first - 1, None)
+        texts = (decode(line, shape.path, number) for number, line in enumerate(file, 1))
+        lines = islice(texts, first - 1, None)
         if shape.mark == " ":
             yield from ((n, row) for n, line in enumerate(lines, first) if (row := line.split()))
             return
