@@ -143,8 +143,8 @@ def tracking(
         left out together. Several trackers always have them; `random_state` is the seed of the
         draws for the limits of three trackers or more.
     blocks : int, at least 12, optional
-        Cut a single long sequence into so many blocks of frames, at least 12. Each is a sequence of
-        its own: targets and identities are cut with it. All numbers are then of the blocks, and
+        Cut one long sequence into N blocks, at least 12. Each block of frames is a sequence of its
+        own: targets and identities are cut with it. All numbers are then of the blocks, and
         intervals are approximate.
     timeline : bool
         Whether to list the track segments, the maximal frame intervals in which a target has one
