@@ -1,7 +1,4 @@
-"""The reference of all fields of a card, for ``docs/protocol-cards.md``.
-
-A test compares the page with it.
-"""
+"""The reference of all fields of a card, which the site shows on ``docs/protocol-cards.md``."""
 
 from __future__ import annotations
 
@@ -83,7 +80,3 @@ def _words(field: Field) -> list[str]:
         limits, doc = _limits(choice.layouts), in_lecture_words(choice.doc)
         lines.append(f"  - `{word}`: {doc}{f' ({limits})' if limits else ''}")
     return lines
-
-
-if __name__ == "__main__":
-    print(reference(), end="")

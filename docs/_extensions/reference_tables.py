@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import click
+from card_reference import reference
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
@@ -142,7 +143,7 @@ def _write_if_new(path: Path, text: str) -> None:
 
 
 def link(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Link the names in the tables of ``api.md`` to their pages, and list the pages under it."""
+    """Link the names in ``api.md`` to their pages, listed under it; list the fields of a card."""
     if docname == "docs/api":
         pages = {name for module in PUBLIC for name, _ in names(module)}
 
@@ -155,6 +156,8 @@ def link(app: Sphinx, docname: str, source: list[str]) -> None:
 
         text = re.sub(r"^\| `be\.[^|]*", first_cell, source[0], flags=re.MULTILINE)
         source[0] = f"{text}\n{LISTED}"
+    elif docname == "docs/protocol-cards":
+        source[0] += f"\n{reference()}"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

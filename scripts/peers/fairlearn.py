@@ -34,10 +34,10 @@ def main() -> None:
     print_figures(
         "fairlearn",
         [
-            Figure("false negative rate of group a; `frr`", probes.fnr["a"], a.frr),
-            Figure("false positive rate, pairs within group a; `far`", inside.fpr["a"], a.far),
+            Figure("false negative rate of group a (`frr`)", probes.fnr["a"], a.frr),
+            Figure("false positive rate, pairs within group a (`far`)", inside.fpr["a"], a.far),
             Figure(
-                "false positive rate of probes of group a; `far` within it",
+                "false positive rate of probes of group a (`far` within it)",
                 probes.fpr["a"],
                 a.far,
                 "claims of both groups together there",

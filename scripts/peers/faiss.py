@@ -31,7 +31,7 @@ def main() -> None:
     zero, skip = be.reid(lists, "top-k", unmatched="zero"), be.reid(lists, "top-k")
     figures = [
         Figure(
-            f"recall@{k} of the script; `cmc`, unmatched zero",
+            f"recall@{k} of the script (`cmc`, unmatched zero)",
             recall_at(k, neighbours, data.query_ids, data.gallery_ids),
             zero.cmc.sel(rank=k),
         )
@@ -39,7 +39,7 @@ def main() -> None:
     ]
     figures.append(
         Figure(
-            "recall@1 of the script; `cmc`",
+            "recall@1 of the script (`cmc`)",
             figures[0].theirs,
             skip.cmc.sel(rank=1),
             "queries without a match in the gallery are left out here, and counted",

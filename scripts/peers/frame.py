@@ -30,30 +30,29 @@ class Figure:
 
 
 def print_figures(package: str, figures: Iterable[Figure]) -> None:
-    """Print a table of figures; those that agree to 1e-6 are equal.
+    """Print the names of figures that agree to 1e-6, and a table of those that differ.
 
     Raises
     ------
     AssertionError
         Where figures differ and no reason is given, or one is given and they are equal.
     """
-    print(f"| figure | {package} | bioeval | difference | why |\n|---|---:|---:|---:|---|")
+    equal, rows = [], []
     for figure in figures:
         difference = float(figure.ours) - float(figure.theirs)
         same = abs(difference) <= 1e-6
         assert same != bool(figure.why), f"{figure}: the difference is {difference}"
-        shown = (
-            "0"
-            if same
-            else f"{difference:+.4f}"
-            if abs(difference) >= 5e-5
-            else f"{difference:+.0e}"
-        )
-        print(
-            f"| {figure.name} | {_shown(figure.theirs)} | {_shown(figure.ours)} "
-            f"| {shown} | {figure.why or 'equal'} |"
-        )
-    print()
+        if same:
+            equal.append(figure.name)
+            continue
+        shown = f"{difference:+.4f}" if abs(difference) >= 5e-5 else f"{difference:+.0e}"
+        numbers = f"{_shown(figure.theirs)} | {_shown(figure.ours)} | {shown}"
+        rows.append(f"| {figure.name} | {numbers} | {figure.why} |")
+    if equal:
+        print(f"Equal: {'; '.join(equal)}.\n")
+    if rows:
+        print(f"| figure | {package} | bioeval | difference | why |\n|---|---:|---:|---:|---|")
+        print("\n".join(rows), end="\n\n")
 
 
 def _shown(value: float) -> str:

@@ -28,17 +28,17 @@ def main() -> None:
         actual = compute_act_dcf(target, other, np.array(PRIORS))[0]
         smallest = compute_min_dcf(target, other, np.array(PRIORS))[0]
         figures.append(
-            Figure(f"compute_eer; `eer_hull`{words}", compute_eer(target, other), ds.eer_hull)
+            Figure(f"compute_eer (`eer_hull`){words}", compute_eer(target, other), ds.eer_hull)
         )
         for index, prior in enumerate(PRIORS):
             figures += [
                 Figure(
-                    f"compute_min_dcf at prior {prior}; `min_dcf`{words}",
+                    f"compute_min_dcf at prior {prior} (`min_dcf`){words}",
                     smallest[index],
                     calibrated.min_dcf[index],
                 ),
                 Figure(
-                    f"compute_act_dcf at prior {prior}; `act_dcf`{words}",
+                    f"compute_act_dcf at prior {prior} (`act_dcf`){words}",
                     np.ravel(actual)[index],
                     calibrated.act_dcf[index],
                 ),
@@ -48,9 +48,9 @@ def main() -> None:
     cost = be.calibration(be.Scores.from_pairs(values, genuine, kind="llr")).cllr
     softplus = np.logaddexp(0, -target).mean() + np.logaddexp(0, other).mean()
     figures += [
-        Figure("Cllr from its definition; `cllr`", softplus / np.log(4), cost),
+        Figure("Cllr from its definition (`cllr`)", softplus / np.log(4), cost),
         Figure(
-            "compute_cllr; `cllr`",
+            "compute_cllr (`cllr`)",
             compute_cllr(target, other),
             cost,
             "non-target ratios are taken with the sign of target ones there, at this commit",

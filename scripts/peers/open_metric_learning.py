@@ -59,7 +59,7 @@ def main() -> None:
             skip.precision_at_k.sel(rank=5),
         ),
         Figure(
-            "map@5, every query with 5 matches; `rank_k_mean_ap`",
+            "map@5, every query with 5 matches (`rank_k_mean_ap`)",
             theirs_matched["map@5"],
             like_theirs.rank_k_mean_ap,
         ),

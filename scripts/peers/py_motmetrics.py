@@ -40,7 +40,7 @@ def main() -> None:
     files = sequence("TUD-Stadtmitte")
     theirs, ours = theirs_of(*files), be.tracking(*files)
     figures = [
-        Figure(f"{name}; `{variable}`", theirs[name].item(), ours[variable])
+        Figure(f"{name} (`{variable}`)", theirs[name].item(), ours[variable])
         for name, variable in FIGURES.items()
     ]
     print_figures("py-motmetrics", figures)

@@ -26,9 +26,11 @@ def main() -> None:
     ours = be.reid(data.scores, "vehicleid")
     theirs = evaluate(Qrels(relevant), Run(found), list(MEASURES))
     trec = pytrec_eval.RelevanceEvaluator(relevant, set(TREC)).evaluate(found)
-    figures = [Figure(f"ranx {x}; `{name}`", theirs[x], ours[name]) for x, name in MEASURES.items()]
+    figures = [
+        Figure(f"ranx {x} (`{name}`)", theirs[x], ours[name]) for x, name in MEASURES.items()
+    ]
     figures += [
-        Figure(f"trec_eval {x}; `{name}`", np.mean([row[x] for row in trec.values()]), ours[name])
+        Figure(f"trec_eval {x} (`{name}`)", np.mean([row[x] for row in trec.values()]), ours[name])
         for x, name in TREC.items()
     ]
     print_figures("ranx, trec_eval", figures)

@@ -37,9 +37,9 @@ def main() -> None:
                 ds.eer,
                 "mean of FAR and FRR where they are nearest; where they cross here",
             ),
-            Figure(f"minDCF; `min_cost` here{words}", cost, ds.min_cost[0]),
+            Figure(f"minDCF (`min_cost`){words}", cost, ds.min_cost[0]),
             Figure(
-                f"minDCF; `min_dcf` here{words}",
+                f"minDCF (`min_dcf`){words}",
                 cost,
                 ds.min_dcf[0],
                 "divided here by the cost of the better trivial decision, as NIST does",

@@ -57,7 +57,7 @@ def main() -> None:
                 skip.mean_ap,
             ),
             Figure(
-                "RetrievalMAP, top_k 5; `rank_k_mean_ap`",
+                "RetrievalMAP, top_k 5 (`rank_k_mean_ap`)",
                 of_queries(RetrievalMAP(top_k=5), shifted, same),
                 cut.rank_k_mean_ap,
             ),

@@ -70,7 +70,7 @@ def main() -> None:
 
         ours = ours_of()
         figures = [
-            Figure(f"{key}; `{variable}`", np.mean(theirs[group][key]), ours[variable])
+            Figure(f"{key} (`{variable}`)", np.mean(theirs[group][key]), ours[variable])
             for group, names in FIGURES.items()
             for key, variable in names.items()
         ]

@@ -43,12 +43,12 @@ def main() -> None:
                 closed.recognition_rate,
             ),
             Figure(
-                "BAKS at a threshold, one image of each animal; `dir` at rank 1",
+                "BAKS at a threshold, one image of each animal (`dir` at rank 1)",
                 BAKS(data.query_ids, answer, unknown),
                 ds.dir.sel(rank=1)[0],
             ),
             Figure(
-                "BAUS at a threshold, one image of each animal; `grr`",
+                "BAUS at a threshold, one image of each animal (`grr`)",
                 BAUS(data.query_ids, answer, unknown, NEW),
                 ds.grr[0],
             ),
@@ -58,7 +58,7 @@ def main() -> None:
                 reid.mean_ap,
             ),
             Figure(
-                "mean_average_precision of the first 20; `rank_k_mean_ap`",
+                "mean_average_precision of the first 20 (`rank_k_mean_ap`)",
                 mean_average_precision(data.query_ids, labels[:, :20]),
                 cut.rank_k_mean_ap,
             ),

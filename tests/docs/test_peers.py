@@ -19,10 +19,9 @@ ROW = re.compile(r"^\| (.+) \| (\S+) \| (\S+) \| (\S+) \| (.+) \|$", re.MULTILIN
 
 def test_a_difference_has_a_reason_and_no_other_figure_has_one(capsys):
     print_figures("other", [Figure("EER", 0.2, 0.2), Figure("AUC", 0.9, 0.95, "by ties")])
-    assert capsys.readouterr().out.splitlines()[2:4] == [
-        "| EER | 0.2000 | 0.2000 | 0 | equal |",
-        "| AUC | 0.9000 | 0.9500 | +0.0500 | by ties |",
-    ]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Equal: EER."
+    assert lines[4] == "| AUC | 0.9000 | 0.9500 | +0.0500 | by ties |"
     for wrong in (Figure("EER", 0.2, 0.3), Figure("EER", 0.2, 0.2, "by ties")):
         with pytest.raises(AssertionError, match="EER"):
             print_figures("other", [wrong])
@@ -50,9 +49,9 @@ def test_a_script_names_its_packages(path):
 def test_rows_of_the_page_are_consistent():
     rows = [row for row in ROW.findall(PAGE.read_text(encoding="utf-8")) if row[3] != "---:"]
     rows = [row for row in rows if re.fullmatch(r"[-+.,\de]+|[-+]?nan", row[3])]
-    assert len(rows) > 80
-    for name, *numbers, why in rows:
+    assert len(rows) > 20
+    for name, *numbers, _ in rows:
         theirs, ours, difference = (float(x.replace(",", "")) for x in numbers)
-        assert (difference == 0) == (why == "equal"), name
+        assert difference != 0, name
         if theirs == theirs:
             assert ours - theirs == pytest.approx(difference, abs=1.01e-4), name
