@@ -487,7 +487,7 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     >>> import bioeval as be
     >>> display = be.plot.det(be.verification(be.simulate(20, 4)))
     >>> display.ax_.get_xlabel()
-    'False accept rate, FAR (%)'
+    'False accept rate, FAR (%) (ISO: FMR)'
     """
     return DetDisplay.from_results(data).plot(ax, **style)
 
