@@ -33,6 +33,6 @@ def test_every_public_function_has_an_example():
         thing = getattr(bioeval, name)
         if callable(thing) and not isinstance(thing, type):
             assert ">>>" in (thing.__doc__ or ""), (
-                f"bioeval.{name} has no example. CONTRIBUTING.md, 'Rules', Public calls: add one "
-                "to its docstring, with what it prints."
+                f"bioeval.{name} has no example. CONTRIBUTING.md, 'Rules', Public functions: "
+                "add one to its docstring, with what it prints."
             )

@@ -98,9 +98,11 @@ def test_help_is_two_lines_and_three_examples_at_80_columns(command, capsys, mon
     summary = said.split("\n\n")[1]
     shown = [line for line in said.splitlines() if line.startswith(f"  bioeval {command}")]
     rule = (
-        "CONTRIBUTING.md, 'Rules', Options: a docstring begins with one sentence, of two lines at "
+        "CONTRIBUTING.md, 'A new study', The command: a docstring begins with one sentence, of two "
     )
-    rule += "most; the help shows one to three examples; no line is longer than 80 columns."
+    rule += (
+        "lines at most; the help shows one to three examples; no line is longer than 80 columns."
+    )
     assert len(summary.splitlines()) <= 2 and summary.rstrip().endswith("."), rule
     assert 1 <= len(shown) <= 3, rule
     assert not [line for line in said.splitlines() if len(line) > 80], rule

@@ -45,7 +45,7 @@ OF_THE_COMMAND = {
 
 RULE = """
 bioeval {command}: {options} are no arguments of {calls}.
-CONTRIBUTING.md, "Rules", Options: give each the argument's name, as in
+CONTRIBUTING.md, "Arguments": give each the argument's name, as in
 option(..., name="ARGUMENT"). List what the command alone does in OF_THE_COMMAND of
 tests/cli/test_option_names.py.
 """

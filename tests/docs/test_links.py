@@ -50,6 +50,14 @@ def test_the_rule_of_3_is_explained_on_one_page(page):
         assert "uncertainty.md#rules)" in text
 
 
+def test_rules_that_tests_name_are_in_contributing():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/**/*.py"))
+    named = re.findall(r"""CONTRIBUTING\.md, ['"]([\w ]+)['"](?:, ([\w ]+))?:""", sources)
+    missing = [x for x in named if f"## {x[0]}\n" not in text or f"**{x[1]}" not in text]
+    assert len(named) > 5 and not missing, f"CONTRIBUTING.md lacks {missing}"
+
+
 def test_files_that_contributing_names_are_there():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     paths = re.findall(r"`((?:bioeval|tests|scripts|docs|\.ci)/[\w./*-]+)[^`]*`", text)

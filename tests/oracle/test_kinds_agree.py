@@ -91,8 +91,8 @@ def test_every_public_call_is_here_or_named_as_another():
     names = {name for name in be.__all__ if name[0].islower()}
     differ = names ^ {*CALLS, *OTHERS}
     assert not differ, (
-        f"{differ}: CONTRIBUTING.md, 'Rules', Public calls: a call of a study has a line in CALLS "
-        "or OTHER_CALLS of tests/studies/<study>/offered.py, one of the core in CALLS or "
+        f"{differ}: CONTRIBUTING.md, 'A new study', The tests: a call of a study has a line in "
+        "CALLS or OTHER_CALLS of tests/studies/<study>/offered.py, one of the core in CALLS or "
         "OTHERS here."
     )
 

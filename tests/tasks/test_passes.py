@@ -58,7 +58,7 @@ MOST_PASSES = {
 
 RULE = """
 {name}: {passes:.1f} passes over the scores; at most {most} were needed.
-CONTRIBUTING.md, "Rules", Passes: count with the counters of a pass that is there
+Count with the counters of a pass that is there
 (count_together of bioeval.attempts). Where the question needs another pass, raise the number in
 MOST_PASSES of tests/tasks/test_passes.py, and say in the commit what it is for.
 """

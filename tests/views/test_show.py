@@ -46,7 +46,7 @@ def test_every_public_call_has_a_table_or_is_no_result():
     names = {name for name in be.__all__ if name[0].islower()}
     differ = names ^ {*SHOWN, *OTHERS}
     assert not differ, (
-        f"{differ}: CONTRIBUTING.md, 'Rules', Public calls: a call with a result has a line in "
+        f"{differ}: CONTRIBUTING.md, 'A new study', The tests: a call with a result has a line in "
         "SHOWN, another one in OTHERS."
     )
 
