@@ -51,6 +51,10 @@ _LABELS = {
 }
 
 
+#: The attempts that a rate is over.
+_ATTEMPTS = {"frr": "genuine_attempts", "far": "impostor_attempts"}
+
+
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of groups."""
     ds = results[""]
@@ -155,7 +159,7 @@ def _rate(ds: xr.Dataset, name: str, *place: int) -> Rate:
     places = dict(zip(map(str, ds[name].dims), place, strict=True))
     flags = f"{name}_flagged"
     flagged = flags in ds and bool(ds[flags].values[place])
-    counts = ds["impostor_attempts" if name == "far" else "genuine_attempts"].values
+    counts = ds[_ATTEMPTS[name]].values
     attempts = int(counts[place[: counts.ndim]])
     return rate_of(ds, name, places, attempts=attempts, flagged=flagged)
 
