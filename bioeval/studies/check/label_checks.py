@@ -1,4 +1,4 @@
-"""Checks of labels that need no score."""
+"""Checks of labels, names, metadata and numbers of people, which need no score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import ComparedPeople, support_messages, without_attempts
-from bioeval.scores.labels import Codes, known_texts, plain, unknown_values
+from bioeval.scores.labels import NAME_COLUMNS, Codes, known_texts, plain, unknown_values
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.findings import Finding, listed, passed
@@ -21,7 +21,7 @@ from bioeval.studies.check.findings import Finding, listed, passed
 _PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}
 
 # Metadata columns that name a template.
-_NAMES = ("name", "names", "file", "filename", "file_name", "path", "image", "template", "key")
+_NAMES = (*NAME_COLUMNS, "names", "file_name", "key")
 
 # Fewer subjects than these: intervals over subjects are rough.
 _FEW = 30

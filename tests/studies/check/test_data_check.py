@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,6 +75,13 @@ def test_sound_data_have_no_finding():
     for limit in (1, 1 << 30):  # streamed, and as a matrix
         scores = streaming(embedded, WHO, metric="l2", limit=limit)
         assert faults(be.check_data(scores, far_targets=TARGETS)) == {}
+
+
+def test_each_check_is_on_the_page_and_in_the_docstring():
+    page = Path(__file__).parents[3].joinpath("docs", "checks.md").read_text(encoding="utf-8")
+    checks = {*SOUND, "list"}
+    assert {*re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)} == checks
+    assert checks <= {*re.findall(r"[\w-]+", be.check_data.__doc__)}
 
 
 def test_samples():
@@ -158,6 +167,7 @@ def test_names_and_metadata():
     names = [f"{i}.png" for i in range(160)]
     assert checked(distances(), probe_meta={"file": names})["names"].severity == "ok"
     names[7] = "3.png"
+    assert checked(distances(), probe_meta={"img_path": names})["names"].severity == "warning"
     result = checked(distances(), probe_meta={"file": names})["names"]
     assert (result.severity, result.count, result.where) == ("warning", 1, "'3.png' (rows 3, 7)")
     both = be.Scores(
