@@ -50,8 +50,8 @@ def test_every_command_is_tried_with_odd_options():
     for name in set(COMMANDS) - set(fuzz_inputs.WORKING):
         required = [x for x in root.get_command(click.Context(root), name).params if x.required]
         assert [x.name for x in required] == ["data"], (
-            f"bioeval {name} needs more than data. Add a "
-            "command line that works to WORKING of scripts/fuzz_inputs.py."
+            f"bioeval {name} needs more than data. Add a command "
+            "line that works to WORKING of scripts/fuzz_inputs.py."
         )
 
 
