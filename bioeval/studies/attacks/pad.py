@@ -118,7 +118,7 @@ def pad(
     ISO/IEC 30107-3:2023: APCER is of each species, and that of a system the largest among species
     of one attack potential. Pooled, it depends on how often each species was presented. Points are
     reject-all and each distinct score; nothing is read off the thresholds of the curves.
-    ``docs/attack-detection.md`` compares the terms of other programs.
+    ``docs/attacks.md`` compares the terms of other programs.
 
     Examples
     --------
