@@ -395,7 +395,7 @@ def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
         monkeypatch.setattr(sys, "stderr", err)
         assert run("run", scores, "--out", "results") == 0
     lines = Path("both").read_text().splitlines()
-    assert lines[0].startswith("System")
+    assert lines[0].startswith("Data")
     assert lines[-1] == "wrote 7 files to results"
 
 
@@ -596,7 +596,7 @@ FILES = [
 
 @pytest.mark.slow
 def test_out(scores, capsys):
-    assert run("run", scores, "--out", "results") == 0
+    assert run("run", scores, "--out", "results", "--verbose") == 0
     said = capsys.readouterr()
     assert said.err == "wrote 7 files to results\n"
     assert sorted(os.listdir("results")) == FILES
@@ -1118,7 +1118,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         more = ["--folds", 2, "--repeats", 1] if command == "threshold" else []
         for given, expected in (([], "faces:first"), (["--name", "old"], "old")):
             assert run(command, *read, *more, *given) == 0
-            assert re.search(rf"^ *System +{expected}$", capsys.readouterr().out, re.MULTILINE)
+            assert re.search(rf"^ *Data +{expected}: ", capsys.readouterr().out, re.MULTILINE)
             assert run(command, *read, *more, *given, "--json") == 0
             assert json.loads(capsys.readouterr().out)["system"] == expected
     be.save(be.simulate(4, 2, random_state=1), "plain.npz")
@@ -1143,7 +1143,7 @@ def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     be.save(be.simulate(12, 3, random_state=1), "s.npz")
     name, *options = command
-    assert run(name, "s.npz", *options, "--terms", "iso") == 0
+    assert run(name, "s.npz", *options, "--terms", "iso", "--verbose") == 0
     text = capsys.readouterr().out
     header = text[text.index("ISO/IEC") :].partition("\n\n")[0]
     assert theirs in text and ours in header

@@ -465,7 +465,7 @@ def test_a_kind_that_nothing_declares_is_said(tmp_path, monkeypatch, capsys):
         assert not any("taken as" in message.sentence for message in be.messages(results))
     monkeypatch.chdir(tmp_path)
     assert main(["run", "x.npz"]) == 0
-    assert f"Read      {said[0]}" in capsys.readouterr().out
+    assert f"Read    {said[0]}" in capsys.readouterr().out
     assert main(["run", "x.npz", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["reading"] == said[0]
 
