@@ -132,10 +132,12 @@ class GroupsDisplay(OneResultDisplay):
 
     def _name_groups(self, ax: Axes, people: list[str] | None = None) -> None:
         """Name the groups beside FRR with their people, and below FAR."""
-        high = 0.75 * room(ax)[1] / (1.25 * Style.look.small)  # the title takes some
-        every = -(-len(self.groups) // max(min(int(high), NAMED), 1))
-        shown = range(0, len(self.groups), every)
         longest = 14 if Style.look.width else 24
+        letters = min(max(len(str(x)) for x in self.groups), longest)
+        # The title takes some, and the names below FAR as much as they are long.
+        high = 0.75 * room(ax)[1] - letters * LETTER * Style.look.small
+        every = -(-len(self.groups) // max(min(int(high / (1.25 * Style.look.small)), NAMED), 1))
+        shown = range(0, len(self.groups), every)
         names = [as_plot_text(short_name(str(self.groups[i]), longest)) for i in shown]
         ax.tick_params(length=0)
         if people is not None:
