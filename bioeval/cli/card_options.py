@@ -284,6 +284,12 @@ CARD_OPTIONS = (
     ),
     CardOption("seed", lambda command: command, _seed),  # the command has --seed for intervals
     _entry(
+        "--gallery-folds K",
+        "Enrol each of K folds of a subject's templates in turn; the others probe.",
+        at_least(2),
+        _gallery_folds,
+    ),
+    _entry(
         "--target T|RULE",
         "With --folds or --train: the rule that chooses the threshold, such as eer or far=0.001.",
         Value.TARGET,
@@ -314,12 +320,6 @@ CARD_OPTIONS = (
         "Identification: enrol one template of each subject; exact means over all such galleries.",
         bool,
         _single_gallery,
-    ),
-    _entry(
-        "--gallery-folds K",
-        "Enrol each of K folds of a subject's templates in turn; the others probe.",
-        at_least(2),
-        _gallery_folds,
     ),
     _entry(
         "--min-dcf P,P",
