@@ -454,7 +454,7 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     searched = be.open_set(scores.select(half, ~half), interval="subject-bootstrap")
     words = "In brackets: 95 % interval, subject-bootstrap for this gallery (2,000 replicates)."
     assert words in as_text(searched, 100)
-    assert "rule of 3" in text  # what the data cannot support is still said
+    assert "not supported by 40 people" in text  # what the data cannot support is still said
     assert max(map(len, text.splitlines())) <= 100
     assert "[" not in as_text(be.evaluate(scores), 100)
     assert f"[{low:.2f}, {high:.2f}]" in as_text(tree, 46)
@@ -491,7 +491,7 @@ def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
     [
         (["--confidence", "0.9"], "--confidence needs --interval"),
         (["--interval", "bootstrap"], "subject-bootstrap"),
-        (["--interval", "wilson", "--confidence", "90"], "--confidence is 90"),
+        (["--interval", "wilson", "--confidence", "90"], "'--confidence': '90'"),
     ],
 )
 def test_the_command_refuses_options_that_cannot_be(scores, tmp_path, options, says, capsys):

@@ -294,7 +294,7 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
         raise DataError(f"{name} is {received(value)}; {expected}")
     least = int(array.max()) * (people if array.ndim == 0 else 1)
-    require_memory(TEMPLATE_BYTES * least, f"{least:,} {name}", FEWER)
+    require_memory(TEMPLATE_BYTES * least, f"{least:,} templates", FEWER)
     if array.ndim == 0:
         return np.full(people, array, dtype=np.int64)
     if isinstance(value, tuple) and len(value) == 2:
