@@ -92,9 +92,9 @@ def test_a_comparison_begins_with_who_is_better(saved, said):
     clean = be.simulate(60, 3, random_state=1)
     good, bad = saved("good.npz", clean), saved("bad.npz", of_noise(clean))
     _, out, _ = said("compare", bad, good, "--replicates", 300)
-    assert out.index("good is better than bad: EER, FRR at FAR <= ") < out.index("limits")
+    assert out.index("good is better than bad: EER; FRR at FAR <= ") < out.index("limits")
     iso = said("compare", bad, good, "--replicates", 300, "--terms", "iso")[1]
-    assert "better than bad: EER, FNMR at FMR <= " in iso and "TPIR at FPIR <= 10 %" in iso
+    assert "better than bad: EER; FNMR at FMR <= " in iso and "TPIR at FPIR <= 10 %" in iso
     given = ("--replicates", 300, "--folds", 0, "--out", "both.html")
     assert said("report", bad, good, *given)[0] == 0
     assert "good is better than bad: EER" in Path("both.html").read_text()

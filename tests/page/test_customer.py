@@ -53,7 +53,7 @@ def test_all_results_together_have_one_answer_and_one_threshold(scores, study, t
     assert "another threshold" not in text
     sections = {attrs.get("id") for tag, attrs in page.tags if tag == "section"}
     assert {"task-threshold_study", "task-workload", "task-zoo", "row-1"} <= sections
-    assert text.count(">Made of<") <= 1 and text.count("<dt>Scores</dt>") <= 2  # data, and origin
+    assert text.count(">Made of<") <= 1 and text.count("<dt>Scores</dt>") <= 3
     assert {x["system"] for x in page.numbers if "system" in x} == {"simulated"}
 
 

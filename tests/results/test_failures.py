@@ -94,7 +94,7 @@ def test_the_command_line(tmp_path, capsys):
     be.save(be.simulate(20, 3, random_state=1), str(file))
     assert main(["run", str(file), "--fta", "0.02", "--fte", "0.01", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
-    assert "FTA 2 %; FTE 1 %" in shown and "GFRR at FAR <= 1 %" in shown
+    assert "FTA 2 %; FTE 1 %" in shown and "GFRR at FAR <= 10 %" in shown
     task = json.loads((out / "summary.json").read_text())["tasks"]["verification/single"]
     row = task["far_targets"][0]
     assert row["frr_iso_at_far"] == pytest.approx(0.02 + 0.98 * row["frr_at_far"])

@@ -146,12 +146,14 @@ def test_classes_contradict_subjects():
         scores.at_pairs([0, 0], [1, 2], [True, True])
 
 
-@pytest.mark.parametrize(("kind", "score", "end"), [
-    ("distance", np.inf, "far"), ("distance", -np.inf, "near"), ("similarity", np.inf, "near"),
+@pytest.mark.parametrize(("kind", "score", "accepted"), [
+    ("distance", np.inf, "no"), ("distance", -np.inf, "every"), ("similarity", np.inf, "every"),
 ])  # fmt: skip
-def test_infinite_scores_are_said(kind, score, end):
+def test_infinite_scores_are_said(kind, score, accepted):
     found = be.Scores.from_pairs([0.5, score, 0.7], [1, 0, 0], kind=kind)
-    assert found._remarks == (Message(f"infinitely-{end}-scores", scores=1, first="pair 1"),)
+    (message,) = found._remarks
+    assert (message.code, message.arguments["accepted"]) == ("infinite-scores", accepted)
+    assert "pair 1" in message.arguments["first"]
     assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind)._remarks == ()
 
 

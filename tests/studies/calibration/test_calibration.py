@@ -396,7 +396,7 @@ def test_the_command(people, tmp_path, monkeypatch, capsys):
     assert [x["act_dcf"] for x in document["priors"]] == expected.act_dcf.values.tolist()
     assert document["train"] == "people.npz"
     assert main(["calibration", "people.npz", "--calibrate", "pav", "--save", "llr.npz"]) == 0
-    assert "has learnt from the scores that it calibrates" in " ".join(
+    assert "the scores that it is applied to, and results are optimistic" in " ".join(
         capsys.readouterr().out.split()
     )
     assert be.load("llr.npz").kind == "llr"

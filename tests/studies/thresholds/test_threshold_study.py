@@ -223,11 +223,11 @@ def test_the_command(scores, tmp_path, capsys):
     assert document["optimistic_far_high"] == ds.optimistic_far_high.item()
     assert len(document["folds"]) == 8
     out = tmp_path / "o"
-    assert main([*words, "--out", str(out), "--plots"]) == 0
+    assert main([*words, "--out", str(out), "--plots", "--verbose"]) == 0
     text = capsys.readouterr().out
     installed = float(re.search(r"accept where the distance <= (\S+)", text)[1])
     assert 0 <= ds.threshold.item() - installed < 1e-5 * installed
-    assert "Data      160 templates of 40 subjects, all against all" in text
+    assert "Data      s: 160 templates of 40 subjects, all against all" in text
     assert "Scores    distances, accepted at or below the threshold" in text
     assert {p.name for p in out.iterdir()} == {
         "results.nc",

@@ -182,7 +182,9 @@ def test_from_the_command_line(tmp_path, capsys):
     scores = be.Scores(whole.values, whole.probe_labels, probe_meta=session)
     be.save(scores, tmp_path / "s.npz")
     out = tmp_path / "out"
-    assert main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--out", str(out)]) == 0
+    assert (
+        main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--verbose", "--out", str(out)]) == 0
+    )
     message = capsys.readouterr().out
     assert "Nearest impostor pairs" in message and "labels?" in message
     assert message == (out / "table.txt").read_text()
