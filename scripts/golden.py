@@ -1739,7 +1739,7 @@ def cases_of_plans() -> None:
         (
             {"far": 1e-3, "frr_width": 0.02},
             {"far": 1e-2, "frr_width": 0.02},
-            {"threshold": 2.0, "templates": (2, 4)},
+            {"threshold": 2.0, "n_templates": (2, 4)},
             {"confidence": 0.9, "far": 0.01},
         )
     ):
@@ -1748,7 +1748,7 @@ def cases_of_plans() -> None:
     for i, options in enumerate(
         (
             {"frr": 0.02, "icc": 0.2},
-            {"frr": 0.05, "icc": 0.1, "templates": (3, 6)},
+            {"frr": 0.05, "icc": 0.1, "n_templates": (3, 6)},
             {"frr": 0.02},
         )
     ):
@@ -1795,7 +1795,7 @@ def cases_of_plans() -> None:
             "layout": "probe-against-gallery",
             "probes": (1, 3),
             "unenrolled": 0.2,
-            "templates": (1, 4),
+            "n_templates": (1, 4),
         },
         {"model": "gaussian-scores", "d_prime": 2.5, "kind": "similarity"},
         {
@@ -1810,14 +1810,14 @@ def cases_of_plans() -> None:
     for i, options in enumerate(models):
         case(
             f"simulate/variant{i} {text_of(options)[:50]}",
-            later("simulate", **{"subjects": 12, "templates": 3, "random_state": 4, **options}),
+            later("simulate", **{"n_subjects": 12, "n_templates": 3, "random_state": 4, **options}),
         )
         if not {"model", "metric", "kind"} & set(options):
             case(
                 f"simulate_embeddings/variant{i}",
                 later(
                     "simulate_embeddings",
-                    **{"subjects": 12, "templates": 3, "random_state": 4, **options},
+                    **{"n_subjects": 12, "n_templates": 3, "random_state": 4, **options},
                 ),
             )
 
@@ -2014,7 +2014,7 @@ def cases_of_plots() -> None:
     one("dir_far", "log", opened, ranks=(1, 5), log=True)
     closed = lambda: be().closed_set(scores("square32"), max_rank=20)  # noqa: E731
     one("cmc", "one", closed)
-    one("cmc", "ranks", closed, max_rank=5, log=False)
+    one("cmc", "ranks", closed, max_rank=5)
     one("cmc", "reid", lambda: be().reid(scores("streets"), max_rank=20))
     one("gom", "one", lambda: be().gom(scores("streets"), thresholds=np.linspace(0, 1, 11)))
     one("precision_recall", "one", lambda: be().reid(scores("streets"), max_rank=20))
