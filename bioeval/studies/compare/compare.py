@@ -140,8 +140,8 @@ def compare(
         measures), ``separated``: 1 where the system is better, -1 where it is worse, else 0, and
         ``discordant``: people on whom the systems decide differently, each at its own threshold. Of
         fewer than six there are no limits, and ``separated`` is 0. ``supported`` is 0 where the
-        impostor attempts are too few for the FAR target, or the genuine ones for the FRR target
-        (rule of 3): there are no limits then.
+        pairs of people, or the impostor attempts, are too few for the FAR target, or the people
+        for the FRR target (rule of 3): there are no limits then.
 
     Raises
     ------

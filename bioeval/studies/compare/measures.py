@@ -143,9 +143,9 @@ def by_attempts(
                 "frr": attempts[0] / (1 + both_ways),
                 "far": attempts[1] / (1 + both_ways),
             }
-            measures += _verification(tally, subjects, wanted, interval, made)
+            who = ComparedPeople.of_tally(tally)
+            measures += _verification(tally, subjects, wanted, interval, made, who)
             if made["far"]:
-                who = ComparedPeople.of_tally(tally)
                 if wanted.asks_or_usual("frr_at_far"):
                     messages += support_messages(
                         wanted.far_targets, made["far"], both_ways, "frr", who
@@ -173,12 +173,16 @@ def _verification(
     wanted: WantedMeasures,
     interval: IntervalMethod,
     made: dict[str, float],
+    who: ComparedPeople | None,
 ) -> Iterator[SystemMeasure]:
     """Yield the measures of verification, with thresholds chosen anew in each replicate.
 
-    `made` are the attempts that targets are out of.
+    `made` are the attempts that targets are out of, and `who` their people. A target that the
+    people do not support has no limits, as in :func:`bioeval.verification`: a pair of people
+    counts once.
     """
     points, kind = tally.points, subjects.scores.kind
+    people = {"far": who, "frr": ComparedPeople(who.number, who.number) if who else None}
     measures = []
     for measure in curve_measures():
         asked = measure.usual if wanted.chosen is None else wanted.asks(measure.name)
@@ -210,7 +214,9 @@ def _verification(
                 limits=(float(low[i]), float(high[i])),
                 place=place,
                 at=target,
-                supported=RuleOf(3).supports(target, made.get(measure.of_target, np.inf)),
+                supported=RuleOf(3).supports(
+                    target, made.get(measure.of_target, np.inf), people.get(measure.of_target)
+                ),
                 drawn=values[i, 1:],
                 without=without[i, 1:],
                 own=own,

@@ -34,7 +34,7 @@ COMPARISON = {
     "at_threshold": Name("threshold of a rate at one that was given; NaN without one", "score"),
     "at_rank": Name("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
     "supported": Name(
-        "1, or 0 where the attempts are too few for the FAR or FRR target: no conclusion then"
+        "1, or 0 where people or attempts are too few for the FAR or FRR target: no conclusion then"
     ),
     "interval_for": Name("population that limits and ranks are for"),
     "value": Name("value of the system"),

@@ -177,10 +177,10 @@ class MeasureOfSystems:
 
     @property
     def too_few_attempts(self) -> Text:
-        """Which attempts are too few for the target."""
+        """Why there is no conclusion at a target."""
         if self.scalar.name == "far_at_frr":
-            return say("too few genuine attempts for this {frr}", task=self.task)
-        return say("too few impostor attempts for this {far}", task=self.task)
+            return say("too few people or attempts for this {frr}", task=self.task)
+        return say("too few people or attempts for this {far}", task=self.task)
 
 
 def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
@@ -195,7 +195,7 @@ def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
         if outcome == "undefined":
             yield say("Not defined: {measures}.", measures=names)
         elif outcome == "unsupported":
-            yield say("No conclusion: too few attempts for {measures}.", measures=names)
+            yield say("No conclusion: too few people or attempts for {measures}.", measures=names)
         elif outcome == "few":
             yield group[0].too_few_in_words(names)
         elif outcome == "equal":
