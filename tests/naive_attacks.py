@@ -19,10 +19,9 @@ def lists(
     case: dict[str, Any],
     species: list[Any],
     sources: list[Any] | None,
-    passing: list[bool],
     options: dict[str, str],
 ) -> dict[str, Any]:
-    """Return the accepted scores and the attempts of each class; rejected rows have no score.
+    """Return the scores and the number of the attempts of each class.
 
     `case` is as for `naive.read`, attack rows and their columns of a square matrix included.
     """
@@ -64,8 +63,7 @@ def lists(
             name = "genuine" if subject == labels[i] else "impostor"
             for d in decisions(distances(i, own)):
                 attempts[name] += 1
-                if passing[i]:
-                    found[name].append(sign * d)
+                found[name].append(sign * d)
     for i in range(m):
         if is_bona_fide(species[i]):
             continue
@@ -76,8 +74,7 @@ def lists(
         one["rows"] += 1
         for d in decisions(distances(i, own)):
             one["attempts"] += 1
-            if passing[i]:
-                one["ia"].append(sign * d)
+            one["ia"].append(sign * d)
     found["attempts"] = attempts
     return found
 

@@ -37,13 +37,13 @@ def accepted_of(
 
 
 def rates(
-    found: dict[str, list[float | None]], at: float | None, non_response: str, kept: Any = None
+    found: dict[str, list[float | None]], at: float | None, non_response: str
 ) -> dict[str, Any]:
     """APCER of each species, the largest, the pooled one, and BPCER."""
     species = sorted(x for x in found if x)
     each = {x: accepted_of(found[x], at, non_response) for x in species}
     heard = [x for x in species if any(y is not None for y in found[x])]
-    over = [each[x] for x in heard if kept is None or x in kept]
+    over = [each[x] for x in heard]
     pooled = accepted_of([y for x in species for y in found[x]], at, non_response)
     passed = accepted_of(found[""], at, non_response)
     return {
@@ -61,35 +61,35 @@ def points(found: dict[str, list[float | None]]) -> list[float | None]:
 
 
 def at_apcer(
-    found: dict[str, list[float | None]], target: float, non_response: str, kept: Any = None
+    found: dict[str, list[float | None]], target: float, non_response: str
 ) -> tuple[float | None, Fraction | None] | None:
     """The loosest point with APCER at most `target`, and its BPCER."""
     best = None
     for at in points(found):
-        here = rates(found, at, non_response, kept)
+        here = rates(found, at, non_response)
         if here["apcer"] is not None and float(here["apcer"]) <= target:
             best = at, here["bpcer"]
     return best
 
 
 def at_bpcer(
-    found: dict[str, list[float | None]], target: float, non_response: str, kept: Any = None
+    found: dict[str, list[float | None]], target: float, non_response: str
 ) -> tuple[float | None, Fraction | None] | None:
     """The strictest point with BPCER at most `target`, and its APCER."""
     for at in points(found):
-        here = rates(found, at, non_response, kept)
+        here = rates(found, at, non_response)
         if here["bpcer"] is not None and float(here["bpcer"]) <= target:
             return at, here["apcer"]
     return None
 
 
 def d_eer(
-    found: dict[str, list[float | None]], non_response: str, kept: Any = None
+    found: dict[str, list[float | None]], non_response: str
 ) -> tuple[Fraction, float | None] | None:
     """The crossing of APCER and BPCER between two points, and the attainable neighbour."""
     before = None
     for at in points(found):
-        here = rates(found, at, non_response, kept)
+        here = rates(found, at, non_response)
         a, b = here["apcer"], here["bpcer"]
         if a is None or b is None:
             return None

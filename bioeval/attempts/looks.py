@@ -148,7 +148,6 @@ class CountedAttempts:
 
     - `given` (float64): thresholds at which false accepts are wanted
     - `genuine` (float64): the genuine scores in order, if they are at hand; else they are collected
-    - `missed`: numbers of further genuine and impostor attempts, which no threshold accepts
     """
 
     def __init__(
@@ -157,10 +156,8 @@ class CountedAttempts:
         wanted: PointsWanted | None,
         given: np.ndarray,
         genuine: np.ndarray | None = None,
-        missed: tuple[int, int] = (0, 0),
     ):
         self.dtype, self.wanted, self.given, self.genuine = dtype, wanted, given, genuine
-        self.missed = missed
         #: What cells are taken from, and moments: near the middle of the scores.
         self.centre, self.origin, self.scale = dtype.type(0), 0.0, 1.0
         #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
@@ -375,7 +372,7 @@ class CountedAttempts:
         """Return, as flags, the cells in which points lie, and those of the scores before them."""
         assert self.genuine is not None
         wanted = np.zeros(len(self.kept_cells), dtype=bool)
-        genuine, impostors = len(self.genuine) + self.missed[0], self.total + self.missed[1]
+        genuine, impostors = len(self.genuine), self.total
         filled = self.filled
         if self.wanted is None or not len(filled) or not genuine:
             return wanted
@@ -445,7 +442,6 @@ class CountedAttempts:
             accepted - self.weights,
             accepted,
             self.total,
-            *self.missed,
             marks=self.marks,
             at_marks=self.reached,
             counted_moments=self.moments,

@@ -75,7 +75,7 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
     tiles, more_impostors = PairTiles(reader, counter), counter.more_impostors
     dtype = np.dtype(np.float64) if len(more_impostors) else tiles.dtype
     rows = np.empty(0) if wanted is None or wanted.rows is None else wanted.rows
-    kind = CountedAttempts(dtype, wanted, np.union1d(_given(counter), rows), None, counter.missed)
+    kind = CountedAttempts(dtype, wanted, np.union1d(_given(counter), rows))
     kind.prepare()
     more = True
     while more:
@@ -250,12 +250,7 @@ class _Pass:
         for counter in whole:
             wide = counter.fuses or len(counter.more_impostors)
             dtype = np.dtype(np.float64) if wide else self.tiles.dtype
-            self.whole.append(
-                (
-                    counter,
-                    CountedAttempts(dtype, wanted, self._marks(counter), None, counter.missed),
-                )
-            )
+            self.whole.append((counter, CountedAttempts(dtype, wanted, self._marks(counter))))
         self.kinds: dict[str, CountedAttempts] = {}
         if not self.of_tiles:
             return

@@ -86,8 +86,6 @@ class VerificationCounter(Counter[VerificationTally]):
         self.unenrolled: list[np.ndarray] = []
         #: Further impostor scores, such as those of attacks.
         self.more_impostors = np.empty(0)
-        #: Numbers of further genuine and impostor attempts, which no threshold accepts.
-        self.missed = 0, 0
         self.listed: list[tuple[np.ndarray, np.ndarray]] = []
         self.attempts: Attempts | None = None
         #: Thresholds of the user, as distances: increasing, or their number; None for a default.
@@ -121,7 +119,7 @@ class VerificationCounter(Counter[VerificationTally]):
         """Whether its attempts are those of tiles: all claims, by the nearest template at most."""
         nearest = not self.fuses or self.fusion == "min"
         plain = nearest and self.claims is None and self.scores._labelled
-        return plain and not len(self.more_impostors) and not any(self.missed)
+        return plain and not len(self.more_impostors)
 
     def fresh(self) -> Self:
         """Return the same counter before it has counted anything."""
@@ -199,9 +197,7 @@ class VerificationCounter(Counter[VerificationTally]):
             if len(self.more_impostors):
                 impostor.append(self.more_impostors)
             self.listed = []
-            attempts = Attempts.listed(
-                np.concatenate(genuine), np.concatenate(impostor), *self.missed
-            )
+            attempts = Attempts.listed(np.concatenate(genuine), np.concatenate(impostor))
             self.curve = self._curve(attempts)
         assert self.curve is not None
         return VerificationTally(

@@ -112,8 +112,6 @@ bioeval pad pad.csv
 bioeval pad test.csv --dev dev.csv --threshold apcer=0.05
 # Use the threshold of equal errors, with intervals
 bioeval pad pad.csv --threshold d-eer --interval subject-bootstrap
-# Take APCER over the species up to an attack potential
-bioeval pad pad.csv --potential print=1,mask=3 --most 1
 # Use one threshold; print JSON
 bioeval pad pad.csv --threshold 0.5 --json
 # Write results and plots

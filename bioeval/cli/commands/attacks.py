@@ -9,7 +9,6 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import shared_options
@@ -45,29 +44,12 @@ def vulnerability_command(run: StudyCommand) -> None:
     )
 
 
-def _levels(text: str) -> dict[str, float]:
-    """Return the level of each species from ``name=level,name=level``."""
-    levels = {}
-    for part in text.split(","):
-        name, _, level = part.rpartition("=")
-        if not name or name in levels:
-            raise ValueError
-        (levels[name.strip()],) = Value.NUMBERS.read(level)
-    return levels
-
-
 @click.command("pad", cls=Command)
 @click.argument("data", metavar="LIST")
 @option("--dev LIST", "Development set for the rule of --threshold.")
 @options_of("pad", "kind", kind={"default": None})
 @option("--scores KEY", "Name of the column of scores.", name="scores_key")
 @options_of("pad", "threshold", "apcer_targets", threshold={"type": str})
-@option(
-    "--potential SPECIES=N,...",
-    "Attack potential of each species; with --most, APCER is over those up to that level.",
-    Value("name=level", _levels, "levels of species (print=1,mask=3)"),
-)
-@option("--most N", "With --potential: the largest level.", float)
 @options_of("pad", "non_response", "interval")
 @shared_options(interval=True, plots=True, reading=False)
 def pad_command(
@@ -76,8 +58,6 @@ def pad_command(
     kind: Any,
     scores_key: str | None,
     name: str | None,
-    potential: dict[str, float] | None,
-    most: float | None,
     **options: Any,
 ) -> None:
     """Evaluate presentation attack detection: APCER by species, and BPCER.
@@ -88,11 +68,6 @@ def pad_command(
     non-response. APCER is the largest over the species (ISO/IEC 30107-3); APCER pooled over all
     attacks is given beside it.
     """
-    if (potential is None) != (most is None):
-        raise click.UsageError(
-            "give --potential and --most together, such as --potential print=1,mask=3 --most 2"
-        )
-    levels = (potential, most) if potential is not None else None
     with StudyCommand(data, options, reads=False) as run:
         from bioeval.studies.attacks.pad import pad
         from bioeval.studies.attacks.presentation_lists import read_presentations
@@ -117,7 +92,6 @@ def pad_command(
             listed.attack,
             kind=kind,
             dev=dev_set,
-            potential=levels,
             subjects=listed.subjects,
             instrument=listed.instruments,
             name=run.name,

@@ -27,39 +27,28 @@ class AttackAttempts:
     row: np.ndarray
     distance: np.ndarray
     species: np.ndarray
-    passes: np.ndarray  # whether detection accepts the row; an attempt that fails is rejected
 
     @classmethod
-    def of(
-        cls, parts: AttackedScores, passes: np.ndarray | None, claim: Mapping[str, str]
-    ) -> AttackAttempts:
-        """Return the attempts of the attack rows; `passes` says which rows detection accepts."""
+    def of(cls, parts: AttackedScores, claim: Mapping[str, str]) -> AttackAttempts:
+        """Return the attempts of the attack rows."""
         row, distance = _distances(parts.attacks, **claim)
         names, code = np.unique(parts.species, return_inverse=True)
-        if passes is None:
-            passes = np.ones(len(code), dtype=bool)
         presentations = np.bincount(code, minlength=len(names))
-        return cls(names.tolist(), presentations, row, distance, code[row], passes[row])
+        return cls(names.tolist(), presentations, row, distance, code[row])
 
     @cached_property
     def number(self) -> np.ndarray:
         """Attempts of each species."""
         return np.bincount(self.species, minlength=len(self.names))
 
-    @property
-    def rejected(self) -> int:
-        """Attempts of rows that detection rejects."""
-        return int((~self.passes).sum())
-
     @cached_property
     def pooled(self) -> np.ndarray:
-        """The increasing distances of the rows that detection accepts."""
-        return np.sort(self.distance[self.passes])
+        """The increasing distances."""
+        return np.sort(self.distance)
 
     @cached_property
     def _of_species(self) -> list[np.ndarray]:
-        here = [self.passes & (self.species == s) for s in range(len(self.names))]
-        return [np.sort(self.distance[x]) for x in here]
+        return [np.sort(self.distance[self.species == s]) for s in range(len(self.names))]
 
     def accepted(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the attempts accepted, shape (thresholds, species)."""

@@ -19,7 +19,6 @@ from bioeval.results.dataset import Variables, along, build
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import (
     DetectionRule,
-    Potential,
     Presentations,
 )
 from bioeval.studies.attacks.scores import in_order_of_scores
@@ -52,7 +51,6 @@ def pad(
     threshold: Any = None,
     dev: tuple[Any, Any] | None = None,
     non_response: NonResponse = "exclude",
-    potential: Potential | None = None,
     instrument: Any = None,
     subjects: Any = None,
     interval: RateBootstrap | IntervalMethod | None = None,
@@ -81,9 +79,6 @@ def pad(
     non_response : {"exclude", "reject"}
         Exclude presentations without a score, or count them as rejected. Excluded, they leave the
         denominators of APCER and BPCER.
-    potential : tuple of a mapping and a level, optional
-        The attack potential of each species, and the largest one whose species are in ``apcer``,
-        its targets and ``d_eer``.
     instrument, subjects : array_like, shape (n,), optional
         The object presented, for attacks, and the person, which intervals resample.
     interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
@@ -135,7 +130,7 @@ def pad(
     targets = require_numbers(
         "apcer_targets", apcer_targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
-    data = Presentations.of(values, attack, kind, non_response, potential)
+    data = Presentations.of(values, attack, kind, non_response)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
         raise DataError(
@@ -163,7 +158,7 @@ def pad(
     attrs: dict[str, str | int | float] = {}
     at: float | None = None
     if rule is not None:
-        at, attrs = _chosen(rule, data, dev, kind, potential, warnings)
+        at, attrs = _chosen(rule, data, dev, kind, warnings)
         variables |= _at_threshold(data, at, kind)
     used = math.nan if at is None else at
     if not isinstance(grid, np.ndarray):
@@ -202,7 +197,6 @@ def pad(
         "system": name,
         "kind": kind,
         "non_response": non_response,
-        "potential": "" if potential is None else str(potential[1]),
         **attrs,
         "bioeval_version": __version__,
         **message_attrs(warnings),
@@ -264,7 +258,6 @@ def _chosen(
     data: Presentations,
     dev: Any,
     kind: str,
-    potential: Any,
     warnings: list[Message],
 ) -> tuple[float | None, dict[str, str | int | float]]:
     """Return the distance that a rule chooses, and where it was chosen."""
@@ -276,7 +269,7 @@ def _chosen(
         if not isinstance(dev, (tuple, list)) or len(dev) != 2:
             raise DataError(Argument("dev"), ": expected two arrays, scores and species")
         scores, species = dev
-        source = Presentations.of(scores, species, kind, data.non_response, potential, "dev: ")
+        source = Presentations.of(scores, species, kind, data.non_response, "dev: ")
         chosen_on = "the development set"
     at = source.chosen(rule)
     if at is None:

@@ -48,12 +48,6 @@ def _about(ds: xr.Dataset) -> Facts:
     attrs, counted = ds.attrs, ds["in_apcer"].values.astype(bool)
     names = Enumeration(list(map(Label, compress(ds["species"].values.tolist(), counted))))
     over: Text = "all species" if counted.all() else names
-    if potential := str(attrs["potential"]):
-        over = say(
-            "the species of potential {potential:name} or less: {names}",
-            potential=potential,
-            names=names,
-        )
     presented = say(
         "{bona_fide:count bona fide presentations}, {attacks:count attack presentations} of "
         "{species:count} species",

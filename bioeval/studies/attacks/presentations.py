@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,9 +22,6 @@ from bioeval.studies.attacks.attempts import accepted_at
 #: The code of a bona fide presentation.
 BONA_FIDE = -1
 
-#: The species that count up to an attack potential: the level of each, and the largest level.
-Potential = tuple[Mapping[str, Any], Any]
-
 
 @dataclass(frozen=True)
 class Presentations:
@@ -34,7 +30,7 @@ class Presentations:
     distances: np.ndarray  # of all presentations; NaN without a response
     codes: np.ndarray  # of the species of each, -1 for bona fide
     species: list[str]
-    counted: np.ndarray  # whether the maximum is over a species: its potential, and a response
+    counted: np.ndarray  # whether a species has a response: the maximum is over these
     non_response: str
 
     @classmethod
@@ -44,7 +40,6 @@ class Presentations:
         attack: Any,
         kind: str,
         non_response: str,
-        potential: Potential | None,
         where: str = "",
     ) -> Presentations:
         """Return the presentations of one set, checked."""
@@ -68,8 +63,7 @@ class Presentations:
                 "species of each, such as 'print'"
             )
         answered = np.isin(np.arange(len(species)), codes[~np.isnan(scores)])
-        counted = answered & _within(species.tolist(), potential)
-        return cls(to_user(scores, kind), codes, species.tolist(), counted, non_response)
+        return cls(to_user(scores, kind), codes, species.tolist(), answered, non_response)
 
     def members(self, code: int) -> np.ndarray:
         """Return which presentations of a class its rate is over."""
@@ -169,25 +163,3 @@ class DetectionRule:
     def __str__(self) -> str:
         """Return the rule as an attribute of a result holds it."""
         return self.name if self.name == "d_eer" else f"{self.name}={self.value!r}"
-
-
-def _within(species: list[str], potential: Any) -> np.ndarray:
-    """Return whether each species is within an attack potential."""
-    if potential is None:
-        return np.ones(len(species), dtype=bool)
-    name = Argument("potential")
-    try:
-        levels, most = potential
-        unknown = [x for x in species if x not in levels]
-        within = np.array([x not in unknown and bool(levels[x] <= most) for x in species])
-    except (TypeError, ValueError):
-        raise DataError(
-            name,
-            f" is {received(potential)}; expected the level of each species as a mapping, and the "
-            'largest one, such as ({"print": 1, "mask": 3}, 2)',
-        ) from None
-    if unknown:
-        raise DataError(name, f" has no level of the species {unknown[0]!r}")
-    if not within.any():
-        raise DataError(name, f": no species has a level of at most {most!r}")
-    return within

@@ -37,46 +37,42 @@ def number(x):
 @settings(max_examples=examples_of(60))
 @given(
     sets(), st.sampled_from(["similarity", "distance", "llr"]),
-    st.sampled_from(["exclude", "reject"]), st.booleans(),
+    st.sampled_from(["exclude", "reject"]),
 )  # fmt: skip
-def test_pad_is_the_twin(case, kind, non_response, limited):
+def test_pad_is_the_twin(case, kind, non_response):
     values, attack = case
     sign = -1 if kind == "distance" else 1
     result = slow.classes(values, attack, kind)
-    levels = ({"print": 1, "mask": 2, "replay": 3}, 2) if limited else None
-    kept = {"print", "mask"} if limited else None
     targets = (0.0, 0.05, 0.1, 1 / 3, 1.0)
     ds = be.pad(
         values, attack, kind=kind, non_response=non_response, apcer_targets=targets,
-        thresholds=[-1.0, -0.25, 0.25, 0.3, 1.0], potential=levels,
+        thresholds=[-1.0, -0.25, 0.25, 0.3, 1.0],
     )  # fmt: skip
     assert ds.species.values.tolist() == sorted(x for x in result if x)
     for t in ds.threshold.values.tolist():
-        here, there = slow.rates(result, sign * t, non_response, kept), ds.sel(threshold=t)
+        here, there = slow.rates(result, sign * t, non_response), ds.sel(threshold=t)
         for name in ("apcer", "apcer_pooled", "bpcer"):
             np.testing.assert_array_equal(float(there[name]), number(here[name]))
         for x, rate in here["apcer_of_species"].items():
             value = float(there["apcer_of_species"].sel(species=x))
             np.testing.assert_array_equal(value, number(rate))
     for target in targets:
-        best = slow.at_apcer(result, target, non_response, kept)
+        best = slow.at_apcer(result, target, non_response)
         row = ds.sel(apcer_target=target)
         np.testing.assert_array_equal(float(row.bpcer_at_apcer), number(best and best[1]))
         assert_threshold(float(row.threshold_at_apcer), best, result, sign)
-    crossing = slow.d_eer(result, non_response, kept)
+    crossing = slow.d_eer(result, non_response)
     np.testing.assert_allclose(float(ds.d_eer), number(crossing and crossing[0]), rtol=1e-14)
     assert_threshold(float(ds.d_eer_threshold), crossing, result, sign)
     for rule, best in (
-        ("apcer=0.1", slow.at_apcer(result, 0.1, non_response, kept)),
-        ("bpcer=0.25", slow.at_bpcer(result, 0.25, non_response, kept)),
+        ("apcer=0.1", slow.at_apcer(result, 0.1, non_response)),
+        ("bpcer=0.25", slow.at_bpcer(result, 0.25, non_response)),
         ("d_eer", crossing),
     ):
-        ds = be.pad(
-            values, attack, kind=kind, non_response=non_response, threshold=rule, potential=levels
-        )
+        ds = be.pad(values, attack, kind=kind, non_response=non_response, threshold=rule)
         at = None if best is None else best[1] if rule == "d_eer" else best[0]
         assert_threshold(float(ds.threshold_used), best and (at, at), result, sign)
-        here = slow.rates(result, at, non_response, kept)
+        here = slow.rates(result, at, non_response)
         a, b = (math.nan if best is None else number(here[x]) for x in ("apcer", "bpcer"))
         np.testing.assert_array_equal(float(ds.apcer_at_threshold), a)
         np.testing.assert_array_equal(float(ds.bpcer_at_threshold), b)
@@ -356,9 +352,6 @@ def test_the_limits_of_d_eer_of_many_scores_are_those_of_all_points():
         ({"threshold": "d_eer", "dev": 3}, "expected two arrays"),
         ({"threshold": "d_eer", "dev": ([1.0], [""])}, "dev: attack has no attack presentation"),
         ({"apcer_targets": 2}, "expected rates from 0 to 1"),
-        ({"potential": ({"mask": 1}, 1)}, "no level of the species 'print'"),
-        ({"potential": ({"mask": 2, "print": 2}, 1)}, "no species has a level"),
-        ({"potential": 3}, "expected the level of each species"),
         ({"subjects": [1, 2]}, "one for each presentation"),
         ({"interval": "wilson"}, "interval is 'wilson'"),
         ({"interval": "subject-bootstrap"}, "give subjects or instrument"),

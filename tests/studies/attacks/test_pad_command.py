@@ -58,26 +58,6 @@ def test_table(listed, capsys):
         assert words in text
 
 
-def test_potential_of_species(listed, capsys):
-    """APCER is over the species up to a level; pooled stays over all."""
-    given = ["pad", listed, "--threshold", "0.3", "--json"]
-    assert main([*given, "--potential", "print=1,mask=3", "--most", "1"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["apcer_at_threshold"] == 1.0
-    assert {x["species"]: x["in_apcer"] for x in result["species"]} == {"mask": 0, "print": 1}
-    assert result["apcer_pooled_at_threshold"] == 0.6
-    for odd, message in (
-        (["--potential", "print=1"], "give --potential and --most together"),
-        (["--potential", "print", "--most", "1"], "expected levels of species"),
-        (
-            ["--potential", "print=1", "--most", "1"],
-            "--potential has no level of the species 'mask'",
-        ),
-    ):
-        assert main([*given, *odd]) == 2
-        assert message in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("text", "attack"),
     [

@@ -119,11 +119,3 @@ def test_species_have_shades_of_the_colour_of_attacks(result):
         assert far._unscaled_dash_pattern[1] == style.DASHES[style.IMPOSTOR][1]
     several = be.plot.iapar({"a": result, "b": result}).lines_.values()
     assert len({to_rgb(line.get_color()) for line in several}) == 2
-
-
-def test_shades_of_a_colour_differ_in_grey():
-    for number in range(6):
-        greys = [np.dot(style.Style.colour(number, k), (0.21, 0.72, 0.07)) for k in range(4)]
-        assert np.diff(sorted(greys)).min() > 0.02
-        assert max(greys) < 0.9
-        assert style.Style.colour(number, 4) == style.Style.colour(number)
