@@ -1,4 +1,4 @@
-"""Simulate: draw data sets, count what holds, print the tables."""
+"""Simulate: draw data sets, count what holds, print a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from simulations.claims import all_claims
 from simulations.run import run_all
 from simulations.store import Store
-from simulations.table import failures, lines
+from simulations.table import failures, table
 
 #: Where the counts that the docs quote are kept.
 STORED = Path(__file__).resolve().with_name("counts.json")
@@ -47,9 +47,8 @@ def main() -> int:
     if not options.table:
         people = options.people or ()
         run_all(claims, store, options.runs, options.population or (), people, options.minutes)
-    for claim in claims:
-        for line in lines(claim, store):
-            print(line)
+    for line in table(claims, store, options.people or ()):
+        print(line)
     failed = [line for claim in claims for line in failures(claim, store)]
     for line in failed:
         print(line, file=sys.stderr)

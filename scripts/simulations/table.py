@@ -1,13 +1,16 @@
-"""The tables of what was measured, in Markdown, and the cells in which a claim does not hold."""
+"""The table of what was measured, in Markdown, and the cells in which a claim does not hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import scipy
 
 from simulations.claims import Claim
 from simulations.store import BATCH, Store
+
+#: People alike; people differ; goats and wolves; rare wolves; heavy tails (``populations.py``).
+POPULATIONS = ("E", "N", "G", "R", "H")
 
 #: A claim fails in a cell where so few held would be rarer than this if it were true.
 RARE = 0.001
@@ -19,45 +22,38 @@ def held_of(counts: dict) -> tuple[int, int]:
     return counts["held"], given
 
 
-def lines(claim: Claim, store: Store) -> Iterator[str]:
-    """Yield the table of a claim: a row for each thing measured and size, a column a population."""
-    of_claim = store.counts.get(claim.name, {})
-    cells = [x for x in claim.cells if str(x) in of_claim]
-    if not cells:
-        return
-    populations = list(dict.fromkeys(x.population for x in cells))
-    sizes = list(dict.fromkeys((x.people, x.templates, x.layout) for x in cells))
-    names = list(dict.fromkeys(k for x in cells for k in of_claim[str(x)]["measured"]))
-    most = max(len(of_claim[str(x)]["batches"]) for x in cells) * BATCH
-    yield f"### {claim.name}"
-    yield ""
-    yield f"`{claim.call}`: {claim.claimed}. Per cent of up to {most} data sets a cell."
-    yield ""
-    yield f"| measured | people | templates | layout | {' | '.join(populations)} |"
-    yield f"|---|---|---|---|{'---|' * len(populations)}"
-    for name in names:
-        for people, templates, layout in sizes:
-            row = []
-            for population in populations:
-                key = f"{population}, {people} people, {templates} templates, {layout}"
-                counts = of_claim.get(key, {}).get("measured", {}).get(name)
-                row.append(cell_text(counts) if counts else "")
-            if any(row):
-                yield f"| {name} | {people} | {templates} | {layout} | {' | '.join(row)} |"
-    yield ""
+def table(claims: Iterable[Claim], store: Store, people: Collection[int] = ()) -> Iterator[str]:
+    """Yield one table: a row for each thing measured, a column for each population.
+
+    A cell is the smallest and the largest percentage over the sizes and layouts (of some numbers of
+    people, if they are given) in which the interval, the test or the promise held.
+    """
+    yield f"| claim | measured | {' | '.join(POPULATIONS)} | data sets |"
+    yield f"|---|---|{'---|' * len(POPULATIONS)}---|"
+    for claim in claims:
+        of_claim = store.counts.get(claim.name, {})
+        percentages: dict[str, dict[str, list[float]]] = {}
+        most = 0
+        for cell in claim.cells:
+            counts = of_claim.get(str(cell))
+            if counts is None or (people and cell.people not in people):
+                continue
+            most = max(most, len(counts["batches"]) * BATCH)
+            for name, outcomes in counts["measured"].items():
+                held, given = held_of(outcomes)
+                if given:
+                    row = percentages.setdefault(name, {})
+                    row.setdefault(cell.population, []).append(100 * held / given)
+        for name, row in percentages.items():
+            texts = " | ".join(_range(row.get(x, [])) for x in POPULATIONS)
+            yield f"| {claim.name} | {name} | {texts} | {most} |"
 
 
-def cell_text(counts: dict) -> str:
-    """Return how often it held, with the misses at either end of an interval."""
-    held, given = held_of(counts)
-    if not given:
-        return "none given"
-    text = f"{100 * held / given:.1f}"
-    if counts["below"] or counts["above"]:
-        text += f" (-{100 * counts['below'] / given:.1f}, +{100 * counts['above'] / given:.1f})"
-    if counts["none"]:
-        text += f", none in {100 * counts['none'] / (given + counts['none']):.0f}"
-    return text
+def _range(percentages: list[float]) -> str:
+    if not percentages:
+        return ""
+    low, high = (f"{x:.0f}" for x in (min(percentages), max(percentages)))
+    return low if low == high else f"{low}-{high}"
 
 
 def failures(claim: Claim, store: Store) -> Iterator[str]:
