@@ -30,9 +30,7 @@ OPTIONS = TrackingOptions(
     pairing="last-known",
     mostly_tracked="at-least",
     ignored="motchallenge",
-    duplicates="raise",
     columns="motchallenge",
-    blocks=None,
 )
 
 #: Probabilities that a tracker misses a box, and that an identity changes, in a frame.

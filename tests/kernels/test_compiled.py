@@ -22,7 +22,6 @@ CACHES = ("BIOEVAL_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 PROGRAM = """
 import numba
 from bioeval.kernels import compiling
-from bioeval.studies.tracking import kernel as overlaps
 from bioeval.kernels import ranks
 print(compiling.CACHE)
 assert compiling.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR

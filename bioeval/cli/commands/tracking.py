@@ -42,9 +42,9 @@ def _frames(text: str) -> tuple[str, int]:
     Value("n", _frames, "a whole number from 1 up, or NAME=N"),
     multiple=True,
 )
-@options_of("tracking", "pairing", "mostly_tracked", "ignored", "duplicates", "columns")
+@options_of("tracking", "pairing", "mostly_tracked", "ignored", "columns")
 @option("--targets", "Of one tracker: list every target.", bool)
-@options_of("tracking", "interval", "blocks", "measures", interval={"type": ["sequence-jackknife"]})
+@options_of("tracking", "interval", "measures", interval={"type": ["sequence-jackknife"]})
 @shared_options(interval=True, plots=True, names=True, reading=False)
 def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
     """Evaluate tracks against the ground truth, or compare several trackers.

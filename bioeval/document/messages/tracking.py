@@ -9,11 +9,6 @@ MESSAGES = (
         "compare the names of both sides",
     ),
     MessageType(
-        "flags-other-than-0-and-1",
-        "evaluated: {rows:count rows} of the ground truth with a flag other than 0 (ignore) "
-        "and 1; check the order of the columns",
-    ),
-    MessageType(
         "no-boxes",
         "the {side} has no box to evaluate",
     ),
@@ -23,29 +18,9 @@ MESSAGES = (
         "top, width and height in pixels) and the frame numbers (from 1) of both sides",
     ),
     MessageType(
-        "normalised-boxes",
-        "hardly a box matches: coordinates of the {side} are at most 1, like fractions of the "
-        "image, and those of the other side reach {largest:digits 6}; multiply them by the width "
-        "and height of the image in pixels",
-    ),
-    MessageType(
-        "boxes-of-another-convention",
-        "hardly a box matches, and {boxes:count boxes} would if {cause}",
-    ),
-    MessageType(
         "class-0-ignored",
         "ignored: {boxes:count boxes} of class 0 beside other classes, of which class 1 alone is "
         "evaluated; if 0 is the class to evaluate, add 1 to all classes",
-    ),
-    MessageType(
-        "boxes-without-area",
-        "no overlap with anything: {boxes:count boxes} of the {side} without an area; check "
-        "the order of the columns",
-    ),
-    MessageType(
-        "cameras-without-truth",
-        "counted as false positives: {boxes:count boxes} of the result in cameras without ground "
-        "truth ({cameras:names})",
     ),
     MessageType(
         "boxes-beyond-truth",
@@ -65,8 +40,7 @@ MESSAGES = (
     ),
     MessageType(
         "few-sequences",
-        "no intervals over {sequences:count sequences}: at least {needed} are needed; "
-        "{arg.blocks} cuts one long sequence into blocks of frames",
+        "no intervals over {sequences:count sequences}: at least {needed} are needed",
     ),
     MessageType(
         "sequences-not-in-common",
@@ -77,10 +51,5 @@ MESSAGES = (
         "sequences-of-one-video",
         "{sequences:count sequences} show {videos:count videos}, each with the detections of "
         "several detectors: intervals leave out one video at a time",
-    ),
-    MessageType(
-        "blocks-of-one-sequence",
-        "cut into {blocks:count blocks} of frames, and each target with them: all numbers are of "
-        "the blocks, and their intervals are approximate",
     ),
 )

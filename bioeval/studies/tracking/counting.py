@@ -9,13 +9,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import Argument, DataError, Part, require_choice
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import Part, require_choice
 from bioeval.base.messages import Message
 from bioeval.base.progress import report
-from bioeval.studies.tracking.blocks import cut
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
-from bioeval.studies.tracking.intervals import FEWEST, SequenceSums
+from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.matching import (
     DISTRACTORS,
     ROUNDING,
@@ -29,7 +28,6 @@ from bioeval.studies.tracking.matching import (
     most_in_common,
     serials,
 )
-from bioeval.studies.tracking.mismatch import mismatch
 
 #: States of a target, by its coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")
@@ -42,8 +40,6 @@ Ignored = Literal["motchallenge", "mot20", "remove", "count"]
 
 #: Coverage of a mostly tracked target: at least 80 %, or more than 80 %.
 MostlyTracked = Literal["at-least", "more-than"]
-
-Duplicates = Literal["raise", "accept"]
 
 
 @dataclass(frozen=True)
@@ -79,8 +75,6 @@ class TrackingOptions:
     pairing: EarlierPairing
     mostly_tracked: MostlyTracked
     ignored: Ignored
-    duplicates: Duplicates
-    blocks: int | None
     columns: str
 
     def __post_init__(self) -> None:
@@ -89,21 +83,16 @@ class TrackingOptions:
         require_choice("pairing", self.pairing, get_args(EarlierPairing))
         require_choice("mostly_tracked", self.mostly_tracked, get_args(MostlyTracked))
         require_choice("ignored", self.ignored, get_args(Ignored))
-        require_choice("duplicates", self.duplicates, get_args(Duplicates))
-        if self.blocks is not None:
-            require_integer("blocks", self.blocks, low=FEWEST)
         parse_columns(self.columns)
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result."""
-        attrs: dict[str, str | int | float] = {
+        return {
             "iou": float(self.iou),
             "pairing": self.pairing,
             "mostly_tracked": self.mostly_tracked,
             "ignored": self.ignored,
-            "duplicates": self.duplicates,
         }
-        return attrs if self.blocks is None else attrs | {"blocks": int(self.blocks)}
 
     def evaluate(
         self,
@@ -116,27 +105,17 @@ class TrackingOptions:
         """Read and match each sequence, or `only` some; errors call the result by its `role`."""
         columns = parse_columns(self.columns)
         pairs, messages = read_pairs(truth, result, frames, columns, role, only)
-        if self.blocks is not None and len(pairs) > 1:
-            raise DataError(
-                Argument("blocks", self.blocks),
-                f" cuts one sequence, and there are {len(pairs)}; leave it out, since intervals "
-                "are over the sequences",
-            )
         numbered = any((pair.truth.category >= 1).any() for pair in pairs)
         scenes, measured = list[Scene](), list[Measured]()
         for pair in pairs:
             report(0, 0)
-            whole = make_scene(pair, self.ignored, self.duplicates, numbered)
-            parts = [whole] if self.blocks is None else cut(whole, self.blocks)
-            counted = [self.measure(part) for part in parts]
-            notes = whole.notes + mismatch(
-                whole, sum(int(x.counts["tp"]) for x in counted), self.iou
-            )
-            messages += [x.concerning(*filter(None, [whole.name])) for x in notes]
-            scenes += parts
-            measured += counted
-        if self.blocks is not None:
-            messages.append(Message("blocks-of-one-sequence", blocks=self.blocks))
+            scene = make_scene(pair, self.ignored, numbered)
+            counted, notes = self.measure(scene), scene.notes
+            if not counted.counts["tp"] and len(scene.truth) and len(scene.result):
+                notes = [*notes, Message("no-matches", iou=self.iou)]
+            messages += [x.concerning(*filter(None, [scene.name])) for x in notes]
+            scenes.append(scene)
+            measured.append(counted)
         sums = SequenceSums.of(
             [x.name for x in scenes], [x.counts for x in measured], [x.hota for x in measured]
         )
@@ -157,9 +136,8 @@ class TrackingOptions:
                 treatment = "count as false positives"
             about = {"which": which, "treatment": treatment}
             notes.append(Message("ignored-boxes", boxes=boxes, **about))
-        whole = scenes if self.blocks is None else scenes[:1]
-        if unknown := [scene.frames_from for scene in whole].count("rows"):
-            notes.append(Message("frames-not-given", unknown=unknown, sequences=len(whole)))
+        if unknown := [scene.frames_from for scene in scenes].count("rows"):
+            notes.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
         return notes
 
     def measure(self, scene: Scene) -> Measured:
@@ -174,11 +152,7 @@ class TrackingOptions:
         matched = match(truth, result, overlaps, serial, self.pairing)
         targets, resumptions = _targets(truth, result, matched, serial, self.mostly_tracked)
         tp = int((matched >= 0).sum())
-        # An identity may occur twice in a frame, if that is accepted; a target occurs once.
-        width = int(result.code.max(initial=0)) + 1
-        common = np.unique(overlaps.truth * width + result.code[overlaps.row])
-        rows, identities = np.divmod(common, width)
-        idtp = most_in_common(truth.code[rows], identities)
+        idtp = most_in_common(truth.code[overlaps.truth], result.code[overlaps.row])
         number = Counter(targets["state"].tolist())
         counts = {
             "frames": scene.frames,

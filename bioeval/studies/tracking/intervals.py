@@ -97,15 +97,15 @@ class SequenceSums:
         without = self.without(measure)
         return student_limits(self.value(measure), without, confidence, measure.bounds)
 
-    def attrs(self, method: IntervalMethod, in_blocks: bool) -> dict[str, str | float]:
+    def attrs(self, method: IntervalMethod) -> dict[str, str | float]:
         """Return the attributes of a result with intervals; none where there are too few."""
         if self.videos < FEWEST:
             return {}
         return {
             "interval_method": METHOD,
             "confidence": method.confidence,
-            "interval_unit": "blocks of frames" if in_blocks else "sequences",
-            "interval_for": population(in_blocks),
+            "interval_unit": "sequences",
+            "interval_for": "new sequences",
         }
 
     def messages(self) -> list[Message]:
@@ -117,11 +117,6 @@ class SequenceSums:
         if self.videos < FEWEST:
             messages.append(Message("few-sequences", sequences=self.videos, needed=FEWEST))
         return messages
-
-
-def population(in_blocks: bool) -> str:
-    """Return what limits are for."""
-    return "other parts of this sequence" if in_blocks else "new sequences"
 
 
 def _stacked(parts: Iterable[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:

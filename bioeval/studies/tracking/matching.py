@@ -1,8 +1,7 @@
 """One sequence as integer codes, and the matching of its boxes and identities.
 
 Boxes of one frame can be paired if they overlap enough. Earlier pairings are kept while they
-overlap; the rest is an assignment problem, which scipy solves. Pairs that outweigh the best others
-of both boxes are paired at once: every best assignment contains them.
+overlap; the rest is an assignment problem, which scipy solves.
 """
 
 from __future__ import annotations
@@ -19,14 +18,8 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
+from bioeval.stats.people import ratio
 from bioeval.studies.tracking.inputs import Pair, Rows, frames_of, in_order
-from bioeval.studies.tracking.kernel import (
-    Frames,
-    Pairing,
-    count_overlaps,
-    list_overlaps,
-    match_frames,
-)
 
 #: Distractor classes of MOT16 and later: result boxes matched to one are removed. Those of MOT20
 #: include other vehicles.
@@ -73,7 +66,6 @@ class Scene:
     cameras: list[str]
     frames: int  # with and without rows
     frames_from: str
-    lengths: dict[str, int] | None  # of the recording of each camera, where they are known
     notes: list[Message]
 
 
@@ -99,7 +91,7 @@ class _OrderedRows(NamedTuple):
         return boxes.select(self.order), ids
 
 
-def make_scene(pair: Pair, ignored: str, duplicates: str, numbered: bool) -> Scene:
+def make_scene(pair: Pair, ignored: str, numbered: bool) -> Scene:
     """Order the rows of a sequence and code its targets and identities.
 
     Classes are `numbered` if some row of the ground truth, in any sequence, has one from 1 up.
@@ -111,8 +103,8 @@ def make_scene(pair: Pair, ignored: str, duplicates: str, numbered: bool) -> Sce
     stride = 1 + int(max(truth.frame.max(initial=0), result.frame.max(initial=0)))
     of_truth = _OrderedRows.of(truth, place, stride)
     of_result = _OrderedRows.of(result, place, stride)
-    _check_twice(of_truth, "raise")
-    _check_twice(of_result, duplicates)
+    _check_twice(of_truth)
+    _check_twice(of_result)
     units = np.union1d(of_truth.key, of_result.key)
     counted, distractor = _roles(truth, ignored, numbered)
     notes = _remarks(truth, result, counted, lengths)
@@ -135,19 +127,16 @@ def make_scene(pair: Pair, ignored: str, duplicates: str, numbered: bool) -> Sce
         cameras=cameras,
         frames=frames,
         frames_from=frames_from,
-        lengths=lengths,
         notes=notes,
     )
 
 
-def _check_twice(ordered: _OrderedRows, duplicates: str) -> None:
-    """Raise if an id occurs twice in a frame, unless that is accepted."""
+def _check_twice(ordered: _OrderedRows) -> None:
+    """Raise if an id occurs twice in a frame."""
     rows, order = ordered.rows, ordered.order
     key, identity = ordered.key[order], rows.identity[order]
     again = np.flatnonzero((key[1:] == key[:-1]) & (identity[1:] == identity[:-1])) + 1
     if not len(again):
-        return
-    if duplicates == "accept":
         return
     i = min(again, key=lambda i: rows.line[order[i]])
     row, before = order[i], order[i - 1]
@@ -177,21 +166,10 @@ def _remarks(
 ) -> list[Message]:
     """Return remarks on unusual rows."""
     notes = []
-    odd = int(np.count_nonzero((truth.flag != 0) & (truth.flag != 1)))
-    if odd:
-        notes.append(Message("flags-other-than-0-and-1", rows=odd))
     if not counted.any():
         notes.append(Message("no-boxes", side="ground truth"))
     if not len(result):
         notes.append(Message("no-boxes", side="result"))
-    for rows, role in ((truth, "ground truth"), (result, "result")):
-        flat = int(np.count_nonzero((rows.box[:, 2:] == 0).any(axis=1)))
-        if flat:
-            notes.append(Message("boxes-without-area", boxes=flat, side=role))
-    strange = sorted(set(result.camera.tolist()) - set(truth.camera.tolist()))
-    if strange and len(truth):
-        number = int(np.isin(result.camera, strange).sum())
-        notes.append(Message("cameras-without-truth", boxes=number, cameras=strange))
     if lengths is None and len(truth) and len(result):
         late = int(np.count_nonzero(result.frame > truth.frame.max()))
         if late:
@@ -206,7 +184,8 @@ ROUNDING = 1e-12
 #: Earlier pairings that are kept.
 EarlierPairing = Literal["last-known", "previous-frame"]
 
-_EVER = np.iinfo(np.int64).max // 4
+# Pairs of boxes that are looked at together.
+_TOGETHER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -230,14 +209,37 @@ class Overlaps:
 
 
 def find_overlaps(truth: Boxes, result: Boxes, frames: int) -> Overlaps:
-    """Find the pairs of boxes of a frame that overlap."""
+    """Find the pairs of boxes of a frame that overlap, some frames at a time."""
     begin = result.starts(frames)
-    counts = np.zeros(len(truth), dtype=np.int64)
-    count_overlaps(truth.box, truth.frame, result.box, begin, counts)
-    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    row, iou = np.zeros(start[-1], dtype=np.int64), np.zeros(start[-1])
-    list_overlaps(truth.box, truth.frame, result.box, begin, start, row, iou)
-    return Overlaps(start, row, iou)
+    number = np.diff(begin)[truth.frame]  # result boxes in the frame of each ground-truth box
+    ends = np.cumsum(number)
+    cuts = np.searchsorted(ends, np.arange(_TOGETHER, int(ends[-1:].sum()), _TOGETHER))
+    places = np.unique([0, *cuts.tolist(), len(truth)]).tolist()
+    left, begins_at = truth.box[:, 0].copy(), result.box[:, 0].copy()
+    right, ends_at = left + truth.box[:, 2], begins_at + result.box[:, 2]
+    boxes, rows, overlaps = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    for low, high in zip(places, places[1:], strict=False):
+        box = np.repeat(np.arange(low, high), number[low:high])
+        row = np.arange(len(box)) + (begin[truth.frame] - ends + number)[box] + (ends - number)[low]
+        beside = np.minimum(right[box], ends_at[row]) > np.maximum(left[box], begins_at[row])
+        box, row = box[beside], row[beside]  # most boxes of a crowd are far from each other
+        iou = _iou(truth.box[box].T, result.box[row].T)
+        boxes.append(box[iou > 0])
+        rows.append(row[iou > 0])
+        overlaps.append(iou[iou > 0])
+    start = np.searchsorted(np.concatenate(boxes), np.arange(len(truth) + 1))
+    return Overlaps(start, np.concatenate(rows), np.concatenate(overlaps))
+
+
+def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the intersection over the union of boxes (left, top, width, height), (4, n)."""
+    a_right, a_bottom, b_right, b_bottom = a[0] + a[2], a[1] + a[3], b[0] + b[2], b[1] + b[3]
+    wide = np.minimum(a_right, b_right) - np.maximum(a[0], b[0])
+    high = np.minimum(a_bottom, b_bottom) - np.maximum(a[1], b[1])
+    both = np.maximum(wide, 0) * np.maximum(high, 0)
+    # Sides as they come out of the sums, so that a box has an overlap of exactly 1 with itself.
+    union = (a_right - a[0]) * (a_bottom - a[1]) + (b_right - b[0]) * (b_bottom - b[1]) - both
+    return ratio(both, union)
 
 
 def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
@@ -267,45 +269,42 @@ def match(
     overlaps is the largest. Without `keep`, no earlier pairing is kept.
     """
     frames = len(serial)
-    begin = truth.starts(frames)
-    targets = int(truth.code.max()) + 1 if len(truth) else 0
-    most = int(np.diff(overlaps.start[begin]).max(initial=0))
-    if not keep:
-        memory = 0
-    elif pairing == "last-known":
-        memory = _EVER
-    else:
-        memory = 1
-    most_first = pairing == "last-known"
-    # One pair more outweighs every overlap.
-    weight = overlaps.iou + 2 if most_first else overlaps.iou
-    frame_data = Frames(
-        serial, begin, truth.code, result.code, overlaps.start, overlaps.row, weight
-    )
-    state = Pairing(
-        last=np.full(targets, -1, dtype=np.int64),
-        last_serial=np.full(targets, -2, dtype=np.int64),
-        match=np.full(len(truth), -1, dtype=np.int64),
-        taken=np.zeros(len(result), dtype=np.uint8),
-        first=np.zeros(len(result)),
-        second=np.zeros(len(result)),
-        open_truth=np.zeros(most, dtype=np.int64),
-        open_overlap=np.zeros(most, dtype=np.int64),
-    )
-    frame, competing = match_frames(0, False, memory, frame_data, state)
-    while frame < frames:
-        rows, edges = state.open_truth[:competing], state.open_overlap[:competing]
-        columns = overlaps.row[edges]
-        for i, j in _assign(rows, columns, overlaps.iou[edges], most_first):
-            state.match[i], state.taken[j] = j, 1
-        frame, competing = match_frames(frame, True, memory, frame_data, state)
-    return state.match
+    box, row, iou = overlaps.truth.tolist(), overlaps.row.tolist(), overlaps.iou.tolist()
+    target, identity = truth.code.tolist(), result.code.tolist()
+    start = overlaps.start[truth.starts(frames)].tolist()
+    match: dict[int, int] = {}
+    last: dict[int, tuple[int, int]] = {}  # each target's last identity, and the frame's number
+    for frame, number in enumerate(serial.tolist()):
+        edges, taken = list(range(start[frame], start[frame + 1])), set[int]()
+        pairs: list[tuple[int, int]] = []
+        if keep:
+            for k in edges:
+                before, when = last.get(target[box[k]], (-1, -1))
+                recent = pairing == "last-known" or when >= number - 1
+                if recent and before == identity[row[k]] and row[k] not in taken:
+                    pairs.append((box[k], row[k]))
+                    taken.add(row[k])
+            kept = dict(pairs)
+            edges = [k for k in edges if box[k] not in kept and row[k] not in taken]
+        pairs += _assign(
+            [box[k] for k in edges],
+            [row[k] for k in edges],
+            [iou[k] for k in edges],
+            pairing == "last-known",
+        )
+        match.update(pairs)
+        last.update((target[i], (identity[j], number)) for i, j in pairs)
+    matched = np.full(len(truth), -1, dtype=np.int64)
+    matched[list(match)] = list(match.values())
+    return matched
 
 
 def _assign(
-    rows: np.ndarray, columns: np.ndarray, iou: np.ndarray, most_first: bool
+    rows: list[int], columns: list[int], iou: list[float], most_first: bool
 ) -> list[tuple[int, int]]:
-    """Return the best assignment of competing boxes."""
+    """Return the best assignment of overlapping boxes."""
+    if len(set(rows)) == len(set(columns)) == len(rows):  # nothing to choose between
+        return list(zip(rows, columns, strict=True))
     left, i = np.unique(rows, return_inverse=True)
     right, j = np.unique(columns, return_inverse=True)
     weight = np.zeros((len(left), len(right)))

@@ -23,7 +23,7 @@ from bioeval.stats.simultaneous import (
 from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.tracking.counting import TrackingOptions
 from bioeval.studies.tracking.inputs import LISTED, names_of_sequences
-from bioeval.studies.tracking.intervals import FEWEST, SequenceSums, population
+from bioeval.studies.tracking.intervals import FEWEST, SequenceSums
 from bioeval.studies.tracking.matching import fingerprint
 from bioeval.studies.tracking.scalars import COMPARED, MEASURES, TrackingMeasure
 
@@ -67,13 +67,12 @@ def compare_trackers(
     messages += sums[0].messages()
     videos, confidence = sums[0].videos, method.confidence
     normal = normal_draws(videos, method.seed) if videos >= FEWEST else np.empty((videos, 0))
-    in_blocks = options.blocks is not None
-    ranked = [ranked_measure(x, sums, confidence, normal, population(in_blocks)) for x in wanted]
+    ranked = [ranked_measure(x, sums, confidence, normal) for x in wanted]
     attrs = {
         "trackers": len(trackers),
         "sequences": len(sums[0].video),
         **options.attrs(),
-        **sums[0].attrs(method, in_blocks),
+        **sums[0].attrs(method),
         "confidence": confidence,
         "adjust": "none",
         "least_discordant": least_discordant(confidence),
@@ -149,7 +148,6 @@ def ranked_measure(
     trackers: Sequence[SequenceSums],
     confidence: float,
     normal: np.ndarray,
-    population: str = "new sequences",
 ) -> ComparedMeasure:
     """Return a measure of all trackers, with their differences."""
     values = np.array([tracker.value(measure) for tracker in trackers])
@@ -183,7 +181,7 @@ def ranked_measure(
         limits=(limits[:, 0], limits[:, 1]),
         differences=differences,
         discordant=discordant,
-        population=population,
+        population="new sequences",
     )
 
 

@@ -18,7 +18,6 @@ from bioeval.results.dataset import along, build
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.tracking.counting import (
     THRESHOLDS,
-    Duplicates,
     Evaluated,
     Ignored,
     MostlyTracked,
@@ -94,10 +93,8 @@ def tracking(
     pairing: EarlierPairing = "last-known",
     mostly_tracked: MostlyTracked = "at-least",
     ignored: Ignored = "motchallenge",
-    duplicates: Duplicates = "raise",
     columns: str = "motchallenge",
     interval: str | IntervalMethod | None = None,
-    blocks: int | None = None,
     timeline: bool = False,
     measures: Sequence[str] = COMPARED,
 ) -> xr.Dataset:
@@ -129,9 +126,6 @@ def tracking(
         distractors (classes 2, 7, 8, 12; for ``"mot20"`` 6 too) are removed, others are false
         positives. ``"remove"``: all on rows with flag 0 are removed. ``"count"``: all are false
         positives. The last two ignore classes.
-    duplicates : {"raise", "accept"}
-        An id twice in a frame of the result is an error, or two boxes. Of two boxes either can be
-        matched. In the ground truth it is always an error.
     columns : str
         Columns: motchallenge, cityflow, or their names in order. ``"cityflow"`` is ``camera, id,
         frame, left, top, width, height``; names are of ``camera frame id left top width height flag
@@ -142,10 +136,6 @@ def tracking(
         sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are
         left out together. Several trackers always have them; `random_state` is the seed of the
         draws for the limits of three trackers or more.
-    blocks : int, at least 12, optional
-        Cut one long sequence into N blocks, at least 12. Each block of frames is a sequence of its
-        own: targets and identities are cut with it. All numbers are then of the blocks, and
-        intervals are approximate.
     timeline : bool
         Whether to list the track segments, the maximal frame intervals in which a target has one
         identity: over ``spell``, ``spell_target spell_identity first_frame last_frame`` (and
@@ -225,7 +215,7 @@ def tracking(
     >>> ds.separated.sel(measure="MOTA", system="A", other_system="B").item()
     1
     """
-    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, duplicates, blocks, columns)
+    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, columns)
     method = interval_of(interval, [METHOD])
     timeline = require_flag("timeline", timeline)
     if not are_trackers(truth, result):
@@ -269,7 +259,7 @@ def _dataset(
             low, high = sums.limits(measure, method.confidence)
             variables |= along((), **{f"{name}_low": low, f"{name}_high": high})
         messages = messages + sums.messages()
-        attrs |= sums.attrs(method, options.blocks is not None)
+        attrs |= sums.attrs(method)
     cameras = max(len(scene.cameras) for scene in scenes)
     if timeline:
         segments = _joined([part.segments for part in measured])

@@ -12,7 +12,6 @@ from mot_sequences import Rows, follow, lines, sequences, walk, write_benchmark
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.stats.limits import student_limits
 from bioeval.studies.tracking.intervals import FEWEST
 from bioeval.studies.tracking.scalars import MEASURES
 
@@ -110,79 +109,10 @@ def test_no_interval_claims_certainty(fourteen):
     assert np.isnan(silent.motp_low)
 
 
-def test_limits_of_values_by_hand():
-    assert student_limits(0.5, np.full(12, 0.5), 0.95, (0.0, 1.0)) == pytest.approx(
-        (np.nan, np.nan), nan_ok=True
-    )
-    without = np.array([0.4, 0.6] * 6)
-    half = scipy.stats.t(11).ppf(0.975) * math.sqrt(11 / 12 * 12 * 0.01)
-    assert student_limits(0.5, without, 0.95, (-np.inf, np.inf)) == pytest.approx(
-        (0.5 - half, 0.5 + half)
-    )
-    assert student_limits(0.5, without, 0.95, (0.0, 1.0)) == (0.0, 1.0)
-    undefined = np.append(without, np.nan)
-    assert np.isnan(student_limits(0.5, undefined, 0.95, (0.0, 1.0))).all()
-
-
-# ------------------------------------------------------------------------------- blocks
-
-
-def cut(rows: Rows, blocks: int, frames: int) -> dict[str, Rows]:
-    """The rows of each block of frames, by its name, with ids as they are and frames from 1."""
-    parts = {}
-    for block in range(blocks):
-        inside = [f for f in range(1, frames + 1) if (f - 1) * blocks // frames == block]
-        part = rows[np.isin(rows[:, 0], inside)]
-        part[:, 0] -= inside[0] - 1
-        parts[f"frames {inside[0]}-{inside[-1]}"] = part
-    return parts
-
-
-@pytest.mark.parametrize(("frames", "blocks"), [(60, 12), (61, 13)])
-@pytest.mark.parametrize("pairing", ["last-known", "previous-frame"])
-def test_blocks_are_sequences(frames, blocks, pairing):
-    rng = np.random.default_rng(4)
-    truth = walk(rng, frames, 4)
-    result = follow(rng, truth, 0.2, 0.05)
-    ds = be.tracking(truth, result, blocks=blocks, pairing=pairing, frames=frames, **JACKKNIFE)
-    truths, results = cut(truth, blocks, frames), cut(result, blocks, frames)
-    lengths = {}
-    for name in truths:
-        first, last = map(int, name.removeprefix("frames ").split("-"))
-        lengths[name] = last - first + 1
-    expected = be.tracking(truths, results, pairing=pairing, frames=lengths, **JACKKNIFE)
-    assert set(ds.sequence.values) == set(truths)
-    in_order = {"sequence": list(truths)}
-    for name in ("frames", "mota", "idf1", "hota", "idsw", "fragmentations", "mt"):
-        values = ds[f"sequence_{name}"].sel(in_order).values
-        other = expected[f"sequence_{name}"].sel(in_order).values
-        np.testing.assert_allclose(values, other, atol=1e-12)
-        assert ds[name].item() == pytest.approx(expected[name].item(), abs=1e-12)
-    assert ds.mota_low.item() == pytest.approx(expected.mota_low.item(), abs=1e-12)
-    assert ds.hota_high.item() == pytest.approx(expected.hota_high.item(), abs=1e-12)
-    assert ds.attrs["blocks"] == blocks
-    assert ds.attrs["interval_for"] == "other parts of this sequence"
-    assert "blocks-of-one-sequence" in codes(ds)
-    assert ds.idf1.item() > be.tracking(truth, result, pairing=pairing).idf1.item()
-
-
-def test_blocks_that_cannot_be_cut(fourteen):
-    with pytest.raises(be.DataError, match=r"blocks=12 cuts one sequence, and there are 14"):
-        be.tracking(*fourteen, blocks=12)
-    one = next(iter(fourteen[0].values()))
-    with pytest.raises(be.DataError, match=r"blocks is 40; expected no more blocks than frames"):
-        be.tracking(one, one, blocks=40)
-    with pytest.raises(be.DataError, match="blocks is 5; expected an integer >= 12"):
-        be.tracking(one, one, blocks=5)
-    with pytest.raises(be.DataError, match="of which there are 0"):
-        be.tracking(np.zeros((0, 6)), np.zeros((0, 6)), blocks=12)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"interval": "wilson"}, "interval is 'wilson'; expected one of 'sequence-jackknife'"),
-        ({"blocks": 12.5}, "blocks"),
     ],
 )
 def test_odd_options(fourteen, options, message):
@@ -222,11 +152,7 @@ def test_the_command_on_one_file(tmp_path, capsys):
     gt = lines(tmp_path / "gt.txt", truth)
     result = lines(tmp_path / "A.txt", follow(rng, truth, 0.2, 0.05))
     how = ["--interval", "sequence-jackknife"]
-    assert main(["tracking", str(gt), str(result), "--blocks", "15", *how, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["mota_low"] < document["mota"] < document["mota_high"]
-    assert document["blocks"] == 15
     assert main(["tracking", str(gt), str(result), *how]) == 0
-    assert "--blocks cuts one long sequence" in " ".join(capsys.readouterr().out.split())
+    assert "at least 12 are needed" in " ".join(capsys.readouterr().out.split())
     assert main(["tracking", str(gt), str(result), "--confidence", "0.9"]) == 2
     assert "needs --interval METHOD, such as sequence-jackknife" in capsys.readouterr().err

@@ -181,20 +181,6 @@ def test_a_tracker_without_a_value(four):
     assert ds.separated.sel(system="A", other_system="none", measure="MOTA").item() == 1
 
 
-def test_blocks_of_one_sequence(four):
-    rng = np.random.default_rng(0)
-    from mot_sequences import follow, walk
-
-    truth = walk(rng, 120, 4)
-    trackers = {"A": follow(rng, truth, 0.05, 0.02), "B": follow(rng, truth, 0.4, 0.02)}
-    ds = be.tracking(truth, trackers, blocks=20, measures=["mota"])
-    assert ds.separated.sel(system="A", other_system="B").item() == 1
-    assert ds.attrs["sequences"] == 20
-    assert ds.interval_for.item() == "other parts of this sequence"
-    assert codes(ds)["blocks-of-one-sequence"] == {"blocks": 20}
-    assert len(be.messages(ds)) == len(codes(ds))  # each once, since all trackers have it
-
-
 # ------------------------------------------------------------------- folders and sequences
 
 
@@ -273,7 +259,6 @@ def test_videos_of_mot17_are_left_out_as_one(tmp_path):
         (None, {"measures": ["mota", "mota"]}, "measures names 'mota' twice"),
         (None, {"timeline": True}, "timeline is of one tracker"),
         ([[1, 1, 0, 0, 2, 2]], {"measures": ["mota"]}, "measures is given, and trackers are"),
-        (None, {"blocks": 12}, "blocks=12 cuts one sequence, and there are 15"),
         ({"A": {"seq-01": [[1, 1, 0, 0, 2, 2]]}, "B": {"other": [[1, 1, 0, 0, 2, 2]]}}, {},
          "no sequence of the ground truth has a result of all 2 trackers; B lacks 15 of 15"),
         ({"A": [[1, 1, 0, 0, 2, 2]], "B": [[1, 1, 0, 0, 2, 2]]}, {},
@@ -324,7 +309,6 @@ def test_the_command_compares_several(four, tmp_path, capsys):
         (["A", "A"], "2 trackers are called 'A'; name each with --name"),
         (["A", "B", "--name", "x"], "--name is given 1 times for 2 trackers"),
         (["A", "B", "--measure", "x"], "a name in --measure is 'x'"),
-        (["A", "B", "--blocks", "12"], "--blocks 12 cuts one sequence"),
     ],
 )
 def test_options_that_do_not_fit(four, tmp_path, capsys, words, message):

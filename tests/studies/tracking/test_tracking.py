@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import gzip
 import json
 import math
@@ -16,14 +15,11 @@ import pytest
 import xarray as xr
 from hypothesis import assume, given, strategies as st
 from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
-from optional import optional_import
 from rendered import require_names_kept
-from scipy.optimize import linear_sum_assignment
 
 import bioeval as be
 from bioeval.cli.program import main
 from bioeval.studies.tracking.inputs import NEEDED
-from bioeval.studies.tracking.matching import find_overlaps, match, most_in_common, serials
 from bioeval.studies.tracking.section import with_targets
 from bioeval.studies.tracking.tracking import TRACKING
 
@@ -171,63 +167,6 @@ def test_as_the_naive_twin(scene, iou, pairing, mostly_tracked, ignored, order):
     assert int(ds.frames_present.sum()) == expected["truth_boxes"]
 
 
-@pytest.mark.parametrize("pairing", ["last-known", "previous-frame"])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_pairing_at_once_changes_no_assignment(seed, pairing):
-    """Against one assignment of all boxes of a frame, kept pairings by an overwhelming weight."""
-    truth, result = crowd(seed)
-    overlaps = find_overlaps(truth, result, 12).at_least(0.4)
-    weight = np.zeros((len(truth), len(result)))
-    weight[overlaps.truth, overlaps.row] = overlaps.iou
-    serial = serials(truth, result, np.zeros(12, dtype=np.int64))
-    matched = match(truth, result, overlaps, serial, pairing)
-    last: dict[int, int] = {}
-    competing = 0
-    for f in range(12):
-        rows, columns = np.flatnonzero(truth.frame == f), np.flatnonzero(result.frame == f)
-        part = weight[np.ix_(rows, columns)]
-        worth = np.where(part > 0, part + (100 if pairing == "last-known" else 0), 0)
-        taken = set()
-        for i, row in enumerate(rows):  # one after the other, for two may have had the same
-            (place,) = np.nonzero(result.code[columns] == last.get(int(truth.code[row]), -1))
-            if len(place) and part[i, place[0]] > 0 and int(place[0]) not in taken:
-                taken.add(int(place[0]))
-                worth[i, place[0]] += 1e6
-        a, b = linear_sum_assignment(worth, maximize=True)
-        expected = np.full(len(rows), -1)
-        expected[a[worth[a, b] > 0]] = columns[b[worth[a, b] > 0]]
-        assert matched[rows].tolist() == expected.tolist()
-        competing += int((np.count_nonzero(part, axis=1) > 1).sum())
-        if pairing == "previous-frame":
-            last = {}
-        for row, at in zip(rows, expected, strict=True):
-            if at >= 0:
-                last[int(truth.code[row])] = int(result.code[at])
-    assert competing > 20  # else nothing was at stake
-
-
-def test_overlaps_as_of_the_definition():
-    truth, result = crowd(5, 3, 8)
-    overlaps = find_overlaps(truth, result, 3).at_least(0.1)
-    values = dict(zip(zip(overlaps.truth, overlaps.row, strict=True), overlaps.iou, strict=True))
-    for i in range(len(truth)):
-        for j in range(len(result)):
-            a, b = [(0, 0, 0, *boxes.box[k]) for boxes, k in ((truth, i), (result, j))]
-            value = float(naive_mot.overlap(a, b)) if truth.frame[i] == result.frame[j] else 0
-            if value >= 0.1:
-                assert values.pop((i, j)) == pytest.approx(value, abs=1e-13)
-    assert not values
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30))
-def test_identities_in_common(pairs):
-    target, identity = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    table = np.zeros((6, 6))
-    np.add.at(table, (target, identity), 1)
-    best = int(table[linear_sum_assignment(table, maximize=True)].sum())
-    assert most_in_common(target, identity) == best
-
-
 # ------------------------------------------------------------------------ what does not matter
 
 
@@ -243,18 +182,6 @@ def busy() -> tuple[np.ndarray, np.ndarray]:
 
 def numbers_of(ds: xr.Dataset) -> dict[str, float]:
     return {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
-
-
-def test_threads_do_not_matter(busy):
-    import numba
-
-    before = numba.get_num_threads()
-    expected = be.tracking(*busy)
-    try:
-        numba.set_num_threads(1)
-        xr.testing.assert_identical(be.tracking(*busy), expected)
-    finally:
-        numba.set_num_threads(before)
 
 
 def test_errors_of_a_perfect_and_a_silent_tracker(busy):
@@ -326,36 +253,10 @@ def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
     assert "classes_evaluated" not in be.tracking(TRUTH, RESULT).attrs
 
 
-ANOTHER = "boxes-of-another-convention"
-SCENE = np.array([(f, w, 300 * w + 70 * f, 30, 40, 80) for f in range(1, 9) for w in (1, 2)], float)
-
-
-def _other(change: Any, *columns: int) -> np.ndarray:
-    boxes = SCENE.copy()
-    boxes[:, columns] = change(boxes)
-    return boxes
-
-
-@pytest.mark.parametrize(
-    ("boxes", "code", "arguments"),
-    [
-        (_other(lambda x: x[:, 2:4] + x[:, 4:], 4, 5), ANOTHER, {"boxes": 16}),
-        (_other(lambda x: x[:, 2:4] + x[:, 4:] / 2, 2, 3), ANOTHER, {"boxes": 16}),
-        (_other(lambda x: x[:, 2:] / 2000, 2, 3, 4, 5), "normalised-boxes", {"largest": 1160}),
-        (_other(lambda x: x[:, :1] + 1, 0), ANOTHER, {"boxes": 16}),
-        (_other(lambda x: x[:, :1] + 90, 0), ANOTHER, {"boxes": 16}),
-        (_other(lambda x: x[:, [3, 2]], 2, 3), "no-matches", {"iou": 0.5}),
-    ],
-)
-def test_where_hardly_a_box_matches_the_message_names_the_cause(boxes, code, arguments):
-    of_result, of_truth = (messages(be.tracking(*x)) for x in ((SCENE, boxes), (boxes, SCENE)))
-    assert of_result[code].items() >= arguments.items()
-    assert code in of_truth
-    if "side" in of_truth[code]:
-        assert (of_result[code]["side"], of_truth[code]["side"]) == ("result", "ground truth")
-    several = be.tracking({"a": SCENE, "b": SCENE}, {"a": SCENE, "b": boxes})
-    assert {x.code: x.about for x in be.messages(several)}[code] == ("b",)
-    assert code not in messages(be.tracking(SCENE, SCENE))
+def test_where_no_box_matches_the_message_names_what_to_compare():
+    away = [(frame, who, left + 500, *box) for frame, who, left, *box in TRUTH]
+    assert messages(be.tracking(TRUTH, away))["no-matches"] == {"iou": 0.5}
+    assert "no-matches" not in messages(be.tracking(TRUTH, RESULT))
 
 
 def test_the_format_of_2015_has_no_class():
@@ -369,11 +270,8 @@ def test_an_id_twice_in_a_frame():
     twice = [(1, 1, *BOX), (1, 1, 50, 0, 10, 10), (2, 1, *BOX)]
     with pytest.raises(be.DataError, match=r"row 2: duplicate id 1 in frame 1 \(first on row 1"):
         be.tracking(TRUTH, twice)
-    ds = be.tracking(TRUTH, twice, duplicates="accept")
-    assert (int(ds.tp), int(ds.fp), int(ds.fn)) == (2, 1, 1)
-    assert (int(ds.idtp), int(ds.idfp), int(ds.idfn)) == (2, 1, 1)
     with pytest.raises(be.DataError, match="truth: row 2: duplicate id 1"):
-        be.tracking(twice, TRUTH, duplicates="accept")
+        be.tracking(twice, TRUTH)
 
 
 def test_frames_with_and_without_rows():
@@ -578,7 +476,6 @@ def test_files_that_are_no_text(tmp_path):
         ({"pairing": "last"}, "pairing is 'last'; expected one of 'last-known', 'previous-frame'"),
         ({"mostly_tracked": ">"}, "mostly_tracked is '>'"),
         ({"ignored": True}, "ignored is True"),
-        ({"duplicates": "drop"}, "duplicates is 'drop'"),
         ({"frames": 0}, "frames is 0; expected an integer >= 1"),
         ({"frames": 10**10}, "frames is too large; expected an integer from 1 to 1,000,000,000"),
         ({"frames": {"a": 5}}, "frames has a; expected one number"),
@@ -603,36 +500,6 @@ def test_wrong_arguments(change, says):
 
 
 # ------------------------------------------------------------------------ the result
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("store", ["netcdf", "zarr"])
-@pytest.mark.cases(1)
-def test_round_trips(folders, tmp_path, store):
-    for ds in (be.tracking(*folders, timeline=True), be.tracking(TRUTH, RESULT)):
-        if store == "netcdf":
-            ds.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
-            back = xr.load_dataset(tmp_path / "r.nc", engine="h5netcdf")
-        else:
-            optional_import("zarr")
-            import warnings
-
-            with warnings.catch_warnings():  # that texts have no final form in zarr 3
-                warnings.simplefilter("ignore")
-                ds.to_zarr(tmp_path / "r.zarr", mode="w")
-                back = xr.open_zarr(tmp_path / "r.zarr").load()
-        xr.testing.assert_identical(back, ds)
-        for key, value in back.attrs.items():
-            plain = value.item() if isinstance(value, np.generic) else value
-            assert type(plain) is type(ds.attrs[key])
-
-
-def test_the_fingerprint_is_of_the_rows_and_not_their_order():
-    prints = [
-        be.tracking(TRUTH, result).attrs["fingerprint"]
-        for result in (RESULT, RESULT[::-1], [*RESULT[:3], (3, 2, 1, 0, 10, 11)])
-    ]
-    assert prints[0] == prints[1] != prints[2]
 
 
 # ------------------------------------------------------------------------ the timeline
@@ -724,7 +591,6 @@ def reference_runs() -> list[tuple[str, str]]:
     )
     return [
         *((sequence, program) for sequence in sequences for program in programs),
-        ("duplicate_prediction_ids", programs[0]),
         ("four_cameras", "aicity/compare_dataframes_mtmc"),
     ]
 
@@ -744,11 +610,6 @@ def test_reference_programs(shared, sequence, program):
         options["frames"] = about["sequence_length"]
     if sequence == "four_cameras":
         options["columns"] = "cityflow"
-    if sequence == "duplicate_prediction_ids":
-        options["duplicates"] = "accept"
-        # It counts an id once in a frame, so that 15 of 65 boxes are neither IDTP nor IDFP.
-        assert expected.pop("idfp") == 0
-        assert expected.pop("idp") == 1
     ds = be.tracking(folder / about["gt"], folder / about["pred"], **options)
     result = {key: float(ds[name]) for key, name in names.items() if key in expected}
     assert len(result) >= 17
@@ -757,20 +618,6 @@ def test_reference_programs(shared, sequence, program):
     if far:
         assert float(ds.far) == pytest.approx(far["FN_plus_FP_plus_IDSW_per_frame"])
         assert float(ds.fp_per_frame) == pytest.approx(far["FP_per_frame"])
-    if sequence == "duplicate_prediction_ids":
-        assert int(ds.idfp) == 15
-
-
-# ------------------------------------------------------------------------ the page
-
-
-def test_the_example_of_the_page(root):
-    """Without the section whose blocks read files: these run with all others of the pages."""
-    text = (root / "docs" / "tracking.md").read_text(encoding="utf-8")
-    text = text.partition('<a id="compare"></a>')[0]
-    examples = doctest.DocTestParser().get_doctest(text, {}, "tracking.md", "tracking.md", 0)
-    assert examples.examples
-    assert doctest.DocTestRunner().run(examples).failed == 0
 
 
 # ------------------------------------------------------------------------ the command
