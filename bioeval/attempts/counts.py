@@ -6,6 +6,7 @@ Everything here is in internal distances (see :mod:`bioeval.attempts.thresholds`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from bioeval.attempts.cells import CellCounts, cell_exponent, joint_exponent
 from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import VerificationPoints
-from bioeval.attempts.thresholds import DEFAULT_COUNT, default_grid, with_infinities
+from bioeval.attempts.thresholds import DEFAULT_COUNT, default_grid, grid_over, with_infinities
 from bioeval.attempts.tied_places import place_weights
 from bioeval.scores.provenance import Provenance
 
@@ -36,7 +37,8 @@ class VerificationTally:
     """The attempts of verification, and false accepts at the thresholds of its curve.
 
     `points` are the operating points, once they are found. `people` is None where the claims are
-    of all subjects: then they are those of `about`.
+    of all subjects: then they are those of `about`. `grid` has the user's thresholds, as distances,
+    or their number; None is a default. Of counted attempts the `curve` is given.
     """
 
     form: ClassVar[str] = "verification"
@@ -46,14 +48,39 @@ class VerificationTally:
     fusion: str
     claims: str
     attempts: Attempts
-    #: float64 (t,), increasing, and int64 (t,): thresholds of the curve, and the false accepts.
-    thresholds: np.ndarray
-    accepted: np.ndarray
-    given: bool = False  # whether the thresholds are the user's
+    grid: np.ndarray | int | None = None
+    counted_curve: tuple[np.ndarray, np.ndarray] | None = None
     skipped_claims: int = 0
     points: VerificationPoints | None = None
     people: ListedPeople | None = None  # of listed attempts
     unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
+
+    @cached_property
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Thresholds (float64, increasing) of the curve, and the false accepts (int64) there."""
+        if self.counted_curve is not None:
+            return self.counted_curve
+        thresholds = self.grid
+        if thresholds is None:
+            thresholds = curve_thresholds(self.genuine, self.attempts.cells)
+        elif isinstance(thresholds, int):
+            thresholds = grid_over(*_extent_of(self.attempts), number=thresholds)
+        return thresholds, self.attempts.false_accepts(thresholds).astype(np.int64)
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """The thresholds of the curve."""
+        return self.curve[0]
+
+    @property
+    def accepted(self) -> np.ndarray:
+        """The false accepts at these."""
+        return self.curve[1]
+
+    @property
+    def given(self) -> bool:
+        """Whether the thresholds are the user's."""
+        return self.grid is not None
 
     @property
     def genuine(self) -> np.ndarray:
@@ -64,6 +91,15 @@ class VerificationTally:
     def impostors(self) -> int:
         """Number of impostor scores."""
         return self.attempts.impostors
+
+
+def _extent_of(attempts: Attempts) -> tuple[float, float, bool, bool]:
+    """Return the least and the largest finite score, and whether -inf and +inf are scores."""
+    both = attempts.genuine, attempts.values
+    finite = [x[np.isfinite(x)] for x in both]
+    low = min((float(x[0]) for x in finite if len(x)), default=np.inf)
+    high = max((float(x[-1]) for x in finite if len(x)), default=-np.inf)
+    return low, high, any(-np.inf in x[:1] for x in both), any(np.inf in x[-1:] for x in both)
 
 
 def curve_thresholds(genuine: np.ndarray, impostor: CellCounts) -> np.ndarray:

@@ -11,9 +11,9 @@ import numpy as np
 
 from bioeval.attempts.counters import gather_claims
 from bioeval.attempts.counting import Counter
-from bioeval.attempts.counts import ListedPeople, VerificationTally, curve_thresholds
+from bioeval.attempts.counts import ListedPeople, VerificationTally
 from bioeval.attempts.lists import Attempts
-from bioeval.attempts.thresholds import check_thresholds, grid_over, require_values, to_internal
+from bioeval.attempts.thresholds import check_thresholds, require_values, to_internal
 from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
 from bioeval.scores.arrays import Mask, Templates, parse_fusion
@@ -198,30 +198,18 @@ class VerificationCounter(Counter[VerificationTally]):
                 impostor.append(self.more_impostors)
             self.listed = []
             attempts = Attempts.listed(np.concatenate(genuine), np.concatenate(impostor))
-            self.curve = self._curve(attempts)
-        assert self.curve is not None
         return VerificationTally(
             about=self.reader.about,
             templates=self.templates,
             fusion=self.fusion if self.templates == "multi" else "none",
             claims=self.claims_of,
             attempts=attempts,
-            thresholds=self.curve[0],
-            accepted=self.curve[1],
-            given=self.given is not None,
+            grid=self.given,
+            counted_curve=self.curve,
             skipped_claims=self.skipped,
             people=self._people(),
             unenrolled=None if self.unenrolled_probes is None else _increasing(self.unenrolled),
         )
-
-    def _curve(self, attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
-        """Return the thresholds of the curve of listed attempts, and the false accepts there."""
-        thresholds = self.given
-        if thresholds is None:
-            thresholds = curve_thresholds(attempts.genuine, attempts.cells)
-        elif isinstance(thresholds, int):
-            thresholds = grid_over(*extent_of(attempts), number=thresholds)
-        return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
 
     def _people(self) -> ListedPeople | None:
         """Return the subjects of pairs or claims; None if unknown."""
@@ -243,15 +231,6 @@ class VerificationCounter(Counter[VerificationTally]):
         pairs = distinct_pairs(probe_person[people], claimed_person[people], codes_in_use)
         disjoint = disjoint_among(pairs[0], pairs[1], codes_in_use)
         return ListedPeople(number, pairs.shape[1], disjoint)
-
-
-def extent_of(attempts: Attempts) -> tuple[float, float, bool, bool]:
-    """Return the least and the largest finite score, and whether -inf and +inf are scores."""
-    both = attempts.genuine, attempts.values
-    finite = [x[np.isfinite(x)] for x in both]
-    low = min((float(x[0]) for x in finite if len(x)), default=np.inf)
-    high = max((float(x[-1]) for x in finite if len(x)), default=-np.inf)
-    return low, high, any(-np.inf in x[:1] for x in both), any(np.inf in x[-1:] for x in both)
 
 
 def _increasing(parts: list[np.ndarray]) -> np.ndarray:

@@ -89,10 +89,7 @@ class Scalars(NamedTuple):
 
     @classmethod
     def of_points(cls, points: VerificationPoints, kind: str, independent: Any) -> Scalars:
-        """Take the operating points of verification.
-
-        Those of several partitions, as the `independent` impostor attempts, are arrays over them.
-        """
+        """Take the operating points of verification; `independent` are the impostor attempts."""
         over = ("far_target",)
         numbers, best = [], optima_names()
         for scalar in scalar_registry().points_of_verification:
@@ -105,7 +102,7 @@ class Scalars(NamedTuple):
             **point_variables(numbers, kind),
             "frr_at_far": (over, points.frr_at_far),
             "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
-            "expected_false_accepts": (over, np.multiply.outer(independent, points.far_target)),
+            "expected_false_accepts": (over, independent * points.far_target),
         }
         if points.symmetric is not None:
             variables["impostor_pairs"] = (), np.int64(independent)
@@ -130,28 +127,15 @@ class Scalars(NamedTuple):
                 variables.pop(name, None)
         return cls(variables, labels)
 
-    def at(self, chosen: np.ndarray) -> Scalars:
-        """Return the values of some partitions, the first axis of every value."""
-        if chosen.all():
-            return self
-        variables = {k: (dims, values[chosen]) for k, (dims, values) in self.variables.items()}
-        return Scalars(variables, self.labels)
-
     @staticmethod
-    def shown_ranks(ranks: Sequence[int], there: Sequence[int] | None = None) -> list[int]:
-        """Return the ranks to show: those given, or `RANKS`.
-
-        Of these the ones that are `there`, in results; the first rank there if none is.
-        """
-        ranks = [*(ranks or RANKS)]
-        if there is None:
-            return ranks
-        return [rank for rank in ranks if rank in there] or [*there[:1]]
+    def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
+        """Return the ranks to show: those given, or `RANKS`, that are there; else the first."""
+        return [rank for rank in ranks or RANKS if rank in there] or [*there[:1]]
 
     def shown(self, ranks: Sequence[int]) -> Scalars:
         """Return single numbers, and those by FAR target, by cost or at the ranks to show.
 
-        Over FAR targets and ranks, that is rank 1. The first axis may be that of partitions.
+        Over FAR targets and ranks, that is rank 1.
         """
         labels, places = dict(self.labels), []
         if "rank" in labels:

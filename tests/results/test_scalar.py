@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.attempts.selections import OrderedScores
 from bioeval.base.registry import scalar_registry
 
 
@@ -82,22 +81,6 @@ def test_in_comparisons_folds_repeats_and_partitions(systems):
     halves = be.partition.SubjectShuffleSplit(3, test_size=0.5, random_state=0)
     numbers = be.repeat(systems[0], halves)["verification/single"]
     assert numbers.max_youden.shape == (3,)
-
-
-def test_partitions_are_counted_together_with_it(systems, monkeypatch):
-    """To the last bit what each of them has alone, by the same way of counting as without it."""
-    halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=0)
-    without = be.repeat(systems[0], halves)["verification/multi"]
-    add_youden()
-    put_in_order, of = [], OrderedScores.of
-    monkeypatch.setattr(OrderedScores, "of", lambda x: put_in_order.append(x) or of(x))
-    together = be.repeat(systems[0], halves)["verification/multi"].to_dataset()
-    assert put_in_order
-    assert together[list(without.data_vars)].identical(without.to_dataset())
-    for k, (_, test) in enumerate(halves.split(systems[0])):
-        alone = be.verification(systems[0][test], templates="multi")
-        for name in ("max_youden", "max_youden_threshold"):
-            assert together[name][k] == alone[name]
 
 
 def test_a_second_call_replaces_the_first(systems, capsys):

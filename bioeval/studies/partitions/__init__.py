@@ -1,1 +1,1 @@
-"""Many partitions of one matrix in one call, and the cards that divide the data."""
+"""Many partitions of one matrix, and the cards that divide the data."""

@@ -1,4 +1,4 @@
-"""The numbers of a protocol: of some scores, and of many partitions of one matrix in one call."""
+"""The numbers of a protocol: of some scores, and of many partitions of one matrix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
-from bioeval.studies.partitions.counted_together import counted_together
 from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
 from bioeval.tasks.plan import EvaluationOptions, Plan, check_systems, resolve_card
 from bioeval.tasks.task_plan import runner_of
@@ -141,8 +140,7 @@ def repeat(
 ) -> xr.DataTree:
     """Evaluate every task of a protocol in each of many partitions of the same scores.
 
-    The numbers of each partition are those of :func:`summary`, to the last bit, in a fraction of
-    its time: the scores are put in order once for all partitions.
+    The numbers of each partition are those of :func:`summary`, to the last bit.
 
     Parameters
     ----------
@@ -245,12 +243,11 @@ def repeated(
         tell = reporter()
     with rows_reported_to(None):
         grid = _grid(scores, options) if curves else None
-        parts, cards = counted_together(scores, sets, protocol, options, grid)
-        alone = set(range(len(sets))).difference(*(part.partitions.tolist() for part in parts))
-        tell(len(sets) - len(alone), len(sets))
-        for done, k in enumerate(sorted(alone), len(sets) - len(alone) + 1):
+        parts = []
+        cards = []
+        for place, (probes, gallery) in enumerate(sets):
             try:
-                view = scores.select(*sets[k])
+                view = scores.select(probes, gallery)
                 by_task, ranks = scalars_of(view, protocol, options)
                 card = resolve_card(view, protocol)
                 of_curves = {}
@@ -259,11 +256,12 @@ def repeated(
                     _, counted = Plan.counted(view, card, wanted, automatic=protocol == "auto")
                     of_curves = {k: grid.of_dataset(x.dataset(k)) for k, x in counted.items()}
             except BioevalError as error:
-                raise error.preceded_by(f"partition {k}: ") from error
-            parts.append(PartitionScalars.of_one(k, by_task, ranks, of_curves))
+                raise error.preceded_by(f"partition {place}: ") from error
+            shown = {node: scalars.shown(ranks) for node, scalars in by_task.items()}
+            parts.append(PartitionScalars(shown, of_curves))
             cards.append(card.name)
-            tell(done, len(sets))
-    return partitions_tree(parts, len(sets), cards, scores, grid)
+            tell(place + 1, len(sets))
+    return partitions_tree(parts, cards, scores, grid)
 
 
 def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:

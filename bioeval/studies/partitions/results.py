@@ -6,53 +6,31 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.selections import SelectionCounts
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.results.dataset import Scalars, Variables, along, build, tree_of
+from bioeval.results.dataset import Scalars, Variables, build, tree_of
 from bioeval.scores.matrix import Scores
-from bioeval.stats.people import ratio
 from bioeval.studies.folds.results import without_attempts
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.views.sections.summary import figure_scalars
 
-#: The places of some partitions, and their scalars.
-_Piece = tuple[np.ndarray, Scalars]
+#: The place of a partition, and its scalars.
+_Piece = tuple[int, Scalars]
 
 
 class PartitionScalars(NamedTuple):
-    """Scalars of some partitions (by place in the list), each with an entry a partition, first."""
+    """Scalars of a partition by node, those over ranks at the ranks to show, and its curves."""
 
-    partitions: np.ndarray
     nodes: dict[str, Scalars]
     curves: dict[str, Scalars]
-
-    @classmethod
-    def of_one(
-        cls,
-        place: int,
-        scalars_of_nodes: Mapping[str, Scalars],
-        ranks: Sequence[int],
-        curves: Mapping[str, Scalars],
-    ) -> Self:
-        """Take the scalars of one partition, those over ranks at the ranks to show."""
-        shown = {node: scalars.shown(ranks) for node, scalars in scalars_of_nodes.items()}
-        nodes, of_curves = ({k: _as_one(x) for k, x in each.items()} for each in (shown, curves))
-        return cls(np.array([place]), nodes, of_curves)
-
-
-def _as_one(scalars: Scalars) -> Scalars:
-    """Return scalars with an axis of one partition."""
-    variables = {name: (dims, values[None]) for name, (dims, values) in scalars.variables.items()}
-    return Scalars(variables, scalars.labels)
 
 
 class CurveGrid(NamedTuple):
@@ -74,34 +52,18 @@ class CurveGrid(NamedTuple):
     def of_dataset(self, dataset: xr.Dataset) -> Scalars:
         """Take the curves of one partition."""
         variables: Variables = {}
+        over_thresholds = ("far", "dir" if "dir" in dataset else "frr")
         for name, x in dataset.data_vars.items():
             if x.dims == ("rank",):
                 variables[str(name)] = x.dims, x.values
-            elif "threshold" in x.dims and name in ("far", "frr", "dir"):
-                values = x.values[:, 0] if x.ndim > 1 else x.values
-                variables[str(name)] = ("threshold",), values
+        for name in over_thresholds if "threshold" in dataset.dims else ():
+            values = dataset[name].values
+            variables[name] = ("threshold",), values[:, 0] if values.ndim > 1 else values
         return Scalars(variables, self.labels)
-
-    def of_counts(self, counts: SelectionCounts, node: str) -> Scalars:
-        """Take the curves of partitions that were counted together."""
-        if node == "closed_set":
-            ranked = counts.ranked[:, -self.ranks :]
-            cms = ratio(ranked, counts.of("mated")[:, None])
-            return Scalars(along(("rank",), cms=cms, cms_count=ranked), self.labels)
-        task = node.rpartition("/")[2]
-        genuine, impostor = (attempts[:, None] for attempts in counts.attempts_of(task))
-        hits, false = counts.accepted[task]
-        if larger_is_closer(self.kind):
-            hits, false = hits[:, ::-1], false[:, ::-1]
-        curves = {"far": ratio(false, impostor), "frr": ratio(genuine - hits, genuine)}
-        if task == "open_set":
-            curves = {"far": curves["far"], "dir": ratio(hits, genuine)}
-        return Scalars(along(("threshold",), **curves), self.labels)
 
 
 def partitions_tree(
     parts: Sequence[PartitionScalars],
-    number: int,
     protocols: Sequence[str],
     scores: Scores,
     grid: CurveGrid | None,
@@ -109,10 +71,11 @@ def partitions_tree(
     """Join the numbers of all partitions; what a partition lacks is NaN, of float64."""
     by_node: dict[str, list[_Piece]] = defaultdict(list)
     curves: dict[str, list[_Piece]] = defaultdict(list)
-    for part in parts:
+    number = len(parts)
+    for place, part in enumerate(parts):
         for into, nodes in ((by_node, part.nodes), (curves, part.curves)):
             for node, scalars in nodes.items():
-                into[node].append((part.partitions, scalars))
+                into[node].append((place, scalars))
     about: dict[str, str | int | float] = {
         "protocol": " or ".join(dict.fromkeys(protocols)),
         "kind": scores.kind,
@@ -172,14 +135,14 @@ def _joined(
     """Return the variables of all partitions."""
     found: dict[str, list[tuple[tuple[Any, ...], np.ndarray]]] = defaultdict(list)
     dims_of = {}
-    for partitions, scalars in pieces:
+    for place, scalars in pieces:
         own = {}
         for dim, x in scalars.labels.items():
             whole = labels[dim].tolist()
             own[dim] = np.arange(len(x)) if len(x) == len(whole) else [*map(whole.index, x)]
         for name, (dims, values) in scalars.variables.items():
             dims_of[name] = dims
-            found[name].append(((partitions, *(own[dim] for dim in dims)), values))
+            found[name].append(((place, *np.ix_(*(own[dim] for dim in dims))), values))
     variables = {}
     for name, parts in found.items():
         dims = dims_of[name]
@@ -187,7 +150,7 @@ def _joined(
         if sum(values.size for _, values in parts) == joined.size:
             joined = np.zeros(joined.shape, np.result_type(*(x.dtype for _, x in parts)))
         for places, values in parts:
-            joined[np.ix_(*places)] = values
+            joined[places] = values
         variables[name] = (("partition", *dims), joined)
     return variables
 

@@ -1,4 +1,4 @@
-"""The scalars of many partitions in one call are those of one at a time, to the last bit."""
+"""The scalars of many partitions in one call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import strategies
-from hypothesis import given, settings, strategies as st
 from rendered import require_names_kept
 from scipy.spatial.distance import cdist
 
@@ -18,7 +16,6 @@ import bioeval as be
 from bioeval import protocol as cards
 from bioeval.cli.program import main
 from bioeval.results.layouts import expanded
-from bioeval.studies.partitions import counted_together, repeat as module
 from bioeval.studies.partitions.section import section
 
 DTYPES = ("float16", "float32", "float64", "uint8")
@@ -92,63 +89,6 @@ OPEN = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.parametrize("labels", ["numbers", "names"])
-@pytest.mark.cases(1)
-def test_partitions_of_one_set_of_templates(dtype, kind, labels):
-    scores = scores_of(dtype, kind, labels=labels)
-    sets = [x for x in drawn(scores, 18) if x[0] is x[1]]
-    check(be.repeat(scores, [x[0] for x in sets]), scores, sets)
-    options = {"far_targets": [0.2, 0.0, 1.0], "auc": False}
-    check(be.repeat(scores, sets, **options), scores, sets, **options)
-
-
-@pytest.mark.parametrize("dtype", DTYPES[:3])
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.parametrize("nan", ["reject", "exclude"])
-@pytest.mark.cases(1)
-def test_failed_and_infinite_comparisons(dtype, kind, nan):
-    scores = scores_of(dtype, kind, nan, failed=300)
-    sets = [x for x in drawn(scores, 24) if x[0] is x[1]]
-    check(be.repeat(scores, sets), scores, sets)
-    sets = [x for x in drawn(scores, 24) if x[0] is not x[1] and len(set(x[0]) & set(x[1])) == 0]
-    check(be.repeat(scores, sets, OPEN["other"]), scores, sets, OPEN["other"])
-
-
-@pytest.mark.parametrize("square", [True, False])
-@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
-@pytest.mark.parametrize("unit", ["template", "subject"])
-@pytest.mark.parametrize("impostors", ["auto", "unenrolled", "leave-subject-out", "both"])
-@pytest.mark.cases(1)
-def test_probes_and_galleries_by_every_rule(square, ties, unit, impostors):
-    if square and impostors in ("unenrolled", "both"):
-        return
-    scores = scores_of(square=square)
-    card = cards.load("course-all-vs-all" if square else "course-probe-vs-gallery")
-    rules = {"ties": ties, "rank_unit": unit}
-    closed = replace(card.closed_set, **rules, unmated="skip")
-    card = replace(
-        card, open_set=replace(card.open_set, **rules, impostors=impostors), closed_set=closed
-    )
-    sets = drawn(scores, 12)
-    if square:
-        sets = [x for x in sets if set(x[0]) <= set(x[1])]
-    check(be.repeat(scores, sets, card), scores, sets, card)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("square", [True, False])
-def test_plain_partitions_are_counted_together(square, monkeypatch):
-    scores = scores_of(nan="reject", failed=10)
-    halves = np.array_split(np.arange(scores.shape[0]), 2)
-    sets = [halves[:1] * 2, halves[1:] * 2] if square else [halves, halves[::-1]]
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "scalars_of", None)
-        tree = be.repeat(scores, sets)
-    check(tree, scores, sets)
-
-
 @pytest.mark.slow
 def test_auto_decides_for_each_partition():
     random = np.random.default_rng(1)
@@ -160,15 +100,6 @@ def test_auto_decides_for_each_partition():
     check(tree, scores, sets)
     both = "course-all-vs-all or course-probe-vs-gallery"
     assert tree["open_set"].attrs["protocol"] == both
-
-
-def test_a_part_without_a_score():
-    """Where every comparison failed there is no score to put in order."""
-    values = np.array([[math.nan, 0, math.nan, math.nan]], dtype="float16")
-    scores = be.Scores(values, [7], [7, 7, -3, -3], nan="reject")
-    sets = [([0], [0, 2, 3])]
-    card = replace(OPEN["other"], closed_set=None)
-    check(be.repeat(scores, sets, card), scores, sets, card)
 
 
 def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
@@ -234,36 +165,6 @@ def test_an_asymmetric_matrix_is_judged_by_partition():
     pairs = tree["verification/single"]
     half = pairs["impostor_pairs"].values == pairs["impostor_attempts"].values // 2
     assert half.tolist() == [True, False, True]
-
-
-@pytest.mark.parametrize("what", ["mask", "exclude", "fusion", "large", "sparse", "order", "whole"])
-@pytest.mark.cases(4)
-def test_what_is_counted_one_by_one_or_in_parts(what, monkeypatch):
-    base = scores_of()
-    values, labels, n = base.values, base.probe_labels, base.shape[0]
-    sets = [x for x in drawn(base, 12) if x[0] is x[1]]
-    protocol, scores = "auto", base
-    if what == "mask":
-        mask = np.where(labels[:, None] == labels, 2, 1).astype(np.uint8)
-        mask[::3, 1::2] = 0
-        np.fill_diagonal(mask, 0)
-        scores = be.Scores(values, labels, mask=mask)
-    elif what == "exclude":
-        scores = be.Scores(
-            values, labels, probe_meta={"session": np.arange(n) % 2}, exclude=("session",)
-        )
-    elif what == "fusion":
-        card = cards.load("course-all-vs-all")
-        protocol = replace(card, verification=replace(card.verification, fusion="mean"))
-    elif what == "large":
-        monkeypatch.setattr(counted_together, "CELLS", 300)
-    elif what == "sparse":
-        monkeypatch.setattr(counted_together.OrderedScores, "MOST", 100)
-    elif what == "order":
-        scores = be.Scores(values.argsort().argsort(), labels, kind="order")
-    else:
-        scores = be.Scores((values * 10).astype(np.int64), labels)
-    check(be.repeat(scores, sets, protocol), scores, sets, protocol)
 
 
 @pytest.mark.parametrize("name", ["market1501", "gom-market1501"])
@@ -400,12 +301,6 @@ def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
         be.repeat(scores, [(np.arange(6), columns + 6)], OPEN["other"])
 
 
-def test_one_template_without_a_score():
-    for dtype in (np.float16, np.float64):
-        scores = be.Scores(np.full((1, 1), np.nan, dtype=dtype), [7])
-        check(be.repeat(scores, [[0]]), scores, [(np.arange(1), np.arange(1))])
-
-
 @pytest.mark.parametrize("wrong", [3, "galleries", None, {"a": [1, 2]}])
 def test_what_is_no_list_of_partitions_is_refused(wrong):
     with pytest.raises(be.DataError, match=r"^partitions is .*expected a splitter"):
@@ -427,28 +322,6 @@ def test_other_scores_are_refused():
         be.repeat(be.simulate(4, 2), [[0, 1]], "no-such-card")
 
 
-@pytest.mark.slow
-@given(st.data())
-@settings(max_examples=strategies.examples_of(200))
-def test_any_partitions_of_any_matrix(data):
-    case = data.draw(strategies.matrices())
-    scores = be.Scores(**case.scores())
-    sets = []
-    for _ in range(data.draw(st.integers(1, 4))):
-        rows, columns = data.draw(strategies.selections(case))
-        sets.append((columns if case.square and data.draw(st.booleans()) else rows, columns))
-    square = {scores.select(probes=p, gallery=g).layout for p, g in sets} == {"all-against-all"}
-    card = "auto" if square else replace(OPEN["other"], closed_set=None)
-    try:
-        for p, g in sets:
-            be.summary(scores.select(probes=p, gallery=g), card)
-    except be.BioevalError as error:
-        with pytest.raises(type(error), match="^partition "):
-            be.repeat(scores, sets, card)
-        return
-    check(be.repeat(scores, sets, card), scores, sets, card)
-
-
 def test_a_section_keeps_names_and_terms():
     tree = be.repeat(be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2))
 
@@ -463,14 +336,10 @@ def test_a_section_keeps_names_and_terms():
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.parametrize("alone", [False, True])
-@pytest.mark.cases(2)
-def test_curves_are_those_of_each_partition(kind, alone, monkeypatch):
+def test_curves_are_those_of_each_partition(kind):
     scores, thresholds = scores_of(kind=kind), [-3.0, 1.0, 2.5, 4.0]
     if kind == "similarity":
         thresholds = [-4.0, -2.5, -1.0, 3.0]
-    if alone:
-        monkeypatch.setattr(counted_together, "CELLS", 0)
     folds = be.partition.SubjectKFold(3)
     tree = be.repeat(scores, folds, curves=True, thresholds=thresholds, max_rank=30)
     for k, (_, test) in enumerate(folds.split(scores)):
