@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from closed_forms import GaussianEmbeddings, GaussianScores
+from scipy import stats
 
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli.program import main
-from bioeval.scores.simulation.closed_forms import GaussianEmbeddings, GaussianScores
 from bioeval.scores.simulation.scores_of_people import simulate, simulate_embeddings
 
 # Seeds are fixed; a simulated rate may be this many standard errors from its closed form.
@@ -194,37 +194,6 @@ def test_the_parts_of_an_embedding_have_their_standard_deviations():
 # ------------------------------------------------------------------------------- Gaussian scores
 
 
-def rank_distribution_by_hand(d_prime, subjects, k):
-    """CMS(k) of similarities, one template each: a sum of binomial terms on a fine grid."""
-    z = np.linspace(-10, 10, 20_001)
-    closer = stats.norm.sf(d_prime + z)  # an impostor above the mate's score d' + z
-    n = subjects - 1
-    inside = sum(math.comb(n, j) * closer**j * (1 - closer) ** (n - j) for j in range(k))
-    return integrate.trapezoid(stats.norm.pdf(z) * inside, z)
-
-
-def test_cms_is_the_integral_over_the_mates_score():
-    truth = GaussianScores(1.3, kind="similarity")
-    by_hand = [rank_distribution_by_hand(1.3, 20, k) for k in (1, 2, 5, 19, 20)]
-    np.testing.assert_allclose(truth.cms([1, 2, 5, 19, 20], 20), by_hand, atol=1e-10)
-
-
-def test_dir_is_the_integral_up_to_the_threshold():
-    truth = GaussianScores(1.3, 0.6)
-    x = np.linspace(-12, -0.9, 100_001)
-    for templates, unit, n, p in (
-        (1, "template", 9, stats.norm.cdf(x)),
-        (3, "template", 27, stats.norm.cdf(x)),
-        (3, "subject", 9, 1 - stats.norm.sf(x) ** 3),
-    ):
-        density = stats.norm.pdf(x, -truth.shift, 0.6)
-        beyond = stats.norm.sf(x, -truth.shift, 0.6)
-        density = 2 * density * beyond  # the nearer of two mates
-        by_hand = integrate.trapezoid(density * stats.binom.cdf(1, n, p), x)
-        rate = truth.dir(-0.9, 2, 10, templates=templates, mates=2, rank_unit=unit)
-        assert rate == pytest.approx(by_hand, abs=1e-8)
-
-
 @pytest.mark.parametrize("genuine_sd", [1.0, 0.5])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
@@ -242,7 +211,7 @@ def test_simulated_verification_fits_the_truth(genuine_sd, kind):
     auc = stats.mannwhitneyu(d[impostor], d[genuine]).statistic / genuine.sum() / impostor.sum()
     assert close_to(auc, truth.auc, genuine.sum())
     assert d[genuine].mean() == pytest.approx(
-        sign * truth.genuine_mean, abs=SIGMAS * genuine_sd / math.sqrt(genuine.sum())
+        -truth.shift, abs=SIGMAS * genuine_sd / math.sqrt(genuine.sum())
     )
     # Fused over the 7 mates, and over the 8 templates of each other subject.
     mates = np.where(genuine, d, np.inf).min(axis=1)
@@ -304,29 +273,6 @@ def test_simulated_identification_fits_the_truth(layout, genuine_sd):
 
 
 # ------------------------------------------------------------------------------- embeddings
-
-
-def test_embedding_truth_is_that_of_chi_square_distances():
-    truth = GaussianEmbeddings(dimensions=5, between=1.2, within=0.7)
-    for t in (0.5, 2.0, 4.0):
-        for rate, scale in ((truth.gar, 0.7 * math.sqrt(2)), (truth.far, math.sqrt(2 * 1.93))):
-            # Surface of the sphere times the Gaussian density, integrated over the radius.
-            surface = 2 * math.pi**2.5 / math.gamma(2.5)
-            density = (2 * math.pi * scale**2) ** -2.5
-            by_hand = integrate.quad(
-                lambda r, s=scale, c=surface * density: c * r**4 * math.exp(-(r**2) / (2 * s**2)),
-                0,
-                t,
-            )
-            assert rate(t) == pytest.approx(by_hand[0], abs=1e-10)
-    assert truth.far(truth.eer_threshold) == pytest.approx(truth.frr(truth.eer_threshold))
-    x = np.array([0.0, 1e-6, 0.1, 1.0])
-    np.testing.assert_allclose(truth.far(truth.threshold_at_far(x)), x, rtol=1e-9)
-    area = integrate.quad(lambda far: truth.gar(truth.threshold_at_far(far)), 0, 1, epsabs=1e-9)
-    assert area[0] == pytest.approx(truth.auc, abs=1e-7)
-    t = np.linspace(0, 9, 10)
-    np.testing.assert_allclose(truth.gar(t) + truth.frr(t), 1.0)
-    np.testing.assert_allclose(truth.far(t) + truth.grr(t), 1.0)
 
 
 @pytest.mark.slow
@@ -422,32 +368,6 @@ def test_bad_arguments_are_named_with_what_was_expected(arguments, words):
         simulate(**{"n_subjects": 5, "n_templates": 2, **arguments})
     for word in words:
         assert word in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (lambda: GaussianScores(d_prime=-1), "d_prime"),
-        (lambda: GaussianScores(genuine_sd=math.inf), "genuine_sd"),
-        (lambda: GaussianScores(kind="order"), "kind"),
-        (lambda: GaussianScores().cms(0, 5), "rank"),
-        (lambda: GaussianScores().cms(1.5, 5), "rank"),
-        (lambda: GaussianScores().cms(1, 0), "subjects"),
-        (lambda: GaussianScores().cms(1, 5, templates=0), "templates"),
-        (lambda: GaussianScores().cms(1, 5, mates=0), "mates"),
-        (lambda: GaussianScores().cms(1, 5, rank_unit="person"), "rank_unit"),
-        (lambda: GaussianScores().far(0.0, templates=0), "templates"),
-        (lambda: GaussianScores().open_set_far(0.0, -1), "subjects"),
-        (lambda: GaussianScores().threshold_at_far(1.5), "far"),
-        (lambda: GaussianEmbeddings(dimensions=0), "dimensions"),
-        (lambda: GaussianEmbeddings(between=-1), "between"),
-        (lambda: GaussianEmbeddings(within=0), "within"),
-        (lambda: GaussianEmbeddings().threshold_at_far([0.1, math.nan]), "far"),
-    ],
-)
-def test_closed_forms_refuse_what_is_no_model(call, word):
-    with pytest.raises(DataError, match=word):
-        call()
 
 
 @pytest.mark.slow

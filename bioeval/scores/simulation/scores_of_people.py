@@ -13,7 +13,6 @@ from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
-from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.scores.simulation.population import (
     BLOCK,
     FEWER,
@@ -127,8 +126,7 @@ def simulate(
     Returns
     -------
     Scores
-        Labels are integers from `first_subject`. The true rates are in
-        ``bioeval.scores.simulation``.
+        Labels are integers from `first_subject`.
 
     Raises
     ------
@@ -138,12 +136,14 @@ def simulate(
     See Also
     --------
     simulate_embeddings : the embeddings themselves.
-    bioeval.scores.simulation.closed_forms.GaussianScores : true rates of gaussian-scores.
-    bioeval.scores.simulation.closed_forms.GaussianEmbeddings : those of
-        gaussian-embeddings.
 
     Notes
     -----
+    With Phi the normal distribution function, gaussian-scores with equal variances have the EER
+    Phi(-d'/2) and the AUC Phi(d'/sqrt(2)). A squared distance of gaussian-embeddings has D degrees
+    of freedom of chi-square: GAR(t) is that of t^2 / (2 w^2), FAR(t) of t^2 / (2 (w^2 + b^2)), w
+    and b being `within` and `between`.
+
     Scores of gaussian-scores are float32, independent from cell to cell, ``(i, j)`` from
     ``(j, i)`` too; they may be negative, as only their order matters. Sessions and cameras are
     labels without an effect there.
@@ -201,13 +201,8 @@ def simulate(
             )
     options_given = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
-        design = draw_design(**of_people)
-        offsets = {}
-        for key, name in enumerate(animals, OFFSETS):
-            sd = require_number(name, options_given.pop(name, 0.0), low=0.0)
-            offsets[name] = sd * Stream(design.seed, key).normals(design.people)
-        truth = GaussianScores(**options_given, kind=kind)
-        return _gaussian_scores(design, truth, offsets)
+        shifts = {name: options_given.pop(name, 0.0) for name in animals}
+        return _gaussian_scores(draw_design(**of_people), kind, shifts, **options_given)
     if kind != "distance":
         raise DataError(
             Argument("kind"),
@@ -294,10 +289,20 @@ def _offset_sd(name: str, sd: float | None, things: str, number: int | None) -> 
 
 
 def _gaussian_scores(
-    design: Design, truth: GaussianScores, offsets: dict[str, np.ndarray]
+    design: Design,
+    kind: PlainKind,
+    animals: dict[str, float],
+    d_prime: float = 2.0,
+    genuine_sd: float = 1.0,
 ) -> Scores:
-    """Draw scores; the offsets of each person are called as their spreads."""
-    goat, wolf, lamb = offsets["goat_sd"], offsets["wolf_sd"], offsets["lamb_sd"]
+    """Draw scores; `animals` are the spreads of the offsets of goats, wolves and lambs."""
+    require_number("d_prime", d_prime, low=0.0)
+    require_number("genuine_sd", genuine_sd, above=0.0)
+    goat, wolf, lamb = (
+        require_number(name, sd, low=0.0) * Stream(design.seed, key).normals(design.people)
+        for key, (name, sd) in enumerate(animals.items(), OFFSETS)
+    )
+    shift = d_prime * float(np.sqrt((1.0 + genuine_sd * genuine_sd) / 2.0))
     rows = design.gallery if design.probes is None else design.probes
     columns = design.gallery
     size = f"{len(rows):,} x {len(columns):,} scores"
@@ -309,19 +314,16 @@ def _gaussian_scores(
         who = rows.person[low : low + step, None]
         distances = stream.normals(len(who), len(columns))
         genuine = who == columns.person
-        distances[genuine] = distances[genuine] * truth.genuine_sd - truth.shift
+        distances[genuine] = distances[genuine] * genuine_sd - shift
         distances += np.where(genuine, goat[who], -wolf[who] - lamb[columns.person])
         # Of the same draws, a similarity is the negative distance.
-        if truth.kind == "distance":
-            values[low : low + step] = distances
-        else:
-            values[low : low + step] = -distances
+        values[low : low + step] = distances if kind == "distance" else -distances
     square = design.probes is None
     return Scores(
         values,
         rows.labels,
         None if square else columns.labels,
-        kind=truth.kind,
+        kind=kind,
         probe_meta=rows.meta,
         gallery_meta=None if square else columns.meta,
         name="simulated",

@@ -9,11 +9,11 @@ import naive_galleries
 import numpy as np
 import pytest
 import strategies as own
+from closed_forms import GaussianScores
 from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.sizes import none_drawn
 

@@ -1,0 +1,118 @@
+"""True rates of simulated populations in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import quad_vec
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
+from scipy.stats import binom, chi, f
+
+
+def any_within(z, count):
+    """Return the probability that any of `count` standard normal numbers is at most `z`."""
+    return -np.expm1(count * log_ndtr(-np.asarray(z, dtype=float)))
+
+
+@dataclass(frozen=True)
+class GaussianScores:
+    """Independent scores: impostor N(0, 1), genuine N(-shift, genuine_sd) for distances.
+
+    The nearest of S independent distances is within t with probability 1 - (1 - F(t))^S. Given the
+    distance of the best mate, each of n candidates is closer with the same probability,
+    independently: their number is binomial (Bolle et al. 2005, the relation between the ROC curve
+    and the CMC).
+    """
+
+    d_prime: float = 2.0
+    genuine_sd: float = 1.0
+    kind: str = "distance"
+
+    @property
+    def sign(self):
+        return 1.0 if self.kind == "distance" else -1.0
+
+    @property
+    def shift(self):
+        return self.d_prime * np.sqrt((1.0 + self.genuine_sd**2) / 2.0)
+
+    @property
+    def eer_threshold(self):
+        return -self.sign * self.shift / (1.0 + self.genuine_sd)
+
+    @property
+    def auc(self):
+        return ndtr(self.d_prime / np.sqrt(2.0))
+
+    def far(self, threshold, templates=1):
+        return any_within(self.sign * np.asarray(threshold), templates)
+
+    def gar(self, threshold, templates=1):
+        z = (self.sign * np.asarray(threshold) + self.shift) / self.genuine_sd
+        return any_within(z, templates)
+
+    def open_set_far(self, threshold, subjects, templates=1):
+        return self.far(threshold, subjects * templates)
+
+    def cms(self, rank, subjects, **gallery):
+        return self.dir(self.sign * np.inf, rank, subjects, **gallery)
+
+    def dir(self, threshold, rank, subjects, *, templates=1, mates=None, rank_unit="template"):
+        best_of = templates if mates is None else mates
+        candidates, within = (subjects - 1) * templates, 1
+        if rank_unit == "subject":
+            candidates, within = subjects - 1, templates
+        ranks = np.asarray(rank)
+
+        def of_best_mate(z):
+            log_density = -z * z / 2 - np.log(2 * np.pi) / 2 + (best_of - 1) * log_ndtr(-z)
+            closer = any_within(self.genuine_sd * z - self.shift, within)
+            return best_of * np.exp(log_density) * binom.cdf(ranks - 1, candidates, closer)
+
+        z = (self.sign * np.asarray(threshold, dtype=float) + self.shift) / self.genuine_sd
+        out = np.empty(z.shape + ranks.shape)
+        for place, end in np.ndenumerate(np.clip(z, -12.0, 12.0)):
+            out[place] = quad_vec(of_best_mate, -12.0, end, epsabs=1e-12, epsrel=1e-12)[0]
+        return np.clip(out, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class GaussianEmbeddings:
+    """Clouds compared by "l2": a squared distance over its variance is chi-square."""
+
+    dimensions: int = 16
+    between: float = 1.0
+    within: float = 0.6
+
+    @property
+    def genuine_scale(self):
+        return np.sqrt(2.0) * self.within
+
+    @property
+    def impostor_scale(self):
+        return np.sqrt(2.0) * np.hypot(self.within, self.between)
+
+    def far(self, threshold):
+        return chi(self.dimensions).cdf(np.asarray(threshold) / self.impostor_scale)
+
+    def gar(self, threshold):
+        return chi(self.dimensions).cdf(np.asarray(threshold) / self.genuine_scale)
+
+    @property
+    def eer_threshold(self):
+        median = chi(self.dimensions).median()  # there one of the rates is 1/2
+        ends = median * self.genuine_scale, median * self.impostor_scale
+        return brentq(lambda t: self.far(t) - (1 - self.gar(t)), *ends, xtol=1e-14)
+
+    @property
+    def auc(self):
+        ratio = (self.genuine_scale / self.impostor_scale) ** 2
+        return f.sf(ratio, self.dimensions, self.dimensions)
+
+    @property
+    def d_prime(self):
+        law = chi(self.dimensions)
+        variance = (self.impostor_scale**2 + self.genuine_scale**2) / 2.0 * law.var()
+        return (self.impostor_scale - self.genuine_scale) * law.mean() / np.sqrt(variance)
