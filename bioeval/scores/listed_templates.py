@@ -7,9 +7,8 @@ template with itself is not an attempt; both are so in a matrix, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Literal, get_args
 
 import numpy as np
@@ -24,15 +23,14 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
+from bioeval.scores.columns import CodedSides
 
 #: Lines of a list that are left out unless they are to be kept.
 Kept = Literal["self", "repeated"]
 KEEP: tuple[Kept, ...] = get_args(Kept)
 
-# Pairs that are sorted together, the most cells a pair of a table that shows without sorting that
-# nothing is wrong, its rows that are compared together, and the examples that a message has.
-_SORTED, _CELLS, _TILE, _EXAMPLES = 1 << 22, 8, 256, 3
+# The examples that a message has, and the most cells a pair of a table of all templates.
+_EXAMPLES, _CELLS = 3, 8
 
 # Scores of both orders of a pair within this part of the largest score differ by rounding.
 _ROUNDING = 1e-5
@@ -77,23 +75,8 @@ class ListRules:
 
 
 @dataclass
-class _Trouble:
-    """Pairs that are refused: their number, and the first rows of them, earlier and later."""
-
-    number: int = 0
-    rows: list[tuple[int, int]] = field(default_factory=list)
-
-    def add(self, first: np.ndarray, later: np.ndarray) -> None:
-        """Add pairs by the first row of each, and a later one."""
-        pairs, place = np.unique(first, return_index=True)
-        some = zip(pairs[:_EXAMPLES].tolist(), later[place][:_EXAMPLES].tolist(), strict=True)
-        self.number += len(pairs)
-        self.rows = sorted([*self.rows, *some])[:_EXAMPLES]
-
-
-@dataclass
 class _Tally:
-    """Findings about the pairs of a list: numbers, and rows of examples."""
+    """Findings about the pairs of a list."""
 
     keep: np.ndarray  # bool: pairs that no earlier one makes needless
     distinct: int = 0
@@ -102,8 +85,9 @@ class _Tally:
     merged: int = 0
     rounded: int = 0
     itself: int = 0
-    contradictory: _Trouble = field(default_factory=_Trouble)
-    different: _Trouble = field(default_factory=_Trouble)
+    #: Pairs that are refused, by a later row and the first one of the same pair.
+    contradictory: list[np.ndarray] = field(default_factory=list)
+    different: list[np.ndarray] = field(default_factory=list)
 
 
 class ListedTemplates:
@@ -115,7 +99,6 @@ class ListedTemplates:
 
     def __init__(self, names: CodedSides, values: np.ndarray, genuine: np.ndarray, where: Where):
         self.names, self.values, self.genuine, self.where = names, values, genuine, where
-        self._buckets = -(-len(names) // _SORTED)
 
     def kept(self, rules: ListRules) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the others.
@@ -126,9 +109,8 @@ class ListedTemplates:
             If a pair is both genuine and impostor, or has several scores.
         """
         tally = _Tally(np.ones(len(self.names), dtype=bool))
-        if not self._plain(tally, rules):
-            for number, keys in enumerate(self._sorted()):
-                self._examine(tally, number, keys, rules)
+        if not self._is_plain(tally, rules):
+            self._examine(tally, rules)
         self._refuse(tally, rules)
         notes = []
         if tally.repeated:
@@ -146,115 +128,55 @@ class ListedTemplates:
         notes += _notes_on_orders(tally, tally.distinct - same_template, rules)
         return (None if tally.keep.all() else tally.keep), notes
 
-    def _plain(self, tally: _Tally, rules: ListRules) -> bool:
-        """Count the pairs in a table of all templates; False where more checks are needed."""
+    def _is_plain(self, tally: _Tally, rules: ListRules) -> bool:
+        """Count the pairs in a table of all templates; False if they fill little of it, or clash.
+
+        It is several times faster than sorting.
+        """
         size = len(self.names.values)
         if size * size > _CELLS * len(self.names):
             return False
-        cells = np.zeros(size * size, dtype=np.uint8)
-        for some in self._slices():
-            key = self.names.a[some].astype(np.int64)
-            key *= size
-            key += self.names.b[some]
-            cells[key] = 1 + self.genuine[some]
-        if np.count_nonzero(cells) < len(self.names):
+        table = np.zeros((size, size), dtype=np.uint8)
+        table[self.names.a, self.names.b] = 1 + self.genuine
+        if np.count_nonzero(table) < len(self.names) or ((table | table.T) == 3).any():
             return False
-        table = cells.reshape(size, size)
-        both, tiles = -int(np.count_nonzero(table.diagonal())), range(0, size, _TILE)
-        for i, j in product(tiles, tiles):
-            one, other = table[i : i + _TILE, j : j + _TILE], table[j : j + _TILE, i : i + _TILE].T
-            if ((one | other) == 3).any():
-                return False
-            both += int(np.count_nonzero(one & other))
+        both = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
         if both and rules.unordered:
             return False
-        tally.both = both // 2
-        tally.distinct = len(self.names) - tally.both
+        tally.both, tally.distinct = both // 2, len(self.names) - both // 2
         return True
 
-    # ------------------------------------------------------------------------- keys
-
-    def _keys(self, some: slice) -> np.ndarray:
+    def _keys(self) -> np.ndarray:
         """Return a number for each pair, made of both templates, their order and the class."""
-        a, b = self.names.a[some], self.names.b[some]
-        key = np.minimum(a, b).astype(np.int64)
+        a, b = self.names.a, self.names.b
+        keys = np.minimum(a, b).astype(np.int64)
         for factor, term in (
             (len(self.names.values), np.maximum(a, b)),
             (2, a > b),
-            (2, self.genuine[some]),
+            (2, self.genuine),
         ):
-            key *= factor
-            key += term
-        return key
-
-    def _slices(self) -> Iterator[slice]:
-        """Yield the pieces of the list."""
-        for low in range(0, len(self.names), PIECE):
-            yield slice(low, low + PIECE)
-            release(self.names.a, self.names.b)
-
-    def _all_keys(self) -> np.ndarray:
-        keys = np.empty(len(self.names), dtype=np.int64)
-        for some in self._slices():
-            keys[some] = self._keys(some)
+            keys *= factor
+            keys += term
         return keys
 
-    def _bucket_of(self, keys: np.ndarray) -> np.ndarray:
-        mixed = (keys >> 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        return ((mixed >> np.uint64(40)) % np.uint64(self._buckets)).astype(np.uint16)
-
-    def _sorted(self) -> Iterator[np.ndarray]:
-        """Yield the sorted keys of each bucket; no pair is in two buckets."""
-        if self._buckets == 1:
-            keys = self._all_keys()
-            keys.sort()
-            yield keys
-            return
-        column, cuts = GrowingColumn(np.int64), []
-        for some in self._slices():
-            keys = self._keys(some)
-            bucket = self._bucket_of(keys)
-            column.append(keys[np.argsort(bucket, kind="stable")])
-            sizes = np.bincount(bucket, minlength=self._buckets)
-            cuts.append(some.start + np.append(0, np.cumsum(sizes)))
-        spooled = column.array()
-        for number in range(self._buckets):
-            keys = np.concatenate([spooled[cut[number] : cut[number + 1]] for cut in cuts])
-            release(spooled)
-            keys.sort()
-            yield keys
-
-    def _of_bucket(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of a bucket, increasing, and their keys."""
-        if self._buckets == 1:
-            return np.arange(len(self.names)), self._all_keys()
-        rows, keys_chosen = [], []
-        for some in self._slices():
-            keys = self._keys(some)
-            chosen = np.flatnonzero(self._bucket_of(keys) == number)
-            rows.append(some.start + chosen)
-            keys_chosen.append(keys[chosen])
-        return np.concatenate(rows), np.concatenate(keys_chosen)
-
-    # ------------------------------------------------------------------------- looking
-
-    def _examine(self, tally: _Tally, number: int, keys: np.ndarray, rules: ListRules) -> None:
-        """Add the findings about the pairs of a bucket."""
+    def _examine(self, tally: _Tally, rules: ListRules) -> None:
+        """Find the pairs that are listed more than once."""
+        keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
         same, again = change < 4, change < 2
-        tally.distinct += len(keys) - int(same.sum())
-        tally.both += int((same & ~again).sum())
+        tally.distinct = len(keys) - int(same.sum())
+        tally.both = int((same & ~again).sum())
         wrong = same & (change & 1).astype(bool)
-        merged = rules.unordered and bool((same & ~again).any())
+        merged = rules.unordered and tally.both > 0
         counts = bool(again.any()) and "repeated" not in rules.keep
         if not (wrong.any() or merged or counts):
             return
-        rows, keys = self._of_bucket(number)
-        later, first = _again(rows, keys >> 2)
+        keys = self._keys()
+        later, first = _again(keys >> 2)
         wrong = self.genuine[later] != self.genuine[first]
-        tally.contradictory.add(first[wrong], later[wrong])
+        tally.contradictory.append(np.stack([first[wrong], later[wrong]]))
         if counts:
-            self._repeated(tally, *_again(rows, keys >> 1))
+            self._repeated(tally, *_again(keys >> 1))
         if merged:
             apart = tally.keep[later]
             self._merged(tally, later[apart], first[apart])
@@ -263,8 +185,8 @@ class ListedTemplates:
         """Leave out the lines that repeat an ordered pair, and find those with another score."""
         one, other = self.values[first], self.values[later]
         different = (one != other) & ~(np.isnan(one) & np.isnan(other))
-        tally.different.add(first[different], later[different])
-        tally.repeated += len(later)
+        tally.different.append(np.stack([first[different], later[different]]))
+        tally.repeated = len(later)
         tally.keep[later] = False
 
     def _merged(self, tally: _Tally, later: np.ndarray, first: np.ndarray) -> None:
@@ -274,27 +196,19 @@ class ListedTemplates:
         with np.errstate(invalid="ignore"):
             gap = np.where(one == other, 0.0, np.abs(one - other))
         gap[np.isnan(one) & np.isnan(other)] = 0.0
-        different = ~(gap <= _ROUNDING * self._largest())
-        tally.different.add(first[different], later[different])
-        tally.merged += len(later)
-        tally.rounded += int((gap[~different] > 0).sum())
+        largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0.0)
+        different = ~(gap <= _ROUNDING * float(largest))
+        tally.different.append(np.stack([first[different], later[different]]))
+        tally.merged = len(later)
+        tally.rounded = int((gap[~different] > 0).sum())
         tally.keep[later] = False
-
-    def _largest(self) -> float:
-        pieces = (self.values[i : i + PIECE] for i in range(0, len(self.values), PIECE))
-        return max(float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in pieces)
 
     def _compared_with_themselves(self, tally: _Tally, keep: bool) -> int:
         """Find comparisons of a template with itself; return the number of these templates."""
-        templates = set()
-        impostors = []
-        for some in self._slices():
-            same_template = some.start + np.flatnonzero(self.names.a[some] == self.names.b[some])
-            same_template = same_template[tally.keep[same_template]]
-            impostors += same_template[~self.genuine[same_template]].tolist()
-            templates.update(self.names.a[same_template].tolist())
-            tally.itself += len(same_template)
-            tally.keep[same_template] = keep
+        itself = np.flatnonzero((self.names.a == self.names.b) & tally.keep)
+        tally.itself = len(itself)
+        tally.keep[itself] = keep
+        impostors = itself[~self.genuine[itself]].tolist()
         if impostors:
             number = len(impostors)
             compare = "compares" if number == 1 else "compare"
@@ -303,46 +217,46 @@ class ListedTemplates:
                 f"with itself ({_first(number, self.where, impostors[:_EXAMPLES])}); correct the "
                 "list, or give each template its own name"
             )
-        return len(templates)
-
-    # ------------------------------------------------------------------------- messages
+        return len(np.unique(self.names.a[itself]))
 
     def _refuse(self, tally: _Tally, rules: ListRules) -> None:
         """Raise where a pair has two classes, or two scores."""
-        for trouble in (tally.contradictory, tally.different):
-            if not trouble.number:
-                continue
-            number = _number(trouble.number, "pairs")
-            if trouble is tally.contradictory:
-                raise DataError(
-                    f"{number} both genuine and impostor: {self._examples(trouble)}; give each "
-                    "pair of templates one class"
-                )
+        number, examples = self._trouble(tally.contradictory)
+        if number:
+            raise DataError(
+                f"{_number(number, 'pairs')} both genuine and impostor: {examples}; give each "
+                "pair of templates one class"
+            )
+        number, examples = self._trouble(tally.different, scores=True)
+        if number:
             advice = Words("give ", Argument("keep", "repeated"), " if these are separate attempts")
             if rules.unordered:
                 advice = Words(
                     "leave out ", Argument("unordered"), ", so that a-b and b-a are two attempts"
                 )
             raise DataError(
-                f"{number} listed more than once with different scores: "
-                f"{self._examples(trouble, scores=True)}; list each pair once, or ",
+                f"{_number(number, 'pairs')} listed more than once with different scores: "
+                f"{examples}; list each pair once, or ",
                 advice,
                 ". Where the names are those of subjects, call their columns subject_a and "
                 "subject_b in a first line",
             )
 
-    def _examples(self, trouble: _Trouble, scores: bool = False) -> str:
-        """Name the first pairs of a trouble, with their rows."""
+    def _trouble(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:
+        """Return the number of pairs that are refused, and the first of them with their rows."""
+        if not rows:
+            return 0, ""
+        first, later = np.concatenate(rows, axis=1)
+        pairs, place = np.unique(first, return_index=True)
         examples = []
-        for first, later in trouble.rows:
-            a = self.names.values[self.names.a[first]]
-            b = self.names.values[self.names.b[first]]
-            text = self.where([first, later])
+        for one, other in zip(pairs[:_EXAMPLES], later[place[:_EXAMPLES]], strict=True):
+            a, b = (self.names.values[side[one]] for side in (self.names.a, self.names.b))
+            text = self.where([int(one), int(other)])
             if scores:
-                text += f": {float(self.values[first])!r} and {float(self.values[later])!r}"
+                text += f": {float(self.values[one])!r} and {float(self.values[other])!r}"
             examples.append(f"{a!r} and {b!r} ({text})")
-        more = " and others" if trouble.number > len(examples) else ""
-        return f"{', '.join(examples)}{more}"
+        more = " and others" if len(pairs) > len(examples) else ""
+        return len(pairs), f"{', '.join(examples)}{more}"
 
 
 def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[Message]:
@@ -356,29 +270,25 @@ def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[Messag
     return [Message("some-in-both-orders", both=tally.both, pairs=pairs)]
 
 
-def _again(rows: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _again(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows whose key occurred in an earlier row, and that key's first row."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     new = np.append(True, keys[1:] != keys[:-1])
-    first = rows[order[new]][np.cumsum(new) - 1]
-    return rows[order[~new]], first[~new]
+    first = order[new][np.cumsum(new) - 1]
+    return order[~new], first[~new]
 
 
 def require_classes(genuine: np.ndarray, a: np.ndarray, b: np.ndarray, where: Where) -> None:
     """Raise where the class of a pair contradicts its subjects `a` and `b`."""
-    number, rows = 0, np.empty(0, dtype=np.int64)
-    for low in range(0, len(genuine), PIECE):
-        some = slice(low, low + PIECE)
-        wrong = low + np.flatnonzero((a[some] == b[some]) != genuine[some])
-        number += len(wrong)
-        rows = np.concatenate([rows, wrong[: _EXAMPLES - len(rows)]])
-    if number:
-        contradict = "contradicts" if number == 1 else "contradict"
-        classes = f"{counted(number, 'pairs')} {contradict} their subjects"
+    wrong = np.flatnonzero((a == b) != genuine)
+    if len(wrong):
+        contradict = "contradicts" if len(wrong) == 1 else "contradict"
+        classes = f"{counted(len(wrong), 'pairs')} {contradict} their subjects"
         raise DataError(
             f"{classes}, as impostors of one subject or as genuine pairs of two "
-            f"({_first(number, where, rows.tolist())}); correct their class or their subjects"
+            f"({_first(len(wrong), where, wrong[:_EXAMPLES].tolist())}); correct their class or "
+            "their subjects"
         )
 
 
@@ -395,18 +305,15 @@ def _first(number: int, where: Where, rows: Sequence[int]) -> str:
 def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[Message]:
     """Return messages on the number of infinite scores, at either end."""
     notes = []
-    for sign in (1.0, -1.0):
-        number, first = 0, -1
-        for low in range(0, len(values), PIECE):
-            infinite = np.flatnonzero(values[low : low + PIECE] == sign * np.inf)
-            if first < 0 and len(infinite):
-                first = low + int(infinite[0])
-            number += len(infinite)
-        if number:
-            near = larger_is_closer(kind) == (sign > 0)
-            about = {"accepted": "every" if near else "no", "first": f" ({where([first])})"}
-            notes.append(Message("infinite-scores", scores=number, **about))
-    release(values)
+    for end in (np.inf, -np.inf):
+        infinite = np.flatnonzero(values == end)
+        if len(infinite):
+            near = larger_is_closer(kind) == (end > 0)
+            about = {
+                "accepted": "every" if near else "no",
+                "first": f" ({where([int(infinite[0])])})",
+            }
+            notes.append(Message("infinite-scores", scores=len(infinite), **about))
     return notes
 
 

@@ -14,7 +14,7 @@ from bioeval.base.errors import Argument, DataError, Part, ProtocolError, receiv
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, as_distances, as_index
-from bioeval.scores.columns import PIECE, CodedSides, release, taken
+from bioeval.scores.columns import PIECE, CodedSides
 from bioeval.scores.labelled_matrix import NanPolicy, memory_attributes
 from bioeval.scores.labels import (
     Codes,
@@ -251,7 +251,6 @@ class PairScores(Scores):
         """Yield the scores of pairs and their classes, in pieces, until the end of the list."""
         for low in range(0, len(self._base), PIECE):
             yield self._base[low : low + PIECE], self.genuine[low : low + PIECE]
-            release(self._base)
 
     @property
     def subjects(self) -> np.ndarray:
@@ -301,7 +300,7 @@ class PairScores(Scores):
         if who is not None:
             who = who.take(rows) if isinstance(who, CodedSides) else who[rows]
         view = type(self)(
-            taken(self._base, rows),
+            self._base[rows],
             self.genuine[rows],
             kind=self.kind,
             nan=self.nan,

@@ -32,7 +32,8 @@ class StoredRows:
         self.array, self.input_name = array, input_name or _described(array)
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: The rows and columns of a chunk.
-        self.chunk_rows, self.chunk_columns = getattr(array, "chunks", None) or (1, self.shape[1])
+        chunks: tuple[int, int] = getattr(array, "chunks", None) or (1, self.shape[1])
+        self.chunk_rows, self.chunk_columns = chunks
         self._lock = Lock()
         self._kept: tuple[int, np.ndarray] = (0, np.empty((0, self.shape[1]), self.dtype))
 

@@ -12,7 +12,6 @@ from result_messages import arguments
 
 import bioeval as be
 from bioeval.base.messages import Message
-from bioeval.scores import columns, listed_templates
 
 
 def drawn(seed):
@@ -38,15 +37,9 @@ RULES = [{}, {"keep": "self"}, {"keep": ("self", "repeated")}, {"keep": "repeate
          {"unordered": True}, {"unordered": True, "keep": "self"}]  # fmt: skip
 
 
-@pytest.mark.parametrize("small", [False, True], ids=["whole", "in pieces"])
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.cases(2)
-def test_the_attempts_are_those_of_the_definition(monkeypatch, rules, small):
-    if small:
-        monkeypatch.setattr(listed_templates, "_SORTED", 4)
-        for module in (listed_templates, columns):
-            monkeypatch.setattr(module, "PIECE", 3)
-        monkeypatch.setattr(columns, "MOST_BYTES", 40)
+def test_the_attempts_are_those_of_the_definition(rules):
     seen = set()
     for seed in range(70):
         templates, scores, genuine = drawn(seed)
@@ -161,25 +154,3 @@ def test_a_selection_keeps_names():
     found = be.Scores.from_pairs([0.1, 0.7, 0.2], [1, 0, 1], templates=PAIRS[:2] + [("b", "d")])
     some = found.select(probes=[2, 0])
     assert some.pair_templates.tolist() == [["b", "d"], ["a", "b"]]
-
-
-@pytest.mark.parametrize("cells", [0, 1 << 20], ids=["sorted", "in a table"])
-def test_a_table_of_templates_shows_what_sorting_does(monkeypatch, cells):
-    monkeypatch.setattr(listed_templates, "_CELLS", cells)
-    monkeypatch.setattr(listed_templates, "_TILE", 3)
-    rng = np.random.default_rng(3)
-    pairs = rng.permutation([(i, j) for i in range(8) for j in range(8) if (i + 2 * j) % 5])
-    names = np.array(list("abcdefgh"))[pairs]
-    genuine = (pairs // 2)[:, 0] == (pairs // 2)[:, 1]
-    listed = [*map(tuple, names.tolist())]
-    both, number = in_both_orders(listed)
-    scores = np.abs(pairs[:, 0] - pairs[:, 1]) + 0.5
-    found = be.Scores.from_pairs(scores, genuine, templates=listed)
-    assert found.values.tolist() == scores[pairs[:, 0] != pairs[:, 1]].tolist()
-    assert Message("some-in-both-orders", both=both, pairs=number) in found._remarks
-    once = be.Scores.from_pairs(scores, genuine, templates=listed, unordered=True)
-    assert len(once.values) == number
-    turned = next(k for k, (i, j) in enumerate(listed) if i != j and (j, i) in listed)
-    with pytest.raises(be.DataError, match="1 pair is both genuine and impostor"):
-        genuine[turned] = not genuine[turned]
-        be.Scores.from_pairs(scores, genuine, templates=listed)

@@ -14,7 +14,7 @@ from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
-from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, places_among, release, united
+from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, places_among, united
 from bioeval.scores.formats.format import NamePattern, ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
@@ -98,7 +98,6 @@ def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides
     codes = GrowingColumn(np.int32)
     for low in range(0, len(b.codes), PIECE):
         codes.append(other[b.codes[low : low + PIECE]].astype(np.int32))
-    release(a.codes, b.codes)
     return CodedSides(values, a.codes, codes.array())
 
 
@@ -367,7 +366,6 @@ def pairs_of_columns(
     rules = _rules(options)
     keep, notes = listed._examined(rules, pairs.where, bona_fide)
     notes = [*pairs.notes, *notes]
-    release(values)
     if keep is not None:
         pairs, listed = pairs.taking(keep), listed._taking(keep)
     listed = listed._with(unordered=rules.unordered, _failed_at=_first_failed(pairs))
@@ -395,7 +393,6 @@ def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
             row = low + int(np.argmax(failed))
             found = row, f"on {pairs.where([row])} of {pairs.table.path.name}"
             break
-    release(scores)
     return found
 
 
@@ -708,7 +705,6 @@ def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
     for low in range(0, len(same), PIECE):
         rows = slice(low, low + PIECE)
         same[rows] = a.codes[rows] == other[b.codes[rows]]
-    release(a.codes, b.codes)
     return same
 
 

@@ -21,7 +21,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
-from bioeval.scores.columns import PIECE, places_among, release, united
+from bioeval.scores.columns import PIECE, places_among, united
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
@@ -82,7 +82,6 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
     flags = np.empty(len(column.codes), dtype=bool)
     for low in range(0, len(flags), PIECE):
         flags[low : low + PIECE] = known[column.codes[low : low + PIECE]]
-    release(column.codes)
     return flags
 
 

@@ -17,7 +17,6 @@ import pytest
 import bioeval as be
 from bioeval.cli import outputs
 from bioeval.cli.program import main
-from bioeval.scores import columns
 from bioeval.scores.formats import archive, files
 
 fcntl = pytest.importorskip("fcntl")
@@ -229,14 +228,3 @@ def test_writers_wait_for_their_turn(locks):
         order.append("first")
     thread.join()
     assert order == ["first", "other"] and os.listdir() == []
-
-
-def test_temporary_maps_outlive_their_files(monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(columns, "MOST_BYTES", 64)
-    column, values = columns.GrowingColumn(np.float64), np.arange(100.0)
-    for low in range(0, 100, 10):
-        column.append(values[low : low + 10])
-    found = column.array()
-    np.testing.assert_array_equal(found, values)
-    assert os.listdir() == []
