@@ -1882,7 +1882,6 @@ def cases_of_tracking() -> None:
             {"frames": 60},
             *({"ignored": k} for k in ("mot20", "remove", "count")),
             {"timeline": True},
-            {"duplicates": "accept"},
         )
     ):
         case(f"tracking/variant{i} {text_of(options)}", later("tracking", truth, found, **options))
