@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import click
 
 from bioeval.base.errors import NoResultError
-from bioeval.base.progress import rows_reported
 from bioeval.base.version import __version__
 from bioeval.cli.command import Command, naming, option_group, progress_shown
 from bioeval.cli.console import note
@@ -59,7 +58,7 @@ def checked(
     protocol: str | Protocol,
     at_given_thresholds: bool = False,
 ) -> xr.DataTree:
-    """Return the results of an evaluation, doubtful ones with the findings of the data check.
+    """Return the results of an evaluation of which some rate is defined.
 
     At given thresholds a rate of one class of attempts is a result, too. Raise
     :class:`NoResultError` if no task has a result.
@@ -86,15 +85,7 @@ def checked(
             defined.discard("far")
         if not defined:
             refuse([scores], protocol, results.values())
-    return with_doubts(tree, scores, protocol)
-
-
-def with_doubts(tree: xr.DataTree, scores: Scores, protocol: str | Protocol) -> xr.DataTree:
-    """Return results with the findings of studies in place of their own doubts."""
-    from bioeval.studies.check.check_data import with_kind_finding
-
-    with rows_reported():
-        return with_kind_finding(tree, scores, protocol)
+    return tree
 
 
 # The messages of results that say why all rates of a task are not defined.
@@ -272,17 +263,11 @@ class StudyCommand:
     def checked(
         self, tree: xr.DataTree, scores: Scores, protocol: str | Protocol, at_given_thresholds: bool
     ) -> xr.DataTree:
-        """Return results, doubtful ones with the findings of the data check.
+        """Return results of which some rate is defined.
 
         Where thresholds are given, a rate of one class of attempts at them is a result, too.
         """
         return checked(tree, scores, protocol, at_given_thresholds)
-
-    def with_doubts(self, study: xr.Dataset, scores: Scores) -> xr.Dataset:
-        """Return a result with the findings of studies in place of its own doubts."""
-        import xarray as xr
-
-        return with_doubts(xr.DataTree(study), scores, "auto").to_dataset()
 
     def in_terms(self, results: Results) -> Results:
         """Return results whose tables and plots use the terms of ``--terms``."""

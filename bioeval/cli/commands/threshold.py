@@ -125,7 +125,6 @@ def command(data: str, **options: Any) -> None:
         scores = run.read()
         run.stages("counting")
         study = run.count(study_threshold, scores, target, **run.options)
-        study = run.with_doubts(study, scores)
         run.require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
         document, csv = run.data_of(study)
         shown = run.in_terms(study)

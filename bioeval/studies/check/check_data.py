@@ -7,16 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import check_targets
 from bioeval.attempts.symmetry import is_symmetric
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument
-from bioeval.base.messages import Message, as_json, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.document.results import is_doubt
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.results.support import KindVerdict
@@ -36,7 +33,7 @@ from bioeval.studies.check.copies import (
     genuine_near_limit,
     near_limit,
 )
-from bioeval.studies.check.counts import SHOWN, DataScan, scan, sign_of
+from bioeval.studies.check.counts import IMPOSTOR, SHOWN, DataScan, scan, sign_of
 from bioeval.studies.check.failure_codes import (
     end_finding,
     end_values,
@@ -45,7 +42,6 @@ from bioeval.studies.check.failure_codes import (
     sentinels,
 )
 from bioeval.studies.check.findings import DataCheck, Finding, LabelError, listed
-from bioeval.studies.check.kernel import FAILED, GENUINE, IMPOSTOR
 from bioeval.studies.check.label_checks import label_checks, same_labels
 from bioeval.studies.check.label_errors import label_errors
 from bioeval.tasks.plan import compared, resolve_card
@@ -97,7 +93,7 @@ def check_data(
     -------
     DataCheck
         Its ``findings``, one for each check, with ``check severity code message count where``:
-        ``samples layout labels names metadata list people``, and of the scores ``failed sentinels
+        ``samples layout labels names list people``, and of the scores ``failed sentinels
         duplicates zero-distance kind label-errors``. ``misleads`` says whether any is an
         ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
         ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
@@ -152,13 +148,7 @@ def check_data(
         findings = list(_findings(scores, targets, scanned, read_scores, convention))
         wrong_labels = list[LabelError]()
         if scanned is not None and len(scanned.medians):
-            compared_cells = scanned.counts[[GENUINE, IMPOSTOR]].sum() - scanned.counts[FAILED]
-            some_once = scanned.same and compared_cells < len(scanned.rows) * (
-                len(scanned.rows) - 1
-            )
-            wrong_labels, finding = label_errors(
-                scores, scanned.medians, worst, some_once=bool(some_once)
-            )
+            wrong_labels, finding = label_errors(scores, scanned.medians, worst)
             findings.append(finding)
         confusions = None
         if read_scores and threshold is not None:
@@ -172,29 +162,6 @@ def check_data(
         confusions,
         tuple(wrong_labels),
     )
-
-
-def with_kind_finding(tree: xr.DataTree, scores: Scores, protocol: str | Protocol) -> xr.DataTree:
-    """Return results whose doubt of labels or kind is replaced by the data check's finding.
-
-    The check knows more than the results: whether each template is nearest to itself. The scores
-    are read only where results are in doubt.
-    """
-    doubtful = [node for node in tree.subtree if any(map(is_doubt, messages_of(node.attrs)))]
-    if not doubtful:
-        return tree
-    card = resolve_card(scores, protocol)
-    scores = compared(scores, card)
-    scanned = None if are_pairs(scores) else scan(scores)
-    found = {x.check: x for x in _findings(scores, (), scanned, True)}
-    verdict = found["kind"].found if "kind" in found else ""
-    if not isinstance(verdict, Message):
-        return tree
-    for node in doubtful:
-        known = messages_of(node.attrs)
-        told = [verdict if is_doubt(message) else message for message in known]
-        node.attrs = {**node.attrs, "messages": as_json(told)}
-    return tree
 
 
 def why_undefined(scores: Scores, protocol: str | Protocol) -> str:

@@ -13,9 +13,16 @@ from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, codes_of, knows_people
-from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance
+from bioeval.studies.check.counts import (
+    GENUINE,
+    IMPOSTOR,
+    PERFECT_GENUINE,
+    PERFECT_IMPOSTOR,
+    SHOWN,
+    DataScan,
+    perfect_distance,
+)
 from bioeval.studies.check.findings import Finding, listed, passed, place_in_words
-from bioeval.studies.check.kernel import GENUINE, IMPOSTOR, PERFECT_GENUINE, PERFECT_IMPOSTOR
 
 # Least columns in a digest of a row, of which equal ones are no chance.
 _LEAST_COLUMNS = 8

@@ -11,7 +11,15 @@ from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, knows_people
-from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
+from bioeval.studies.check.kernel import label_medians
+
+# Positions in `counts`, and in the first axis of `places`.
+GENUINE, IMPOSTOR, FAILED, FARTHEST, NEAREST, PERFECT_GENUINE, PERFECT_IMPOSTOR = range(7)
+KINDS = 7
+
+# Of the finaliser of SplitMix64.
+_ODD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray:
@@ -68,15 +76,17 @@ class DataScan:
     """Findings of a pass over the scores."""
 
     reader: BlockReader
-    #: int64 (7,): of the comparisons, as :func:`bioeval.studies.check.kernel.scan_rows` counts
-    #: them.
+    #: int64 (7,): genuine, impostor, failed, infinitely far, infinitely near comparisons; genuine
+    #: and impostor ones at the distance of equal templates. Row and column of the first of each.
     counts: np.ndarray
     places: np.ndarray  # int64 (7, k, 2)
     #: float64 (m, 4) and (4, n): nearest and farthest finite distance, failed and finite
     #: comparisons, without those of a template with itself.
     rows: np.ndarray
     columns: np.ndarray
-    #: uint64 (m, 2) and (n,).
+    #: uint64 (m, 2) and (n,): of each row a digest, and the number of columns in it (of a probe
+    #: that is a column itself without the nearest ones, of which a copy would be one); of each
+    #: column a digest of the rows of other probes.
     row_digests: np.ndarray
     column_digests: np.ndarray
     #: float64 (m,): of a square matrix; distances of templates to themselves where both sides are
@@ -144,27 +154,48 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
     state = _state(scores, low, high)
-    labelled = knows_people(scores)
+    labelled, place = knows_people(scores), np.arange(values.shape[1])
+    attempt = place != self_columns[:, None]
+    if len(state):
+        attempt &= state != Mask.IGNORE
     if labelled:
-        classes = (reader.codes.probe[low:high], reader.codes.gallery)
+        genuine = reader.codes.probe[low:high, None] == reader.codes.gallery
     else:
-        classes = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    rows = np.arange(low, high)
-    scan_rows(
-        low,
-        values,
-        state,
-        classes,
-        self_columns,
-        perfect_distance(scores.kind),
-        scanned.rows[low:high],
-        scanned.columns,
-        (scanned.row_digests[low:high], scanned.column_digests),
-        scanned.counts,
-        scanned.places,
+        genuine = state == Mask.GENUINE
+    equal = values == perfect_distance(scores.kind)
+    failed, finite = attempt & np.isnan(values), attempt & np.isfinite(values)
+    of_kinds = (
+        attempt & genuine,
+        attempt & ~genuine,
+        failed,
+        attempt & (values == np.inf),
+        attempt & (values == -np.inf),
+        attempt & genuine & equal,
+        attempt & ~genuine & equal,
     )
+    for kind, cells in enumerate(of_kinds):
+        before = min(int(scanned.counts[kind]), SHOWN)
+        if kind > IMPOSTOR and before < SHOWN and cells.any():
+            first_cells = np.argwhere(cells)[: SHOWN - before] + [low, 0]
+            scanned.places[kind, before : before + len(first_cells)] = first_cells
+        scanned.counts[kind] += np.count_nonzero(cells)
+    near, far = np.where(finite, values, np.inf), np.where(finite, values, -np.inf)
+    rows, columns = scanned.rows[low:high], scanned.columns
+    rows[:, 0], rows[:, 1] = near.min(axis=1), far.max(axis=1)
+    rows[:, 2], rows[:, 3] = failed.sum(axis=1), finite.sum(axis=1)
+    columns[0] = np.minimum(columns[0], near.min(axis=0))
+    columns[1] = np.maximum(columns[1], far.max(axis=0))
+    columns[2:] += failed.sum(axis=0), finite.sum(axis=0)
+    mixed = _mixed(values)
+    alone = self_columns >= 0
+    used = ~alone[:, None] | ((place != self_columns[:, None]) & (values != rows[:, :1]))
+    odd = 2 * place.astype(np.uint64) + np.uint64(1)
+    scanned.row_digests[low:high, 0] = (mixed * odd * used).sum(axis=1)
+    scanned.row_digests[low:high, 1] = used.sum(axis=1)
+    odd = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
+    scanned.column_digests += (mixed * odd[:, None])[~alone].sum(axis=0)
     if len(scanned.diagonal):
-        scanned.diagonal[low:high] = values[rows - low, rows]
+        scanned.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
     seen = np.where(state == Mask.IGNORE, np.nan, values) if len(state) else values
     first, last = np.searchsorted(scanned.sampled, [low, high])
     chosen = scanned.sampled[first:last] - low
@@ -175,6 +206,14 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
     kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
+
+
+def _mixed(values: np.ndarray) -> np.ndarray:
+    """Return 64 well mixed bits of each number; all NaN and both zeros have the same."""
+    bits = (np.where(np.isnan(values), np.nan, values) + 0.0).view(np.uint64)
+    bits = (bits + _ODD) * _FIRST
+    bits = (bits ^ (bits >> _SHIFT)) * _SECOND
+    return bits ^ (bits >> _SHIFT)
 
 
 def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:

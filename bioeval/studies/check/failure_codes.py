@@ -11,9 +11,8 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.matrix import Scores, codes_of, knows_people
-from bioeval.studies.check.counts import SHOWN, DataScan, sign_of
+from bioeval.studies.check.counts import FAILED, FARTHEST, NEAREST, SHOWN, DataScan, sign_of
 from bioeval.studies.check.findings import SEVERITIES, Finding, listed, passed, place_in_words
-from bioeval.studies.check.kernel import FAILED, FARTHEST, NEAREST
 
 # Least comparisons of a constant row or column; how many such are expected by chance, at most,
 # where each comparison has the value as often as the others have.

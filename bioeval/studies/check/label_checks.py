@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import ComparedPeople, support_messages, without_attempts
-from bioeval.scores.labels import NAME_COLUMNS, Codes, known_texts, plain, unknown_values
+from bioeval.scores.labels import NAME_COLUMNS, Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.findings import Finding, listed, passed
@@ -52,8 +52,6 @@ def label_checks(
         if not convention:
             yield _labels(scores)
         yield _names(scores)
-        if not convention:
-            yield _metadata(scores)
         if impostors is None:
             impostors = scores._comparisons()[1]
             impostors //= 1 + (scores.layout == "all-against-all")
@@ -217,32 +215,6 @@ def _on_both_sides(scores: Scores) -> list[str]:
 def _is_text(column: np.ndarray) -> bool:
     """Whether a column holds names; numbers may be of anything."""
     return column.dtype.kind == "U" or all(isinstance(x, str) for x in column.tolist())
-
-
-def _metadata(scores: Scores) -> Finding:
-    """Return the finding about sessions and cameras."""
-    for name in ("session", "camera"):
-        if name not in scores.probe_meta or name not in scores.gallery_meta:
-            continue
-        number = len(known_texts(scores.probe_meta[name], name))
-        if number < 2 or scores._excludes_same(name) or not _share(scores, name):
-            continue
-        found = Message(f"same-{name}-counted")
-        return Finding("metadata", "note", found, count=number, places=name)
-    return passed("metadata")
-
-
-def _share(scores: Scores, column: str) -> bool:
-    """Whether two templates of a subject have the same value in a column."""
-
-    def pairs(codes: np.ndarray, values: np.ndarray) -> list[tuple]:
-        known = ~unknown_values(values, column)
-        return list(zip(codes[known].tolist(), values[known].astype(str).tolist(), strict=True))
-
-    gallery = pairs(codes_of(scores).gallery, scores.gallery_meta[column])
-    if scores.layout == "all-against-all":
-        return len(set(gallery)) < len(gallery)
-    return bool(set(gallery) & set(pairs(codes_of(scores).probe, scores.probe_meta[column])))
 
 
 def _pairs(scores: PairScores) -> Finding:

@@ -15,9 +15,6 @@ as a whole, and no template differs from the rest. Two people who look alike giv
 little above 0: a template is certain only where Benjamini and Hochberg reject it at 0.001 too, and
 it is at least half as much nearer to the other label as templates usually are to their own.
 
-In an all-against-all matrix, a pair of templates that is compared in one direction alone (each pair
-once) has this distance in the rows of both.
-
 Where probes are compared with a gallery of other templates, the rule is applied twice: to the
 probes by their distances to each label of the gallery, and to the gallery by the distances to each
 label of the probes. A wrong label in the gallery may make all probes of that label suspect, and the
@@ -42,7 +39,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.studies.check.confusions import Side, names_of_template
-from bioeval.studies.check.counts import medians_of_columns, medians_to, row_medians, sign_of
+from bioeval.studies.check.counts import medians_of_columns, medians_to, row_medians
 from bioeval.studies.check.findings import Finding, LabelError, passed, place_in_words
 
 # Rates of false discoveries at which a template is named, and is certain; and how much nearer to
@@ -54,9 +51,6 @@ MOST_NAMED = 1000
 
 # Values of the gallery's columns that are read at a time.
 _KEPT_VALUES = 1 << 22
-
-# Templates of the largest square matrix of which a pair that is compared once counts both ways.
-_MOST_MIRRORED = 8192
 
 _MAD = 1.4826  # of a normal distribution, the standard deviation over the MAD
 
@@ -165,32 +159,14 @@ class ColumnReader(BlockReader):
         return np.concatenate(blocks)
 
 
-@stage("looking at pairs that are compared once")
-def _both_ways(scores: Scores, medians: np.ndarray) -> tuple[ColumnReader, np.ndarray]:
-    """Return the square matrix in which a pair that is compared one way has its score both ways."""
-    m, reader = len(medians), ColumnReader(scores)
-    if m > _MOST_MIRRORED:
-        return reader, medians
-    values = reader.attempted(0, m)
-    values = sign_of(scores.kind) * np.where(np.isnan(values), values.T, values)
-    both = Scores(
-        values, scores.probe_labels, kind=scores.kind, nan="exclude", probe_meta=scores.probe_meta
-    )
-    reader = ColumnReader(both)
-    return reader, row_medians(reader, 0, reader.attempted(0, m))
-
-
 def label_errors(
-    scores: Scores, medians: np.ndarray, most: int, *, some_once: bool
+    scores: Scores, medians: np.ndarray, most: int
 ) -> tuple[list[LabelError], Finding]:
     """Return templates whose label is likely wrong, up to `most`, and the finding.
 
-    `medians` are those of all rows. `some_once` says of a square matrix whether some pairs may be
-    compared in one direction alone.
+    `medians` are those of all rows.
     """
     reader = ColumnReader(scores)
-    if some_once:
-        reader, medians = _both_ways(scores, medians)
     probes = suspect_templates(reader, medians)
     judged = int(probes.judged.sum())
     sides = {"both": probes}
