@@ -163,7 +163,7 @@ BLOCK_VALUES = 1 << 19
 IN_PLACE_VALUES = 1 << 22
 
 # Values of the rows of streamed embeddings that are read together; the bytes up to which they are
-# as many as a piece has; and how many arrays of their size there may be.
+# as many as two tiles have; and how many arrays of their size there may be.
 STREAM_VALUES, STREAM_BYTES = 1 << 22, 64 << 20
 STREAM_COPIES = 6
 
@@ -441,15 +441,13 @@ class BlockReader:
         """Return the number of rows that are read together."""
         n = self.scores.shape[1]
         if self.scores._streams:
-            from bioeval.scores.embeddings import PIECE
-
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
             size = self.scores.dtype.itemsize * n
             most = self.scores._memory_limit // (STREAM_COPIES * size)
             tile = self.scores._base.tile  # fewer rows than a tile compute it again
-            piece = tile * PIECE if tile * PIECE * size <= STREAM_BYTES else tile
-            rows = max(1, min(1024, max(64, piece, STREAM_VALUES // n), most, self.most_rows))
+            pair = 2 * tile if 2 * tile * size <= STREAM_BYTES else tile
+            rows = max(1, min(1024, max(64, pair, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
         chunk = self.scores._row_chunk

@@ -9,9 +9,7 @@ they were given, where a product of rounded vectors would lose it: equal embeddi
 A matrix of up to 131,072 columns (65,536 in float64) is computed in tiles of fixed size and place,
 so that a distance is the same to the last bit however many rows are read, and whether the matrix is
 made or streamed. A set compared with itself has one tile for both directions of a pair: the matrix
-is symmetric. One thread computes a tile, and uses it while it is in the cache of its core. Several
-tiles are multiplied at once, straight into the rows that are read, which is faster; but only where
-the linear algebra library is found to give the bits of single tiles so, in either direction.
+is symmetric. One thread computes a tile, and uses it while it is in the cache of its core.
 
 The last digits of a product depend on the linear algebra library and on the shape of its operands:
 they may be others on other machines, among templates with equal embeddings, and in selections of
@@ -23,13 +21,12 @@ distance is below a thousandth of the squared lengths.
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import combinations, product
+from itertools import product
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -73,11 +70,6 @@ _CACHED = 1 << 16
 # Templates on each side of a tile of distances, and columns of a matrix that is computed in tiles,
 # with distances of 4 bytes: of longer rows, memory may not hold as many as a tile has.
 TILE, MOST_COLUMNS = 256, 1 << 17
-
-# Tiles on each side of a piece, which is multiplied at once; the least pieces a thread; scores of a
-# matrix, and features, for which it pays to find out whether pieces have the bits of tiles.
-PIECE, _PIECES = 2, 4
-_MANY_SCORES, _MOST_FEATURES = 1 << 25, 1 << 12
 
 # Distances of a matrix that is made only where its rows are needed.
 MANY_TO_MAKE = 1 << 23
@@ -248,109 +240,42 @@ class EmbeddingSource:
             out[...] = self._block(slice(low, high))  # a tile would have more rows
             return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
-        pieces = self._pieces(low, high) if out.flags.c_contiguous else []
-        together: set[tuple[int, int]] = set()
-        for some, across in pieces:
-            together.update(product(some, across))
-        alone = set(product(bands, columns)) - together
+        places = [*product(bands, columns)]
         if self.symmetric:  # those below the diagonal are taken from those above
-            for i, j in alone | together:
-                if i < j:
-                    alone.discard((j, i))
+            places = [(i, j) for i, j in places if i <= j or j not in bands]
 
         def take(i: int, j: int, tile: np.ndarray) -> None:
             first, last = max(low, i * TILE), min(high, (i + 1) * TILE)
             rows = out[first - low : last - low, j * TILE : (j + 1) * TILE]
             _copy(tile[first - i * TILE : last - i * TILE], rows)
 
-        def take_other(i: int, j: int, tile: np.ndarray) -> None:
-            if self.symmetric and i < j and j in bands:
-                take(j, i, tile.T)
-
-        def take_both(i: int, j: int, tile: np.ndarray) -> None:
-            take(i, j, tile)
-            take_other(i, j, tile)
-
-        def take_piece(rows: range, across: range) -> None:
-            left, right = self._part(0, rows), self._part(1, across)
-            first = rows[0] * TILE - low
-            self._fill(left, right, out[first : first + len(left.products)], across[0] * TILE)
-            for i, j in product(rows, across):
-                first = i * TILE - low
-                take_other(i, j, out[first : first + TILE, j * TILE : (j + 1) * TILE])
-
-        self._each(sorted(alone), take_both, pieces, take_piece)
-        return out
-
-    def _pieces(self, low: int, high: int) -> list[tuple[range, range]]:
-        """Return the ranges of rows and columns of tiles that are multiplied at once.
-
-        They are the whole tiles in rows ``low:high``; of a set compared with itself not those on
-        the diagonal, of which only half is computed, nor the other direction of any among them.
-        """
-        if (
-            self.metric not in ("cosine", "l2")
-            or self._scale != 1.0
-            or math.prod(self.shape) < _MANY_SCORES
-            or self.features > _MOST_FEATURES
-            or not same_in_pieces(self.features, self.dtype, TILE)
-        ):
-            return []
-        bands, columns = range(-(-low // TILE), high // TILE), range(self.shape[1] // TILE)
-        size = 1
-        if len(bands) * len(columns) >= PIECE**2 * _PIECES * _threads():
-            size = PIECE
-        rows = _divided(bands, PIECE)
-        if not self.symmetric:
-            return list(product(rows, _divided(columns, size)))
-        before, after = columns[: low // TILE], columns[high // TILE :]
-        other_tiles = [*_divided(before, size), *_divided(after, size)]
-        return [*product(rows, other_tiles), *combinations(rows, 2)]
-
-    def _each(
-        self,
-        places: Sequence[tuple[int, int]],
-        take: Callable[[int, int, np.ndarray], None],
-        pieces: Sequence[tuple[range, range]] = (),
-        take_piece: Callable[[range, range], None] | None = None,
-    ) -> None:
-        """Compute tiles, and give each to `take` on the thread that has computed it.
-
-        It is then still in the cache of a core. Pieces come first: they take longer.
-        """
-
         def compute(turns: Iterator[int]) -> None:
-            """Compute the tiles whose turn comes to this thread."""
+            """Compute the tiles whose turn comes to this thread, and copy them from its cache."""
             buffer = np.empty(TILE**2, dtype=self.dtype)
             for turn in turns:
-                if take_piece is not None and turn < len(pieces):
-                    take_piece(*pieces[turn])
-                    continue
-                i, j = places[turn - len(pieces)]
-                if self.symmetric and j < i:
-                    take(i, j, self._computed(j, i, buffer).T)
-                else:
-                    take(i, j, self._computed(i, j, buffer))
+                i, j = places[turn]
+                turned = self.symmetric and j < i
+                sides = (j, i) if turned else (i, j)
+                left, right = self._part(0, sides[0]), self._part(1, sides[1])
+                tile = self._distances(left, right, str(self.metric), buffer)
+                take(i, j, tile.T if turned else tile)
+                if self.symmetric and i < j and j in bands:
+                    take(j, i, tile.T)
 
-        on_all_threads(compute, len(pieces) + len(places))
+        on_all_threads(compute, len(places))
+        return out
 
-    def _computed(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
-        left, right = self._part(0, range(i, i + 1)), self._part(1, range(j, j + 1))
-        return self._distances(left, right, str(self.metric), buffer)
-
-    def _part(self, side: int, tiles: range) -> _Side:
-        """Return the embeddings of one side in a range of tiles, always as the same arrays."""
+    def _part(self, side: int, tile: int) -> _Side:
+        """Return the embeddings of one side in a tile, always as the same arrays."""
         if self.symmetric:
             side = 0
-        part = self._parts.get((side, tiles))
-        if part is None:
+        if (side, tile) not in self._parts:
             whole = (self._left, self._right)[side]
-            part = whole[tiles.start * TILE : tiles.stop * TILE]
-            self._parts[side, tiles] = part
-        return part
+            self._parts[side, tile] = whole[tile * TILE : (tile + 1) * TILE]
+        return self._parts[side, tile]
 
     @cached_property
-    def _parts(self) -> dict[tuple[int, range], _Side]:
+    def _parts(self) -> dict[tuple[int, int], _Side]:
         return {}
 
     @property
@@ -446,17 +371,13 @@ class EmbeddingSource:
         if metric == "bhattacharyya":
             _multiply(left, right, products)
             return _of_coefficients(products, left, right, self._near)
-        self._fill(left, right, products, 0)
-        return self._unscaled(products)
-
-    def _fill(self, left: _Side, right: _Side, out: np.ndarray, first: int) -> None:
-        """Compute cosine or Euclidean distances in the columns of rows from the first one on."""
         from bioeval.kernels.distance import finish_euclidean
 
-        _multiply(left, right, out[:, first : first + len(right.products)])
+        _multiply(left, right, products)
         finish_euclidean.on_one_thread(
-            out, first, left.in_kernel, right.in_kernel, self._near, self.metric == "cosine"
+            products, 0, left.in_kernel, right.in_kernel, self._near, metric == "cosine"
         )
+        return self._unscaled(products)
 
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:
         if self._scale == 1.0:
@@ -543,19 +464,8 @@ class _OneThread:
         with self._lock:
             self._calls -= 1
             if self._calls == 0:
-                self._lift()
-
-    def _lift(self) -> None:
-        with _any_thread_may_limit():
-            self._limit.restore_original_limits()
-        self._limit = None
-
-    def after_fork(self) -> None:
-        """Lift the limit in a child process: no thread of its parent goes on there."""
-        self._lock = threading.Lock()
-        self._calls = 0
-        if self._limit is not None:
-            self._lift()
+                with _any_thread_may_limit():
+                    self._limit.restore_original_limits()
 
 
 @cache
@@ -585,8 +495,6 @@ def _any_thread_may_limit() -> Iterator[None]:
 
 
 _ONE_THREAD = _OneThread()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_ONE_THREAD.after_fork)
 
 
 def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None:
@@ -618,39 +526,6 @@ def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
             if not np.array_equal((y[columns] @ x[rows].T).T, some):
                 return False
     return True
-
-
-@cache
-def same_in_pieces(features: int, dtype: np.dtype, tile: int) -> bool:
-    """Whether products of several tiles have the bits of single ones, in either direction.
-
-    They are summed over the features in the same order by most libraries, but none promises it.
-    """
-    size = PIECE * tile, features
-    x = np.random.default_rng(0).standard_normal(size, dtype.type)
-    y = np.random.default_rng(1).standard_normal(size, dtype.type)
-    with _ONE_THREAD:
-        whole = np.empty((len(x), len(y) + 1), dtype)[:, 1:]  # part of longer rows
-        np.matmul(x, y.T, out=whole)
-        same = np.array_equal(whole, (y @ x.T).T)
-        for low in range(0, len(x), tile):
-            rows = slice(low, low + tile)
-            same &= np.array_equal(whole[rows], x[rows] @ y.T)
-            same &= np.array_equal(whole[:, rows], x @ y[rows].T)
-            for start in range(0, len(y), tile):
-                columns = slice(start, start + tile)
-                same &= np.array_equal(whole[rows, columns], x[rows] @ y[columns].T)
-    return bool(same)
-
-
-def _threads() -> int:
-    import numba
-
-    return numba.get_num_threads()
-
-
-def _divided(tiles: range, size: int) -> list[range]:
-    return [tiles[i : i + size] for i in range(0, len(tiles), size)]
 
 
 def _copy(tile: np.ndarray, out: np.ndarray) -> None:

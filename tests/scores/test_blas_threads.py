@@ -143,21 +143,3 @@ def test_a_call_that_fails_brings_the_threads_back():
         with pytest.raises(ZeroDivisionError):
             on_all_threads(work, 1)
         assert threads() == before
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_child_process_has_no_limit_of_its_parent():
-    seen = []
-
-    def work(turns):
-        """Fork as another thread of the process would, while this one computes."""
-        child = os.fork()
-        if child == 0:
-            os._exit(int(threads() != before))
-        seen.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-
-    with threadpool_limits(limits=3, user_api="blas"):
-        before = threads()
-        on_all_threads(work, 1)
-    assert seen == [0]

@@ -9,7 +9,6 @@ import textwrap
 from pathlib import Path
 
 import limits
-import numba
 import numpy as np
 import pytest
 from limits import streaming
@@ -187,64 +186,11 @@ def test_a_distance_is_the_same_in_any_rows(metric, dtype, gallery, monkeypatch)
         assert np.array_equal(source.of_rows(few), whole[few], equal_nan=True)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("metric", ["cosine", "l2"])
-@pytest.mark.parametrize(
-    ("size", "features", "threads"),
-    [((800, 800), 500, 2), ((1100, 1100), 8, 1), ((800, 600), 8, 2)],
-)
-@pytest.mark.cases(3)
-def test_several_tiles_at_once_have_the_bits_of_each(
-    metric, dtype, size, features, threads, monkeypatch
-):
-    """Of 500 features, a library may add up the products of a set with itself in another order."""
-    if not embeddings.same_in_pieces(features, np.dtype(dtype), embeddings.TILE):
-        pytest.skip("this library adds up the products of larger matrices in another order")
-    monkeypatch.setattr(embeddings, "_MANY_SCORES", 0)
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    rng, (m, n) = np.random.default_rng(5), size
-    x = rng.normal(size=(m, features)).astype(dtype)
-    x[500:520] = x[3:23] * (1 + 1e-5 * rng.normal(size=(20, features)))
-    x[700], x[20] = x[9], np.nan
-    y = x if m == n else x[100 : 100 + n].copy()
-    found, pieces = [], []
-    for answer in (False, True):
-        monkeypatch.setattr(embeddings, "same_in_pieces", lambda *_, answer=answer: answer)
-        source = EmbeddingSource(x, y, metric, dtype)
-        pieces.append(len(source._pieces(0, m)))
-        found.append(source.whole())
-        for low, high in ((0, 512), (256, 768), (100, 700), (513, 514), (256, 512), (512, m)):
-            rows = source[low:high]
-            assert np.array_equal(rows, found[0][low:high], equal_nan=True), (low, high)
-    numba.set_num_threads(1)
-    assert not pieces[0] and pieces[1]
-    assert np.array_equal(*found, equal_nan=True)
-    assert y is not x or np.array_equal(found[1], found[1].T, equal_nan=True)
-
-
-def test_a_library_that_adds_up_larger_products_in_another_order_is_noticed(monkeypatch):
-    same = embeddings.same_in_pieces.__wrapped__  # which keeps no answers
-    single = (1, np.dtype("float32"), 4)  # a product of which there is no sum
-    assert same(*single)
-    right, places = np.matmul, []
-
-    def wrong(*args, out):
-        right(*args, out=out)
-        row, column = places[-1]
-        out[row, column] = np.nextafter(out[row, column], np.float32(np.inf))
-        return out
-
-    monkeypatch.setattr(np, "matmul", wrong)
-    for place in ((0, 0), (7, 0), (0, 7), (7, 7)):
-        places.append(place)
-        assert not same(*single)
-
-
 @pytest.mark.parametrize(
     ("n", "dtype", "rows"), [(20_000, "float32", 512), (20_000, "float64", 256),
                              (40_000, "float32", 256), (3_000, "float32", 1024)]
 )  # fmt: skip
-def test_blocks_have_the_rows_of_a_piece_up_to_64_mebibytes(n, dtype, rows):
+def test_blocks_have_the_rows_of_two_tiles_up_to_64_mebibytes(n, dtype, rows):
     y, x = np.ones((n, 1), dtype="float32"), np.ones((2000, 1), dtype="float32")
     scores = streaming(x, x[:, 0], y, y[:, 0], metric="l2", dtype=dtype)
     scores = scores._with(_memory_limit=1 << 30)
