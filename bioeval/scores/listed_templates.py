@@ -143,7 +143,8 @@ class ListedTemplates:
         both = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
         if both and rules.unordered:
             return False
-        tally.both, tally.distinct = both // 2, len(self.names) - both // 2
+        tally.both = int(both) // 2
+        tally.distinct = len(self.names) - tally.both
         return True
 
     def _keys(self) -> np.ndarray:
