@@ -83,13 +83,24 @@ def test_ends_of_the_open_set_contain_the_rates_of_the_policies():
     assert _ends(result)["eer"][1] < float(result.eer)
 
 
-def test_ends_of_folds_are_the_means_of_the_policies():
-    folds = be.partition.SubjectKFold(2)
-    ends = []
-    for ties in ("pessimistic", "optimistic"):
-        result = be.cross_evaluate(_scores(), folds, task="closed_set", ties=ties)
-        ends.append(float(result.cms_summary.sel(statistic="mean")[0]))
-    assert _ends(result) == {"cms": tuple(ends)}
+def test_folds_say_how_many_ranks_equal_scores_decide():
+    scores, folds = _scores(), be.partition.SubjectKFold(2)
+    tied = 0
+    for _, test in folds.split(scores):
+        for i in test:
+            near = {
+                same: [
+                    scores.values[i, j]
+                    for j in test
+                    if j != i and same == (_LABELS[i] == _LABELS[j])
+                ]
+                for same in (True, False)
+            }
+            tied += min(near[True]) in near[False]
+    result = be.cross_evaluate(scores, folds, task="closed_set")
+    (said,) = (x.arguments for x in be.messages(result) if x.code == "ties-in-partitions")
+    assert said == {"tied": tied, "probes": int(result.genuine_attempts.sum()), "number": 2}
+    assert tied
 
 
 def test_distinct_scores_have_no_such_message():

@@ -19,8 +19,7 @@ MESSAGES = (
     MessageType(
         "ties-in-partitions",
         "equal scores decide the rank of {tied:count} of {probes:count probes} in {number:count} "
-        "partitions, which is that of the card's rule of ties; evaluate with ties = optimistic and "
-        "ties = pessimistic for the range",
+        "partitions, by the rule of ties; ties = optimistic and ties = pessimistic give the range",
     ),
     MessageType(
         "no-impostor-attempt-in-parts",

@@ -13,19 +13,17 @@ import xarray as xr
 from bioeval import partition
 from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.counts import ImpostorProbes
-from bioeval.attempts.identification_counter import IdentificationCounter, RankUnit
-from bioeval.attempts.passes import count_together
+from bioeval.attempts.identification_counter import RankUnit
 from bioeval.attempts.points import FAR_TARGETS, check_priors, check_targets
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import require_values
-from bioeval.attempts.tied_places import ENDS, PlainTies
+from bioeval.attempts.tied_places import PlainTies
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
-from bioeval.results.ties import tie_message
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -259,39 +257,15 @@ def evaluate_tasks(
         left_out = None
         if options.by_subject:
             left_out = _left_out(scores, sides, plan, folds, options, method)
-        about = plan.shape, reader.about
-        made = fold_dataset(folds, *about, options, splitter, method.confidence, left_out)
+        made = fold_dataset(
+            folds, plan.shape, reader.about, options, splitter, method.confidence, left_out
+        )
         made.attrs["sizes_are_of"] = unit_of_parts(scores)
         if isinstance(splitter, partition.Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
-        if options.task != "verification" and _has_equal_scores(reader, options):
-            ends = []
-            for ties in ENDS:
-                searched = replace(options, ties=ties)
-                (folds,) = evaluate(reader, plan, sides, [searched])
-                at_end = fold_dataset(folds, *about, searched, splitter, method.confidence)
-                ends.append(_mean_at_rank_one(at_end))
-            number = "cms" if options.task == "closed_set" else "dir"
-            words = f"the mean {{{number}}} at rank {options.ranks[0]}"
-            found = tie_message(number, ends, words, rank=int(options.ranks[0]))
-            made.attrs |= message_attrs(found, made.attrs)
         datasets.append(made)
     note_subjects_in_both(datasets, plan, sides, splitter)
     return datasets
-
-
-def _has_equal_scores(reader: BlockReader, options: FoldOptions) -> bool:
-    """Whether a template of another subject is as close as the best mate of a probe."""
-    with threads_for(reader.scores):
-        counter = IdentificationCounter(reader, options.search())
-        (tally,) = count_together(reader, [counter])
-    return bool((tally.tied[tally.mates > 0] > 0).any())
-
-
-def _mean_at_rank_one(dataset: xr.Dataset) -> float:
-    """Return the mean over folds of CMS, or of DIR, at the first rank."""
-    summary = dataset["cms_summary" if "cms_summary" in dataset else "dir_summary"]
-    return float(summary.sel(statistic="mean").values[0])
 
 
 def _left_out(

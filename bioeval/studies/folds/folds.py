@@ -198,8 +198,8 @@ class Searched:
     """Identification attempts of one part.
 
     Of each genuine attempt the distance and the rank of the nearest mate, of each impostor attempt
-    the distance of the nearest candidate; the number of probes without a mate, and of subjects in
-    the gallery.
+    the distance of the nearest candidate; the number of probes without a mate, of subjects in the
+    gallery, and of probes whose rank equal scores decide.
     """
 
     mate: np.ndarray
@@ -207,6 +207,7 @@ class Searched:
     other: np.ndarray
     skipped: int = 0
     gallery: int = 0
+    tied: int = 0
 
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
@@ -366,6 +367,7 @@ class FoldSide:
             other,
             int((~mated).sum()),
             len(self.reader.gallery.subjects),
+            int((tally.tied[mated] > 0).sum()),
         )
 
     def _ranks(self, options: FoldOptions) -> IdentificationTally:
@@ -435,7 +437,8 @@ class Fold:
 
     Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
     genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
-    subjects in which training and test part are searched. `points` are operating points of the
+    subjects in which training and test part are searched, `tied` the test searches whose rank equal
+    scores decide. `points` are operating points of the
     test part by itself, over FAR targets and ranks; `among` is there if the threshold is to be
     chosen anew without each person.
     """
@@ -446,6 +449,7 @@ class Fold:
     subjects: PartSizes
     detected: dict[str, np.ndarray] = field(default_factory=dict)
     galleries: tuple[int, int] = (0, 0)
+    tied: int = 0
     points: Points = field(default_factory=dict)
     among: TrainingThresholds | None = None
 
@@ -468,7 +472,7 @@ class Fold:
 
     def add_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> None:
         """Add the genuine attempts detected at the threshold, and the galleries searched."""
-        self.galleries = trained.gallery, tested.gallery
+        self.galleries, self.tied = (trained.gallery, tested.gallery), tested.tied
         at = self.threshold if self.defined else np.nan
         for prefix, part in (("", tested), ("train_", trained)):
             self.detected[prefix] = part.detected(at, ranks)

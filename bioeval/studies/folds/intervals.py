@@ -1,4 +1,4 @@
-"""Rates over folds: with subjects resampled, and the mean where training parts overlap."""
+"""Rates of all folds together, without each person: thresholds are chosen anew."""
 
 from __future__ import annotations
 
@@ -7,84 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.attempts.by_subject import PairCounts, SubjectAttempts
+from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.messages import Message
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import rates_of
-from bioeval.scores.matrix import Scores
 from bioeval.stats.limits import jackknife_limits, open_limits
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import (
-    AttemptsOfEach,
-    QuadraticForms,
-    by_subject,
-    groups_of_people,
-    linear_forms,
-    ratio,
-)
+from bioeval.stats.people import AttemptsOfEach, groups_of_people, ratio
 from bioeval.studies.folds.folds import TrainingThresholds
-
-
-class PooledRates:
-    """Bootstrapped verification rates over parts, each at its own threshold.
-
-    The attempts of all parts are pooled: a subject that is drawn twice counts twice in every
-    part. The thresholds are fixed; the uncertainty from choosing them is not included. The subjects
-    of `scores`, of which all parts are, are resampled; distractors and junk are none.
-    """
-
-    def __init__(self, scores: Scores, options: IntervalMethod):
-        self.options = options
-        self._number = {name: i for i, name in enumerate(scores.subjects.tolist())}
-        people = len(self._number)
-        # The last place is of all that are of no person, where there are any.
-        no_person = np.arange(people + bool(scores._no_person.any())) == people
-        self._weights = options.weights(len(no_person), no_person)
-        self._forms = QuadraticForms(self._weights, 2)
-        self._genuine = np.zeros((2, len(no_person)))
-        self._pairs = 0
-        self._seen: tuple[set[int], set[int]] = set(), set()
-
-    def add(self, attempts: SubjectAttempts, threshold: float) -> None:
-        """Count the attempts of a part at a threshold, a distance; NaN rejects everything."""
-        last = len(self._number)
-        number = np.array([self._number.get(x, last) for x in attempts.names], dtype=np.int64)
-        rejects = math.isnan(threshold)
-        at = np.array([-np.inf if rejects else threshold])
-        values, people = attempts.pass_over(at, _Renumbered(self._forms, number, rejects))
-        counts = by_subject(values, people, at, len(number))
-        if rejects:
-            counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
-        self._genuine[:, number] += counts  # each subject is listed once; others have none
-        self._pairs += attempts.disjoint_pairs
-        for seen, side in zip(self._seen, attempts.sides, strict=True):
-            seen.update(number[side[~attempts.no_person[side]]].tolist())
-
-    def rates(self) -> dict[str, tuple[float, float, float]]:
-        """Return each rate of all parts together, with its confidence limits."""
-        genuine = linear_forms(self._genuine, self._weights)
-        impostor = self._forms.totals
-        both = genuine.sum(axis=0), impostor.sum(axis=0)
-        counts = dict(zip(("ga", "fr", "fa", "gr"), (*genuine, *impostor), strict=True))
-        totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}
-        drawn = rates_of(scalar_registry().at_threshold["folds"], counts | totals)
-        drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
-        subjects = trials_of(int((self._genuine.sum(axis=0) > 0).sum()))
-        left, right_ = self._seen
-        pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
-        trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
-        ends = {}
-        for scalar in scalar_registry().at_threshold["folds"]:
-            values = scalar.scaled(drawn[scalar.name])
-            number = trials.get(scalar.name, min(pairs, subjects))
-            low, high = map(scalar.unscaled, self.options.limits(values, number))
-            ends[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
-        return ends
-
-    def remarks(self) -> list[Message]:
-        """Return messages where the intervals are unreliable."""
-        return self.options.few_people(len(self._number))
 
 
 @dataclass(frozen=True)
@@ -299,21 +230,16 @@ class LeftOutRates:
                 low, high = open_limits(rate[0], low, high, trials, self.options.confidence)
             ends_of = scalar.unscaled(np.array([low, high])).tolist()
             ends[scalar.name] = float(values[scalar.name][0]), *ends_of
+        far, frr = np.array(ends["far"]), np.array(ends["frr"])
+        if far[0] in (0, 1) or frr[0] in (0, 1):
+            # It is so without each person, which hides how uncertain functions of both rates are.
+            for scalar in scalar_registry().at_threshold["folds"]:
+                if scalar.of_rates is not None:
+                    value, low, high = ends[scalar.name]
+                    both = scalar.of_rates(far[1:], frr[1:]).tolist()
+                    ends[scalar.name] = value, min(low, *both), max(high, *both)
         return ends
 
     def remarks(self) -> list[Message]:
         """Return messages where the intervals are unreliable."""
         return self.options.few_people(self._people)
-
-
-class _Renumbered:
-    """A sink that maps the subjects of a part to the subjects of all parts."""
-
-    def __init__(self, forms: QuadraticForms, number: np.ndarray, rejects: bool):
-        self.forms, self.number, self.rejects = forms, number, rejects
-
-    def add(self, pairs: PairCounts) -> None:
-        layer = np.ones_like(pairs.layer) if self.rejects else pairs.layer
-        probing = self.number[pairs.probe_people]
-        claimed = self.number[pairs.claimed_person].astype(np.int32)
-        self.forms.add(PairCounts(probing, pairs.starts, claimed, layer, pairs.count))

@@ -23,7 +23,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import nadeau_bengio
 from bioeval.stats.people import ratio
 from bioeval.studies.folds.folds import Fold, FoldOptions
-from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
+from bioeval.studies.folds.intervals import LeftOutRates
 from bioeval.studies.folds.splits import Place
 
 FOLD_COUNTS = {
@@ -146,7 +146,7 @@ def fold_dataset(
     }
     limits = {}
     if left_out is not None:
-        ends = ends_by_subject(left_out)
+        ends = left_out.rates()
         limits = {name: ends.get(name, (np.nan,) * 3)[1:] for name in rates}
     mean_sizes = [float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train")]
     summaries = _summaries(values, pooled, there, options, confidence, mean_sizes, limits)
@@ -180,6 +180,9 @@ def fold_dataset(
         *messages,
         *_of_data(counts | sizes, points, there, options, unit, about),
     ]
+    if tied := sum(fold.tied for fold in folds):
+        probes = int(counts["genuine_attempts"].sum())
+        found.append(Message("ties-in-partitions", tied=tied, probes=probes, number=len(folds)))
     attrs = _attrs(options, splitter, confidence)
     if left_out is not None:
         found += left_out.remarks()
@@ -302,31 +305,6 @@ def _all_alike(column: np.ndarray) -> bool:
     """Return whether the rate is 0 in every fold, or 1 in every fold: there is no spread."""
     there = column[~np.isnan(column)]
     return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
-
-
-Ends = tuple[float, float, float]
-
-
-def ends_by_subject(
-    pooled: PooledRates | LeftOutRates, known: Mapping[str, Ends] | None = None
-) -> dict[str, Ends]:
-    """Return each rate of all parts together, with its confidence limits by subject.
-
-    Rates that are `known` with their limits, of a curve, take the place of the resampled ones.
-    Where FAR or FRR is exactly 0 or 1 it is so in every resampling, which hides the uncertainty of
-    a function of both, such as HTER: its interval then reaches at least to its values at the
-    limits of FAR and FRR.
-    """
-    ends = pooled.rates() | dict(known or {})
-    far = np.array(ends["far"])
-    frr = np.array(ends["frr"])
-    if far[0] in (0, 1) or frr[0] in (0, 1):
-        for scalar in scalar_registry().at_threshold["folds"]:
-            if scalar.of_rates is not None:
-                value, low, high = ends[scalar.name]
-                both = scalar.of_rates(far[1:], frr[1:]).tolist()
-                ends[scalar.name] = value, min(low, *both), max(high, *both)
-    return ends
 
 
 def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:

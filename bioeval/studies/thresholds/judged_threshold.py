@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -126,21 +127,13 @@ def judge_threshold(
     dev_reader = BlockReader(dev)
     with rows_reported():
         chosen = chosen_threshold(dev_reader, rule, argument="target")
-    where = to_user(-np.inf if math.isnan(chosen) else chosen, dev.kind)
-    known = [where] if math.isfinite(where) else [0.0]
     costs: list[Any] = [rule.values] if rule.name == "cost" else []
-    there = verification(
-        test,
-        interval=method,
-        thresholds=known,
-        costs=costs or [(0.5, 1, 1)],
-        far_targets=(),
-        auc=bool(costs),
-    )
-    here = verification(dev, thresholds=known, far_targets=(), auc=False)
-    variables: Variables = {"threshold": to_user(chosen, dev.kind), "eer": there["eer"].item()}
-    variables |= _rates(there, where, test.kind, "")
-    variables |= _rates(here, where, dev.kind, "dev_")
+    variables: Variables = {"threshold": to_user(chosen, dev.kind)}
+    rates, there = rates_at(test, chosen, method, costs)
+    on_dev, _ = rates_at(dev, chosen)
+    variables |= rates | {"eer": there["eer"].item()}
+    for name in ("far", "frr", "genuine_attempts", "impostor_attempts"):
+        variables[f"dev_{name}"] = on_dev[name]
     if costs:
         variables |= _costs(variables, rule)
         variables["min_dcf"] = there["min_dcf"].values[0].item()
@@ -173,27 +166,38 @@ def judge_threshold(
     return build(variables, JUDGED, {}, attrs)
 
 
-def _rates(there: xr.Dataset, where: float, kind: str, prefix: str) -> Variables:
-    """Return the errors of a set at the threshold, those of `there` where it is finite."""
+def rates_at(
+    scores: Scores,
+    threshold: float,
+    interval: IntervalMethod | None = None,
+    costs: Sequence[Any] = (),
+) -> tuple[dict[str, Any], xr.Dataset]:
+    """Return errors and rates at a distance (NaN rejects all) with limits, and verification there.
+
+    Where it accepts all or nothing the rates are no estimates, and have no limits.
+    """
+    where = to_user(-np.inf if math.isnan(threshold) else threshold, scores.kind)
+    finite = math.isfinite(where)
+    there = verification(
+        scores,
+        interval=interval,
+        thresholds=[where if finite else 0.0],
+        costs=costs or [(0.5, 1, 1)],
+        far_targets=(),
+        auc=bool(costs),
+    )
     genuine, impostor = int(there["genuine_attempts"]), int(there["impostor_attempts"])
-    variables: Variables = {
-        f"{prefix}genuine_attempts": genuine,
-        f"{prefix}impostor_attempts": impostor,
-    }
-    rates = {name: there[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
-    if not math.isfinite(where):
-        accepts = where != to_user(-np.inf, kind)
-        rates = {"fa": impostor * accepts, "fr": genuine * (not accepts)}
+    rates: dict[str, Any] = {"genuine_attempts": genuine, "impostor_attempts": impostor}
+    if finite:
+        rates |= {name: there[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
+    else:
+        accepts = threshold == np.inf
+        rates |= {"fa": impostor * accepts, "fr": genuine * (not accepts)}
         rates["far"] = rates["fa"] / impostor if impostor else math.nan
         rates["frr"] = rates["fr"] / genuine if genuine else math.nan
-    if prefix:
-        variables |= {f"{prefix}{name}": rates[name] for name in ("far", "frr")}
-        return variables
-    variables |= rates
     for name in ("far_low", "far_high", "frr_low", "frr_high"):
-        known = math.isfinite(where) and name in there
-        variables[name] = there[name].values[0].item() if known else math.nan
-    return variables
+        rates[name] = there[name].values[0].item() if finite and name in there else math.nan
+    return rates, there
 
 
 def _costs(variables: Variables, rule: Rule) -> Variables:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -27,7 +28,7 @@ from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.layouts import Layout, expanded
 from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
 from bioeval.stats.options import IntervalMethod, required_interval
@@ -41,10 +42,9 @@ from bioeval.studies.assurance.assured import (
 from bioeval.studies.assurance.shares import Shares, pair_shares
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
 from bioeval.studies.folds.folds import ThresholdTask, attempts_by_subject
-from bioeval.studies.folds.intervals import PooledRates
-from bioeval.studies.folds.results import Ends, cross_names, ends_by_subject
+from bioeval.studies.folds.results import cross_names
+from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.studies.thresholds.searches import search_in_folds, searches_of_people
-from bioeval.tasks.verification_task import verification
 from bioeval.views.messages import warn_of_kind
 
 STUDY = {
@@ -157,10 +157,11 @@ def study_threshold(
     xarray.Dataset
         ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on, and
         ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the rates of
-        other subjects of the same population at this very threshold, by the subject bootstrap (NaN
-        where the subjects are not known). Expected with new subjects: ``far_mean``, ``far_sd``,
-        ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of ``frr`` and
-        ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over ``repeat, fold``.
+        other subjects of the same population at this very threshold, by the subject bootstrap (of
+        HTER the means of the other limits; NaN where the subjects are not known). Expected with new
+        subjects: ``far_mean``, ``far_sd``, ``far_pooled``, ``far_low``, ``far_high``,
+        ``far_folds``, and the same of ``frr`` and ``hter``. Each fold: ``fold_threshold``,
+        ``fold_far``, ``fold_frr`` over ``repeat, fold``.
         What the data support: ``subjects``, ``pairs_of_people`` (pairs of different people that
         are compared, at most), ``impostor_pairs`` (impostor attempts, each pair of a symmetric
         matrix once), ``disjoint_pairs`` (pairs of subjects of
@@ -339,8 +340,8 @@ def _of_comparisons(
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     pairs = impostor // 2 if is_symmetric(scores) else impostor
     subjects = len(scores.subjects) if knows_people(scores) else 0
-    limits, messages = _by_subject(scores, chosen, interval, genuine, impostor)
-    variables = _where_chosen(chosen, scores.kind, limits)
+    rates, messages = _on_all(scores, chosen, interval)
+    variables = _where_chosen(chosen, scores.kind, rates)
     variables |= {
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
@@ -369,7 +370,7 @@ def _of_searches(
 
     searches = search_in_folds(scores, rule, splitter, interval.confidence, **ranked)
     chosen, attempts = searches.whole.chosen, searches.whole.test
-    limits = {}
+    rates = {}
     if chosen.defined and math.isfinite(chosen.threshold):
         with stage("bootstrap"):
             at = to_user(chosen.threshold, scores.kind)
@@ -377,8 +378,8 @@ def _of_searches(
                 scores, impostors="unenrolled", interval=interval, thresholds=[at], max_rank=1,
                 **ranked,
             )  # fmt: skip
-            limits = {rate: _ends(there, rate) for rate in ("far", "frr")}
-    variables = _where_chosen(chosen, scores.kind, limits)
+            rates = {str(name): x.item() for name, x in there.data_vars.items() if x.size == 1}
+    variables = _where_chosen(chosen, scores.kind, rates)
     variables |= {
         "genuine_attempts": attempts.genuine_attempts,
         "impostor_attempts": attempts.impostor_attempts,
@@ -391,57 +392,27 @@ def _of_searches(
 
 
 @stage("bootstrap")
-def _by_subject(
-    scores: Scores, chosen: ChosenThreshold, interval: IntervalMethod, genuine: int, impostor: int
-) -> tuple[dict[str, Ends], list[Message]]:
+def _on_all(
+    scores: Scores, chosen: ChosenThreshold, interval: IntervalMethod
+) -> tuple[dict[str, Any], list[Message]]:
     """Return the rates at the threshold chosen on all data with their limits, and messages."""
     if not chosen.defined:
         return {}, []
     known, at = knows_people(scores), chosen.threshold
-    if math.isfinite(at):
-        there = verification(
-            scores,
-            interval=interval if known else None,
-            thresholds=[to_user(at, scores.kind)],
-            auc=False,
-        )
-        # One threshold of a curve, which shows how errors are correlated where few people err.
-        limits = {rate: _ends(there, rate) for rate in ("far", "frr")}
-    else:
-        accepts = float(at == np.inf)
-        rates = {
-            "far": accepts if impostor else math.nan,
-            "frr": 1 - accepts if genuine else math.nan,
-        }
-        limits = {rate: (x, math.nan, math.nan) for rate, x in rates.items()}
+    rates, _ = rates_at(scores, at, interval if known else None)
     if not known:
-        return limits, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
-    pooled = PooledRates(scores, interval)
-    with threads_for(scores):
-        pooled.add(attempts_by_subject(scores), at)
-    return ends_by_subject(pooled, limits if math.isfinite(at) else None), [*pooled.remarks()]
+        return rates, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
+    return rates, interval.few_people(len(scores.subjects))
 
 
-def _ends(there: xr.Dataset, rate: str) -> Ends:
-    """Return a rate of a result at its one threshold, with its limits; NaN without an interval."""
-    names = (rate, f"{rate}_low", f"{rate}_high")
-    value, low, high = (there[name].item() if name in there else math.nan for name in names)
-    return value, low, high
-
-
-def _where_chosen(chosen: ChosenThreshold, kind: str, limits: dict[str, Ends]) -> Variables:
+def _where_chosen(chosen: ChosenThreshold, kind: str, rates: Mapping[str, Any]) -> Variables:
     """Return the threshold to install with its rates, which are optimistic."""
-    unknown = (math.nan, math.nan, math.nan)
     variables: Variables = {"threshold": to_user(chosen.threshold, kind)}
-    for rate in ("far", "frr", "hter"):
-        value, low, high = limits.get(rate, unknown)
-        variables |= {
-            f"optimistic_{rate}": value,
-            f"optimistic_{rate}_low": low,
-            f"optimistic_{rate}_high": high,
-        }
-    far, frr = variables["optimistic_far"], variables["optimistic_frr"]
-    return variables | {"optimistic_hter": (far + frr) / 2}
+    for end in ("", "_low", "_high"):
+        far, frr = (rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
+        of_end = {"far": far, "frr": frr, "hter": (far + frr) / 2}
+        variables |= {f"optimistic_{rate}{end}": x for rate, x in of_end.items()}
+    return variables
 
 
 def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, list[Message]]:
