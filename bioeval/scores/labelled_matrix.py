@@ -141,8 +141,6 @@ class LabelledMatrix:
     _remarks: tuple[Message, ...] = ()
     #: Attack presentations that were left out.
     _attacks_left_out = 0
-    #: float64 (rows, features): embeddings, of length 1, of the templates of the rows of a cohort.
-    _row_embeddings: np.ndarray | None = None
     #: Columns of a table of templates that are no metadata, and why.
     _columns_left_out: Mapping[str, str] = {}
     #: How a file was read, for the description of the data: phrases.

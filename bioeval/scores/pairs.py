@@ -75,8 +75,6 @@ class PairScores(Scores):
     _pair_ids: np.ndarray | None = None
     #: The first failed comparison of a file, and its place there, for messages.
     _failed_at: tuple[int, str] | None = None
-    #: The templates of a cohort that stand for a subject of their own, since theirs is not known.
-    _subjects_unknown: frozenset[str] = frozenset()
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "Learn from DATA, and evaluate the scores of this set.",
     Value.FILES,
 )
-@options_of("Calibrator", "prior", "ends", ends={"default": None})
+@options_of("Calibrator", "prior")
 @options_of("calibration", "priors", "costs", "interval")
 @option(
     "--save FILE",
@@ -53,12 +53,9 @@ def command(data: str, **options: Any) -> None:
     FILE holds the trials of DATA, as of `bioeval run`. With --apply the calibration is learnt from
     DATA, and the calibrated scores of another set are evaluated; options for reading apply to both.
     """
-    how: dict[str, Any] = {
-        key: options.pop(key) for key in ("calibrate", "prior", "ends", "save_to")
-    }
+    how: dict[str, Any] = {key: options.pop(key) for key in ("calibrate", "prior", "save_to")}
     train, apply = options.pop("train"), options.pop("apply")
     _require_options_together(how, train, apply, options)
-    how["ends"] = how["ends"] or "laplace"
     name, second = options.get("name"), options.pop("second")
     evaluated_files = (data,) if second is None else (data, second)
     if apply is not None:
@@ -117,8 +114,6 @@ def _require_options_together(
         for word, value in (("--train", train), ("--save", how["save_to"])):
             if value is not None:
                 raise click.UsageError(f"{word} needs --calibrate METHOD, such as logistic")
-    if how["ends"] is not None and how["calibrate"] != "pav":
-        raise click.UsageError("--ends needs --calibrate pav")
     if len(options["costs"]) != 2:
         raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
 
@@ -129,7 +124,7 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     from bioeval.scores.shared_people import people_of_both_sets
     from bioeval.studies.calibration.calibrator import Calibrator
 
-    calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
+    calibrator = Calibrator(how["calibrate"], how["prior"])
     made = calibrator.fit(train).transform(scores)
     if train is scores or train.fingerprint == scores.fingerprint:
         message = Message("trained-on-same-scores", model="calibration")

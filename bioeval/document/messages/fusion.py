@@ -10,17 +10,6 @@ MESSAGES = (
         "gives the subjects",
     ),
     MessageType(
-        "some-people-of-cohort-not-known",
-        "the subjects of {templates:count} of the {cohort:count templates} of the cohort are not "
-        "known, the first is {first:name}; it was checked only of the others whether they are of "
-        "subjects of the trials",
-    ),
-    MessageType(
-        "recordings-of-another-system",
-        "the scores of {trials:count trials} and the cosines of the embeddings of {arg.recordings} "
-        "have a correlation of {correlation:number}: the embeddings are probably of another system",
-    ),
-    MessageType(
         "trained-on-same-scores",
         "the {model} has learnt from the scores that it is applied to, and results are "
         "optimistic; train it on scores of other people, or evaluate in folds",

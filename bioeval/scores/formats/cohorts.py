@@ -53,7 +53,7 @@ def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
     templates = both_sides(a, b)
     _refuse_contradictions(table, templates, values)
     how: dict[str, Any] = {**how_read(place, layout, options)}
-    subjects, unknown = _subjects(table, layout, templates, options)
+    subjects = _subjects(table, layout, templates, options)
     listed = PairScores(
         values,
         np.zeros(len(values), dtype=bool),
@@ -61,7 +61,6 @@ def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
         subjects=subjects,
         **how,
     )
-    listed = listed._with(_subjects_unknown=unknown)
     failed = np.flatnonzero(np.isnan(values))
     if len(failed):
         first_row = int(failed[0])
@@ -102,20 +101,20 @@ def _lines(table: Columns, rows: list[int]) -> str:
 
 def _subjects(
     table: Columns, layout: PairLayout, names: CodedSides, options: ReadOptions
-) -> tuple[CodedSides | None, frozenset[str]]:
+) -> CodedSides | None:
     """Return the subjects of both sides, from columns, a table or names; None where unknown.
 
     A name of which neither says the subject, such as that of a recording that only the cohort
-    has, stands for a subject of its own; these names are returned, too.
+    has, stands for a subject of its own.
     """
     if layout.subjects is not None and layout.templates is not None:
         a, b = (table.text[i] for i in layout.subjects)
-        return both_sides(a, b), frozenset()
+        return both_sides(a, b)
     whose: dict[str, str | None]
     if options.labels is not None:
         media = read_media(options.labels)
         if media.subjects() is None:
-            return None, frozenset()
+            return None
         whose = {**media.subject_of()}
     elif options.subject_from is not None:
         whose = {name: options.subject_from.part(name) for name in names.values}
@@ -127,10 +126,9 @@ def _subjects(
                 "the trials",
             )
     else:
-        return None, frozenset()
+        return None
     subjects = [whose.get(name) or name for name in names.values]
     known = list(dict.fromkeys(subjects))
     number = {subject: i for i, subject in enumerate(known)}
     code = np.array([number[subject] for subject in subjects], dtype=np.int32)
-    unknown = frozenset(name for name in names.values if not whose.get(name))
-    return CodedSides(known, code[names.a], code[names.b]), unknown
+    return CodedSides(known, code[names.a], code[names.b])

@@ -11,7 +11,6 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -23,7 +22,7 @@ from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.partition.base import Parameters
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
@@ -93,9 +92,6 @@ _STEPS = 60
 # Squared Newton decrement, as a proportion of the loss, from which one more step is the last.
 _CLOSE = 1e-10
 
-# Blocks of rows in which Newton's method begins.
-_SAMPLE = 8
-
 # Weights of standardised scores that only a minimum at infinity leads to.
 _RUNAWAY = 1e4
 
@@ -136,7 +132,7 @@ def fit_log_odds(systems: Sequence[Scores], prior: float, purpose: str) -> LogOd
     shift = math.log(prior / (1 - prior))
     logistic = _Loss(attempts, origin, inverse, prior)
     start = np.append(np.zeros(number), shift)
-    weights, separable = _newton(logistic, _near(logistic, start), 0.0)
+    weights, separable = _newton(logistic, start, 0.0)
     if separable:
         weights, _ = _newton(logistic, start, PENALTY)
     scale = weights[:-1] * inverse
@@ -174,11 +170,10 @@ class _Loss:
     ):
         self.attempts, self.origin, self.inverse = attempts, origin, inverse
         self.shares = np.array([1 - prior, prior])
-        self.every = 1  # of the blocks of rows, one in so many
 
     def at(self, weights: np.ndarray) -> _LossAt:
         """Return the loss at some weights."""
-        sums = self.attempts.logistic(self.origin, self.inverse, weights, self.every)
+        sums = self.attempts.logistic(self.origin, self.inverse, weights)
         for number, name in zip(sums.number, ("impostor", "genuine"), strict=True):
             if not number:
                 raise DataError(
@@ -191,26 +186,6 @@ class _Loss:
         gradient = (each[:, None] * sums.gradient).sum(axis=0)
         hessian = (each[:, None, None] * sums.hessian).sum(axis=0)
         return _LossAt(loss, gradient, hessian, separates)
-
-
-def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
-    """Return a starting point: the minimum over some blocks of a large matrix, if there is one.
-
-    That saves most of the passes over the whole, and changes its minimum no more than rounding.
-    """
-    sample, first = copy(loss), loss.attempts.systems[0]
-    if are_pairs(first):
-        return start
-    sample.every = first.shape[0] // loss.attempts.rows_per_block // _SAMPLE
-    if sample.every < 2:
-        return start
-    try:
-        weights, separable = _newton(sample, start, 0.0)
-    except DataError:  # no attempt of one class among them
-        return start
-    if separable:
-        return start
-    return weights
 
 
 def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:
@@ -249,10 +224,6 @@ def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarra
 CalibrationMethod = Literal["logistic", "pav"]
 METHODS: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
 
-#: Rules for the ends of isotonic regression; "raw" ones may be infinite.
-Ends = Literal["laplace", "raw"]
-ENDS: tuple[Ends, ...] = get_args(Ends)
-
 
 def check_prior(prior: Any) -> None:
     """Raise :class:`DataError` unless a prior is above 0 and below 1."""
@@ -267,15 +238,12 @@ class Calibrator(ScoreTransformer):
     ----------
     method : {"logistic", "pav"}
         ``"logistic"``: ``l = a s + b``, by prior-weighted logistic regression. ``"pav"``: isotonic
-        regression (pool adjacent violators), linear in the posterior between blocks.
+        regression (pool adjacent violators), linear in the posterior between blocks; one attempt of
+        each class is added at each end before pooling (Laplace's rule of succession), so that
+        every ratio is finite.
     prior : float
         Prior for which logistic calibration is best. Of a genuine attempt; ``"pav"`` does not
         depend on it.
-    ends : {"laplace", "raw"}
-        Extreme ratios of pav: finite (by Laplace's rule), or raw. ``"laplace"``: before pooling,
-        one genuine and one impostor attempt are added at each end (the rule of succession), so that
-        every ratio is finite. ``"raw"``: none is added; ratios are infinite beyond the training
-        scores of the other class.
 
     Attributes
     ----------
@@ -315,13 +283,10 @@ class Calibrator(ScoreTransformer):
     (True, 'llr')
     """
 
-    def __init__(
-        self, method: CalibrationMethod = "logistic", prior: float = 0.5, ends: Ends = "laplace"
-    ):
+    def __init__(self, method: CalibrationMethod = "logistic", prior: float = 0.5):
         require_choice("method", method, METHODS)
         check_prior(prior)
-        require_choice("ends", ends, ENDS)
-        self.method, self.prior, self.ends = method, prior, ends
+        self.method, self.prior = method, prior
 
     def fit(self, X: Scores, y: Any = None) -> Self:
         """Learn the map from training scores, without their attack presentations.
@@ -350,7 +315,7 @@ class Calibrator(ScoreTransformer):
                 scores = noun_of(X.kind, plural=True)
                 remarks.append(Message("calibration-turns-order", scores=scores))
         else:
-            steps = _Steps(count_for_calibration(X, laplace=self.ends == "laplace"))
+            steps = _Steps(count_for_calibration(X, laplace=True))
             self._map = steps
             self.knots_, self.ratios_ = steps.knots, steps.of([steps.knots])
         self.kind_ = X.kind
@@ -377,8 +342,7 @@ class Calibrator(ScoreTransformer):
                 f"{noun_of(kind, plural=True)}"
             )
         fitted = self._map
-        raw = ", raw ends" if self.method == "pav" and self.ends == "raw" else ""
-        origin = f"{self.method} calibration of {noun_of(kind, plural=True)}{raw}"
+        origin = f"{self.method} calibration of {noun_of(kind, plural=True)}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
         return made._with(_remarks=(*X._remarks, *self.remarks_))
 
@@ -414,21 +378,8 @@ class _Steps:
     def _between(self, x: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Return the proportion of a class at scores; infinite scores have that of the end."""
         if len(self._knots):
-            values = _interpolated(x, self._knots, share[self._block])
+            values = np.interp(x, self._knots, share[self._block])
         else:  # all training scores are infinite
             values = np.where(np.isnan(x), np.nan, share.mean())
         values = np.where(x == np.inf, share[-1], values)
         return np.where(x == -np.inf, share[0], values)
-
-
-def _interpolated(x: np.ndarray, knots: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Interpolate as `numpy.interp`, without overflow between knots of any distance."""
-    values = np.interp(x, knots, y)
-    with np.errstate(over="ignore"):
-        gaps = np.diff(knots)
-    for k in np.flatnonzero(np.isinf(gaps) | ((gaps > 0) & (gaps < np.finfo(float).tiny))):
-        inside = (x > knots[k]) & (x < knots[k + 1])
-        scale = 0.25 if np.isinf(gaps[k]) else 1.0
-        share = (scale * x[inside] - scale * knots[k]) / (scale * knots[k + 1] - scale * knots[k])
-        values[inside] = y[k] + share * (y[k + 1] - y[k])
-    return values

@@ -1,90 +1,56 @@
-"""Scores computed from other scores of the same templates, whenever they are read."""
+"""Scores computed from other scores of the same templates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from bioeval.base.kinds import Kind, larger_is_closer
+from bioeval.base.memory import require_memory
 from bioeval.scores.matrix import Scores, are_pairs
 
 #: New scores, from the float64 scores of each system and from the rows that they are of.
 Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
 
 
-class DerivedRows:
-    """A matrix computed row by row from those of one or several systems.
+def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> Scores:
+    """Return scores by a rule over the first system's templates.
 
     Where a system's policy is to reject failed comparisons, they enter as its farthest score. A
     score that is undefined though no system's is (infinities of both signs) is the farthest one.
     """
+    first = systems[0]
 
-    ndim = 2
-    dtype = np.dtype(np.float64)
-
-    def __init__(self, systems: Sequence[Scores], rule: Rule, kind: Kind):
-        self.systems, self.rule, self.kind = systems, rule, kind
-        self.shape = systems[0].shape
-        self._sources = [scores._by_rows for scores in systems]
-
-    def __getitem__(self, rows: Any) -> np.ndarray:
-        index = np.arange(self.shape[0])[rows]
-        return self.of([source[rows] for source in self._sources], index)
-
-    def of(self, blocks: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
-        """Return the new scores of some rows."""
-        rows_by_system = []
-        for scores, block in zip(self.systems, blocks, strict=True):
+    def made(blocks: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
+        entering = []
+        for scores, block in zip(systems, blocks, strict=True):
             values = np.asarray(block, dtype=np.float64)
             if scores.nan == "reject":
-                values = np.where(np.isnan(values), farthest(scores.kind), values)
-            rows_by_system.append(values)
+                values = np.where(np.isnan(values), _farthest(scores.kind), values)
+            entering.append(values)
         with np.errstate(all="ignore"):
-            made = self.rule(rows_by_system, index)
-        undefined = np.isnan(made)
-        if undefined.any():
-            for values in rows_by_system:
-                undefined &= ~np.isnan(values)
-            made[undefined] = farthest(self.kind)
-        return made
+            new = rule(entering, index)
+        undefined = np.isnan(new) & ~np.any(np.isnan(entering), axis=0)
+        new[undefined] = _farthest(kind)
+        return new
 
-    def verify(self) -> None:
-        """Raise :class:`DataError` where a mapped file of values is damaged."""
-        for scores in self.systems:
+    if are_pairs(first):
+        values = made([scores.values for scores in systems], np.arange(first.shape[0]))
+    else:
+        m, n = first.shape
+        require_memory(8 * m * n, f"{m:,} x {n:,} new scores", "expected fewer templates")
+        sources = [scores._by_rows for scores in systems]
+        values, step = np.empty((m, n)), max(1, (1 << 19) // n)
+        for low in range(0, m, step):
+            rows = slice(low, min(low + step, m))
+            values[rows] = made([source[rows] for source in sources], np.arange(m)[rows])
+        for scores in systems:
             scores._verify()
+    return first.with_values(values, kind)._with(_origin=origin, _metric="", _is_derived=True)
 
 
-def farthest(kind: str) -> float:
+def _farthest(kind: str) -> float:
     """Return the score of a comparison that is accepted at no finite threshold."""
     return -math.inf if larger_is_closer(kind) else math.inf
-
-
-def derived(
-    systems: Sequence[Scores],
-    rule: Rule,
-    kind: Kind,
-    origin: str,
-    *,
-    limit: int = Scores._memory_limit,
-) -> Scores:
-    """Return scores by a rule over the first system's templates, in blocks beyond `limit` bytes."""
-    first = systems[0]
-    rows = DerivedRows(systems, rule, kind)
-    made: Scores
-    if are_pairs(first):
-        made = first.with_values(
-            rows.of([scores.values for scores in systems], np.arange(first.shape[0])), kind
-        )
-    elif math.prod(rows.shape) * rows.dtype.itemsize > limit:
-        made = first.with_values(rows, kind)._with(_verification=rows)
-    else:
-        step = max(1, (1 << 19) // rows.shape[1])
-        values = np.empty(rows.shape)
-        for low in range(0, len(values), step):
-            values[low : low + step] = rows[low : low + step]
-        rows.verify()
-        made = first.with_values(values, kind)
-    return made._with(_origin=origin, _metric="", _is_derived=True)

@@ -75,21 +75,16 @@ class SeveralSystems:
         self.systems = list(systems)
         self._readers = list(map(BlockReader, systems))
 
-    @property
-    def rows_per_block(self) -> int:
-        """Number of rows that are read together from all systems."""
-        return min(map(BlockReader.rows_per_block, self._readers))
-
-    def blocks(self, every: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the class of each cell, 0 for none, and all scores, of one block in `every`."""
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the class of each cell, 0 for none, and all scores, by blocks of rows."""
         first = self.systems[0]
         if are_pairs(first):
             rows = [s._distances()[None] for s in self.systems if are_pairs(s)]
             classes = np.where(first.genuine, Mask.GENUINE, Mask.IMPOSTOR)[None].astype(np.uint8)
             yield classes, _stack(rows)
             return
-        step = self.rows_per_block
-        for low in range(0, first.shape[0], every * step):
+        step = min(map(BlockReader.rows_per_block, self._readers))
+        for low in range(0, first.shape[0], step):
             parts = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
             block = parts[0]
             if knows_people(first):
@@ -111,7 +106,7 @@ class SeveralSystems:
         return spreads
 
     def logistic(
-        self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray, every: int
+        self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray
     ) -> LogisticSums:
         """Return the sums of a logistic regression over impostor and over genuine attempts."""
         size = len(weights)
@@ -119,7 +114,7 @@ class SeveralSystems:
         total = np.zeros((2, width - 2))
         low, high = np.full(2, np.inf), np.full(2, -np.inf)
         with threads_for(self.systems[0]):
-            for classes, stack in self.blocks(every):
+            for classes, stack in self.blocks():
                 sums = np.empty((len(classes), 2, width))
                 logistic_sums(classes, stack, origin, inverse, weights, sums)
                 total += sums[..., :-2].sum(axis=0)

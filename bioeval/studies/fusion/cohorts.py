@@ -116,11 +116,10 @@ def read_cohort(
             f"{others.shape[1]}; expected those of one system"
         )
     require_cells(len(own), len(others))
-    own = _unit(own)
-    values = own @ _unit(others).T
+    values = _unit(own) @ _unit(others).T
     if kind == "distance":
         values = 1 - values
-    cohort_scores = Scores(
+    return Scores(
         values,
         names,
         people,
@@ -129,7 +128,6 @@ def read_cohort(
         gallery_meta={"template": cohort},
         name=place.stem,
     )
-    return cohort_scores._with(_row_embeddings=own)
 
 
 def _embeddings(

@@ -187,7 +187,7 @@ class Fusion(ScoreTransformer):
             entering = list(systems.values())
             if self.normalise != "none":
                 entering = [
-                    derived([scores], partial(_scaled, scale), "similarity", "", limit=0)
+                    derived([scores], partial(_scaled, scale), "similarity", "")
                     for scores, scale in zip(entering, self._scales, strict=True)
                 ]
             self._line = fit_log_odds(entering, 0.5, "logistic fusion")
@@ -282,8 +282,7 @@ def fuse(
     Returns
     -------
     Scores
-        Over the same templates. Up to 1 GiB it is made whole; a larger matrix is computed in blocks
-        whenever it is read.
+        Over the same templates, in memory.
 
     Raises
     ------

@@ -28,10 +28,6 @@ from bioeval.studies.fusion.cohort_moments import (
     require_other_people,
 )
 
-# Scores of the trials that are compared with cosines, about, and the least correlation of scores
-# that are these cosines, rounded or scaled.
-_COMPARED, _SAME_SYSTEM = 100_000, 0.99
-
 
 def normalised_list(
     scores: PairScores,
@@ -88,10 +84,6 @@ def normalised_list(
     cohorts = [cohort for cohort in (enrolled_cohort, probe_cohort) if cohort is not None]
     if not all(map(knows_people, (scores, *cohorts))):
         remarks.append(Message("people-of-cohort-not-known"))
-    else:
-        remarks += _not_checked(tables, cohorts)
-    for cohort in cohorts:
-        remarks += _of_another_system(scores, cohort)
     return made._with(_remarks=tuple(remarks))
 
 
@@ -302,43 +294,6 @@ def _cells_of_list(cohort: PairScores, mine: int) -> tuple[np.ndarray, np.ndarra
     values[cells], there[cells] = cohort.values, True
     check_nan(np.isnan(cohort.values), cohort, "the cohort")
     return values, there
-
-
-def _not_checked(tables: Sequence[_Table], cohorts: Sequence[Scores]) -> list[Message]:
-    """Return a message on the templates of the cohort whose subjects are not known."""
-    unknown = [cohort._subjects_unknown for cohort in cohorts if are_pairs(cohort)]
-    everyone = dict.fromkeys(name for table in tables for name in table.cohort)
-    left = [name for name in everyone if any(name in of_cohort for of_cohort in unknown)]
-    if not left:
-        return []
-    if len(left) == len(everyone):
-        return [Message("people-of-cohort-not-known")]
-    code, number = "some-people-of-cohort-not-known", len(left)
-    return [Message(code, templates=number, cohort=len(everyone), first=left[0])]
-
-
-def _of_another_system(scores: PairScores, cohort: Scores) -> list[Message]:
-    """Return a message if cosines of the recordings' embeddings are not the scores of the trials.
-
-    The scores of one system have a correlation of 1, but for rounding.
-    """
-    embeddings, listed = cohort._row_embeddings, scores._templates
-    if embeddings is None or listed is None:
-        return []
-    place = {name: i for i, name in enumerate(_names_of_sides(cohort)[0])}
-    row = np.array([place.get(str(name), -1) for name in listed.values], dtype=np.int64)
-    a, b = row[listed.a], row[listed.b]
-    trials = np.flatnonzero((a >= 0) & (b >= 0) & np.isfinite(scores.values))
-    trials = trials[:: 1 + len(trials) // _COMPARED]
-    cosines = np.einsum("ij,ij->i", embeddings[a[trials]], embeddings[b[trials]])
-    values = scores.values[trials].astype(np.float64)
-    if len(trials) < 3 or not (cosines.std() and values.std()):
-        return []
-    sign = 1.0 if larger_is_closer(scores.kind) else -1.0
-    correlation = sign * float(np.corrcoef(cosines, values)[0, 1])
-    if correlation >= _SAME_SYSTEM:
-        return []
-    return [Message("recordings-of-another-system", correlation=correlation, trials=len(trials))]
 
 
 def _require_different_people(scores: PairScores, cohort: Scores, side: int) -> None:

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
-from named_arguments import raises_about
-from rendered import require_names_kept
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -22,10 +20,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 from bioeval.cli.program import main
-from bioeval.scores import blocks
-from bioeval.studies.calibration import calibrator
 from bioeval.studies.calibration.calibration import LOG_ODDS
-from bioeval.studies.calibration.section import section
 
 PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)
 
@@ -120,17 +115,11 @@ def test_blocks_are_those_of_isotonic_regression(people):
     genuine, impostor = listed(people)
     x = np.concatenate([genuine, impostor])
     y = np.concatenate([np.ones(len(genuine)), np.zeros(len(impostor))])
-    fitted = IsotonicRegression(out_of_bounds="clip").fit(x, y)
-    shift = math.log(len(genuine) / len(impostor))
-    calibrator = be.Calibrator("pav", ends="raw").fit(people)
-    new = np.linspace(-4, 5, 60)
+    p = np.unique(IsotonicRegression().fit(x, y).predict(x))[::-1]
+    result = be.calibration(people)
     with np.errstate(divide="ignore"):
-        p = np.clip(fitted.predict(new), 0, 1)
-        expected = np.log(p) - np.log1p(-p) - shift
-    given_ = be.Scores(new.reshape(6, 10), range(6), range(10), kind="similarity")
-    np.testing.assert_allclose(calibrator.transform(given_).values.ravel(), expected, atol=1e-9)
-    result = be.calibration(calibrator.transform(people))
-    np.testing.assert_allclose(result.cllr, result.min_cllr, atol=1e-12)
+        expected = np.log(p) - np.log1p(-p) - math.log(len(genuine) / len(impostor))
+    np.testing.assert_allclose(result.pav_llr, expected, atol=1e-9)
     np.testing.assert_allclose(result.min_cllr, twin.min_cllr(genuine.tolist(), impostor.tolist()))
     assert (np.diff(result.pav_llr) < 0).all()
 
@@ -156,21 +145,6 @@ def test_the_logistic_map_is_that_of_scikit_learn(people, prior, kind):
     assert made.kind == "llr" and made.probe_labels is scores.probe_labels
 
 
-def test_a_fit_that_begins_in_a_sample_ends_at_the_same_place(people, monkeypatch):
-    expected = be.Calibrator().fit(people)
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", 1)  # a row a block, of which one in four
-    sampled = []
-    at = calibrator._Loss.at
-    monkeypatch.setattr(
-        calibrator._Loss, "at", lambda self, w: sampled.append(self.every) or at(self, w)
-    )
-    result = be.Calibrator().fit(people)
-    assert sampled[0] == 4 and sampled[-1] == 1
-    close = dict(rtol=1e-8)
-    np.testing.assert_allclose(result.slope_, expected.slope_, **close)
-    np.testing.assert_allclose(result.offset_, expected.offset_, **close)
-
-
 def test_separable_classes_are_penalised_with_a_warning():
     labels = [1, 1, 1, 2, 2, 2]
     mates = np.equal.outer(labels, labels)
@@ -188,36 +162,30 @@ def test_separable_classes_are_penalised_with_a_warning():
     expected = LogisticRegression(C=1 / 2e-6, tol=1e-12, max_iter=1000).fit(z, classes, weights)
     np.testing.assert_allclose(result.slope_, expected.coef_[0, 0] / x.std(), rtol=1e-5)
     assert result.separable_
-    # Raw isotonic regression has infinite ends, and a finite value or none between them.
-    pav = be.Calibrator("pav", ends="raw").fit(scores)
     new = be.Scores([[-np.inf, -5.0, 5.0, 50.0, np.inf]], [1], range(5), kind="similarity")
-    ratios = pav.transform(new).values[0]
-    assert ratios[:2].tolist() == [-np.inf] * 2 and ratios[3:].tolist() == [np.inf] * 2
-    assert np.isfinite(ratios[2])
     # 12 genuine attempts above 18 others, and one of each class added at each end.
     ratios = be.Calibrator("pav").fit(scores).transform(new).values[0]
     top, bottom = math.log(13 / 1 * 18 / 12), math.log(1 / 19 * 18 / 12)
     np.testing.assert_allclose(ratios[[0, 1, 3, 4]], [bottom, bottom, top, top])
 
 
-@pytest.mark.parametrize("ends", ["laplace", "raw"])
 @given(case=strategies.matrices(dtypes=("float64",), sizes=((2, 2), (3, 1, 2))))
 @example(
     case=strategies.Case(np.diag([5e-324, 0, 0], -1), [7, -3, 7, -3], None, "distance", "raise")
 )
-def test_pav_is_monotone_and_never_nan(case, ends):
+def test_pav_is_monotone_and_never_nan(case):
     scores = be.Scores(**case.scores())
     genuine, impostor = naive.attempts_single(**case.naive())
     if not genuine or not impostor:
         with pytest.raises(DataError, match="both classes"):
-            be.Calibrator("pav", ends=ends).fit(scores)
+            be.Calibrator("pav").fit(scores)
         return
-    fitted = be.Calibrator("pav", ends=ends).fit(scores)
+    fitted = be.Calibrator("pav").fit(scores)
     x = np.sort([*np.linspace(-10, 10, 41), -np.inf, np.inf, -1e308, 1e308, *genuine, *impostor])
     new = be.Scores(x[None], [0], range(len(x)), kind=case.kind)
     ratios = fitted.transform(new).values[0]
     assert not np.isnan(ratios).any()
-    assert ends == "raw" or np.isfinite(ratios).all()
+    assert np.isfinite(ratios).all()
     steps = -naive.sign_of(case.kind) * (
         ratios[1:] - np.nan_to_num(ratios[:-1], posinf=1e9, neginf=-1e9)
     )
@@ -225,43 +193,16 @@ def test_pav_is_monotone_and_never_nan(case, ends):
     # At the training scores it is the isotonic regression.
     sign = -naive.sign_of(case.kind)
     sides = [[sign * s for s in side] for side in (genuine, impostor)]
-    expected = twin.pav_ratios(*sides, laplace=ends == "laplace")
+    expected = twin.pav_ratios(*sides, laplace=True)
     every = [*genuine, *impostor]
     at = fitted.transform(be.Scores([every], [0], range(len(every)), kind=case.kind)).values[0]
     np.testing.assert_allclose(at, [expected[sign * s] for s in every], atol=1e-9)
 
 
-@pytest.mark.parametrize("unit", [1e-322, 1.0, 1e308])
-def test_pav_is_linear_between_blocks_of_any_distance(unit):
-    train = be.Scores.from_pairs(
-        np.array([-1, -0.5, 0.5, 1]) * unit, [0, 1, 0, 1], kind="similarity"
-    )
-    result = be.Calibrator("pav", ends="raw").fit(train)
-    new = np.array([-1, -0.5, 0, 0.5, 0.75, 1]) * unit
-    ratios = result.transform(be.Scores(new[None], [0], range(6), kind="similarity")).values[0]
-    # Posteriors 0, 1/2, 1/2, 1; in the middle of 0.5 and 1 they are in the middle, 3/4.
-    np.testing.assert_allclose(ratios, [-np.inf, 0, 0, 0, math.log(3), np.inf], atol=0.1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.cases(2)
-def test_pav_costs_a_finite_amount_on_new_data(seed):
-    """A raw end costs infinitely much as soon as one attempt of other people lies beyond it."""
-    train, new = (be.simulate(30, 3, random_state=i) for i in (2 * seed, 2 * seed + 1))
-    sides = [naive.attempts_single(x.values, x.probe_labels, kind=x.kind) for x in (train, new)]
-    ratios = be.Calibrator("pav").fit(train).transform(new)
-    assert np.isfinite(be.calibration(ratios).cllr)
-    expected = twin.pav_ratios(*([-x for x in side] for side in sides[0]), laplace=True)
-    posterior = be.Calibrator("pav").fit(train)
-    result = dict(zip(-posterior.knots_, posterior.ratios_, strict=True))
-    np.testing.assert_allclose([expected[x] for x in result], list(result.values()), atol=1e-9)
-
-
 def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people):
     calibrator = be.Calibrator("logistic", prior=0.2)
     again = clone(calibrator)
-    assert again.get_params() == {"method": "logistic", "prior": 0.2, "ends": "laplace"}
+    assert again.get_params() == {"method": "logistic", "prior": 0.2}
     with pytest.raises(DataError, match="not fitted"):
         again.transform(people)
     again.fit(people)
@@ -271,8 +212,6 @@ def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people
         be.Calibrator(prior=1)
     with pytest.raises(DataError, match="'logistic', 'pav'"):
         be.Calibrator("isotonic")
-    with raises_about(DataError, "ends"):
-        be.Calibrator("pav", ends="finite")
     with pytest.raises(DataError, match="all 30 scores .* are equal"):
         be.Calibrator().fit(be.Scores(np.ones((6, 6)), [1, 1, 2, 2, 3, 3]))
     values = people.values.copy()
@@ -368,23 +307,6 @@ def test_ratios_are_similarities_everywhere_else(people, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_result_survives_netcdf(people, tmp_path):
-    import xarray as xr
-
-    result = be.calibration(be.Calibrator().fit_transform(people))
-    result.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
-    assert xr.load_dataset(tmp_path / "found.nc", engine="h5netcdf").identical(result)
-
-
-def test_names_are_kept_in_every_writer(people):
-    ratios = be.calibration(be.Calibrator().fit_transform(people), costs=(2, 1))
-    minima = be.calibration(people)
-    assert [message.code for message in be.messages(minima)] == ["scores-are-no-ratios"]
-    require_names_kept(lambda name: section({name: ratios}))
-    require_names_kept(lambda name: section({"other": minima, name: ratios}))
-
-
-@pytest.mark.slow
 def test_the_command(people, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     be.save(people, "people.npz")
@@ -401,12 +323,6 @@ def test_the_command(people, tmp_path, monkeypatch, capsys):
     )
     assert be.load("llr.npz").kind == "llr"
     finite = be.load("llr.npz").values
-    raw = ["--calibrate", "pav", "--ends", "raw", "--save", "raw.npz"]
-    assert main(["calibration", "people.npz", *raw]) == 0
-    assert np.isfinite(finite).all() and np.isinf(be.load("raw.npz").values).any()
-    capsys.readouterr()
-    assert main(["calibration", "people.npz", "--calibrate", "logistic", "--ends", "raw"]) == 2
-    assert "--ends needs --calibrate pav" in capsys.readouterr().err
     assert main(["calibration", "people.npz", "--train", "people.npz"]) == 2
     assert "--train needs --calibrate" in capsys.readouterr().err
     assert main(["calibration", "people.npz", "--priors", "2"]) == 2
@@ -450,13 +366,3 @@ def test_files_keep_ratios(people, tmp_path):
     )
     be.save(pairs, tmp_path / "ratios.csv")
     assert be.load(tmp_path / "ratios.csv").kind == "llr"
-
-
-def test_progress_is_that_of_each_sweep():
-    scores = be.simulate(40, 4, random_state=1)
-    seen: list[tuple[int, int]] = []
-    with be.set_options(progress=lambda *rows: seen.append(rows)):
-        result = be.calibration(scores)
-    assert result.identical(be.calibration(scores))
-    assert {total for _, total in seen} == {160} and seen[-1] == (160, 160)
-    assert sum(done == 160 for done, _ in seen) == 3
