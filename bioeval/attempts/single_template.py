@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.attempts.counters import ThresholdCounter, grid_over_attempts
 from bioeval.attempts.counting import Counter
-from bioeval.attempts.exact_sums import ExactSums
+from bioeval.attempts.lists import runs
 from bioeval.attempts.thresholds import check_thresholds, to_internal
 from bioeval.attempts.tied_places import ENDS
 from bioeval.kernels import single_template as kernel
@@ -53,6 +53,27 @@ POLICY = {
 ENROLLED, UNENROLLED, TARGET, MATE = range(4)
 
 
+# Chances are added up as multiples of 2**-60, in two whole numbers: the same in any order.
+BITS = 30
+
+
+def add_chances(sums: np.ndarray, chances: np.ndarray, rows: np.ndarray) -> None:
+    """Add rows of chances to rows of `sums`, int64 (2, r, k), by number; -1 for none."""
+    order = np.argsort(rows, kind="stable")
+    order = order[rows[order].searchsorted(0) :]
+    into, starts = runs(rows[order])
+    if len(into):
+        whole = np.rint(chances[order] * 2.0 ** (2 * BITS)).astype(np.int64)
+        sums[0, into] += np.add.reduceat(whole >> BITS, starts, axis=0)
+        sums[1, into] += np.add.reduceat(whole & ((1 << BITS) - 1), starts, axis=0)
+
+
+def sums_of(sums: np.ndarray) -> np.ndarray:
+    """Return sums of chances in float64, rounded once."""
+    more, rest = np.divmod(sums[1], 1 << BITS)
+    return rest * 2.0 ** (-2 * BITS) + (sums[0] + more) * 2.0**-BITS
+
+
 @dataclass
 class SingleTemplateTally:
     """Expected counts over all galleries of one template of each subject, as exact sums."""
@@ -63,13 +84,14 @@ class SingleTemplateTally:
     ties: str
     #: float64 (t,): as increasing distances; empty for closed-set identification.
     thresholds: np.ndarray
-    #: (t + 1, k): genuine attempts by the first threshold not below their mate, and by rank.
-    di: ExactSums
-    at_ends: list[ExactSums]  # as `di`, under pessimistic and optimistic ties; empty without ties
-    tied: ExactSums  # (1, 1): genuine attempts with a non-mate exactly as close
-    #: (4, t): probes with a template within each threshold: of others, the enrolled and the
+    #: Sums of :func:`add_chances`. (2, t + 1, k): genuine attempts by the first threshold not below
+    #: their mate, and by rank.
+    di: np.ndarray
+    at_ends: list[np.ndarray]  # as `di`, under pessimistic and optimistic ties; empty without ties
+    tied: np.ndarray  # (2, 1, 1): genuine attempts with a non-mate exactly as close
+    #: (2, 4, t): probes with a template within each threshold: of others, the enrolled and the
     #: unenrolled; of anyone, and of their own subject, the enrolled.
-    within: ExactSums
+    within: np.ndarray
     #: `genuine`, `unmated`, `targets`, `non_targets`: probes with a usable mate, and without;
     #: enrolled probes, and others.
     genuine: int = 0
@@ -98,10 +120,10 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
             about=reader.about,
             ties=ties,
             thresholds=thresholds,
-            di=ExactSums.of_chances(count + 1, ranks),
+            di=np.zeros((2, count + 1, ranks), dtype=np.int64),
             at_ends=[],
-            tied=ExactSums.of_chances(1, 1),
-            within=ExactSums.of_chances(4, count),
+            tied=np.zeros((2, 1, 1), dtype=np.int64),
+            within=np.zeros((2, 4, count), dtype=np.int64),
         )
         self.grid = kernel.Grid(thresholds, *ThresholdCounter(thresholds).guide)
         most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
@@ -143,16 +165,15 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
         bins = np.where(counted, np.searchsorted(self.thresholds, ranks.distance), -1)
         tied = bool(ranks.tied[counted].any())
         if tied and not tally.at_ends:
-            tally.at_ends = [replace(tally.di, limbs=tally.di.limbs.copy()) for _ in ENDS]
-        tally.di.add(ranks.chance, bins)
+            tally.at_ends = [tally.di.copy() for _ in ENDS]
+        add_chances(tally.di, ranks.chance, bins)
         for ties, sums in zip(ENDS, tally.at_ends, strict=False):
             if tied:
                 kernel.rank_chances(probes, usable, POLICY[ties], self.rules, ranks)
-            sums.add(ranks.chance, bins)
-        usable = counted
-        tally.tied.add(ranks.tied[:, None], np.where(usable, 0, -1))
+            add_chances(sums, ranks.chance, bins)
+        add_chances(tally.tied, ranks.tied[:, None], np.where(counted, 0, -1))
         mated = np.zeros(len(mate_counts), dtype=bool)
-        mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[usable]] = True
+        mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[counted]] = True
         tally.genuine += int(mated.sum())
         tally.unmated += int((~mated).sum())
         tally.unmated_targets += int((~mated & enrolled).sum())
@@ -174,9 +195,10 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
         tally = self.tally
         tally.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
         tally.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
-        tally.within.add(anyone, np.where(enrolled, ENROLLED, UNENROLLED))
-        tally.within.add(anyone + (1.0 - anyone) * oneself, np.where(enrolled, TARGET, -1))
-        tally.within.add(oneself, np.where(enrolled, MATE, -1))
+        anyones = anyone + (1.0 - anyone) * oneself
+        add_chances(tally.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
+        add_chances(tally.within, anyones, np.where(enrolled, TARGET, -1))
+        add_chances(tally.within, oneself, np.where(enrolled, MATE, -1))
 
     def result(self) -> SingleTemplateTally:
         """Return the tally."""

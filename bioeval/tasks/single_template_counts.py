@@ -16,6 +16,7 @@ from bioeval.attempts.single_template import (
     UNENROLLED,
     SingleTemplateCounter,
     SingleTemplateTally,
+    sums_of,
     thresholds_over,
 )
 from bioeval.attempts.tied_places import ENDS
@@ -92,7 +93,7 @@ def with_intervals(
 
 def _closed_set(tally: SingleTemplateTally, *, unmated: str, notes: list[Message]) -> xr.Dataset:
     """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
-    tied = tally.tied.values()[0, 0]
+    tied = sums_of(tally.tied)[0, 0]
     counts = ClosedSetCounts(_expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
     counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
     options = {**ATTRS, "ties": tally.ties, "unmated": unmated}
@@ -112,24 +113,24 @@ def _open_set(
     about = tally.about
     role = role_of(about.layout, impostors, not tally.non_targets)
     expected = _expected_ranks(tally)
-    within = tally.within
+    within = sums_of(tally.within)
     accepted, impostor = _expected_accepts(tally, role)
     counts = OpenSetCounts(
         attempts=OpenSetAttempts(
             genuine=tally.genuine,
             impostor=impostor,
-            tied=tally.tied.values()[0, 0],
+            tied=sums_of(tally.tied)[0, 0],
             targets=tally.targets,
             non_targets=tally.non_targets,
             unmated=tally.unmated_targets,
         ),
         thresholds=tally.thresholds,
-        detected=tally.di[:-1].accumulated(axis=0).values(),
+        detected=sums_of(tally.di[:, :-1].cumsum(axis=1)),
         identified=expected[:-1],
         accepted=accepted,
-        targets_within=within[TARGET].values(),
-        own_within=within[MATE].values(),
-        non_targets_within=within[UNENROLLED].values(),
+        targets_within=within[TARGET],
+        own_within=within[MATE],
+        non_targets_within=within[UNENROLLED],
     )
     points = counts.bounds(expected[-1], far_targets)
     if tally.at_ends:
@@ -147,16 +148,11 @@ def _open_set(
 
 def _expected_accepts(tally: SingleTemplateTally, role: str) -> tuple[np.ndarray, int]:
     """Return the expected number of impostor searches accepted within each threshold, of all."""
-    within = tally.within
-    accepted, impostor = {
-        "leave-subject-out": (within[ENROLLED], tally.impostors_enrolled),
-        "unenrolled": (within[UNENROLLED], tally.impostors_unenrolled),
-        "both": (
-            within[ENROLLED].merge(within[UNENROLLED]),
-            tally.impostors_enrolled + tally.impostors_unenrolled,
-        ),
-    }[role]
-    return np.minimum(accepted.values(), impostor), impostor
+    kinds = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
+    kinds = kinds.get(role, [ENROLLED, UNENROLLED])
+    attempts = {ENROLLED: tally.impostors_enrolled, UNENROLLED: tally.impostors_unenrolled}
+    impostor = sum(attempts[kind] for kind in kinds)
+    return np.minimum(sums_of(tally.within[:, kinds].sum(axis=1)), impostor), impostor
 
 
 def _expected_ranks(tally: SingleTemplateTally, ties: str = "") -> np.ndarray:
@@ -165,6 +161,6 @@ def _expected_ranks(tally: SingleTemplateTally, ties: str = "") -> np.ndarray:
     That is under the tally's ties, or at one of `ENDS`.
     """
     sums = tally.at_ends[[*ENDS].index(ties)] if ties else tally.di
-    table = sums.accumulated(axis=0).accumulated(axis=1).values()
+    table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))
     # The chances of a probe add up to 1 but for their rounding.
     return np.minimum(table, tally.genuine)
