@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bioeval.attempts.counters import gather, gather_claims, guide_to
+from bioeval.attempts.counters import gather_claims, guide_to
 from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import EqualError
@@ -383,11 +383,9 @@ class _PairCounter:
         if self.counter.templates == "multi":
             block = block.fused(self.counter.fusion)
         who = self.people[0][block.low : block.low + len(block.values)]
-        value, row, _ = gather(
-            block.values, block.mate_start, block.mate_stop, block.probe_position
-        )
         self._count(block, who)
-        return value.astype(np.float64), who[row]
+        row, position = block.own()
+        return block.values[row, position].astype(np.float64), who[row]
 
     def _count(self, block: Block, who: np.ndarray) -> None:
         """Count the impostor attempts of a block, a few subjects at a time."""

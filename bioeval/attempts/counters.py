@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.attempts.thresholds import grid_over
 from bioeval.kernels import count as kernel
-from bioeval.scores.blocks import Block
+from bioeval.scores.blocks import Block, cells_between
 
 
 class ImpostorBlock(NamedTuple):
@@ -76,23 +76,6 @@ class ThresholdCounter:
         return low.min(axis=0), high.max(axis=0)
 
 
-def gather(
-    values: np.ndarray,
-    start: np.ndarray,
-    stop: np.ndarray,
-    probe_position: np.ndarray,
-    rows: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the scores at ``start:stop`` of some rows or all, with row numbers and positions."""
-    if rows is None:
-        rows = np.arange(len(values))
-    size = int((stop - start).sum())
-    value = np.empty(size, values.dtype)
-    index, position = np.empty((2, size), dtype=np.int64)
-    filled = kernel.gather(values, rows, start, stop, probe_position, value, index, position)
-    return value[:filled], index[:filled], position[:filled]
-
-
 def gather_claims(
     block: Block, claims: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -105,9 +88,11 @@ def gather_claims(
     low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
     chosen = groups[low:high]
     start, stop = block.starts[chosen], block.starts[chosen + 1]
-    rows = probes[low:high] - block.low
-    value, claim, _ = gather(block.values, start, stop, block.probe_position, rows)
-    return value, claim + low
+    claim, position = cells_between(start, stop)
+    row = probes[low:high][claim] - block.low
+    value = block.values[row, position]
+    there = (position != block.probe_position[row]) & ~np.isnan(value)
+    return value[there], claim[there] + low
 
 
 def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:

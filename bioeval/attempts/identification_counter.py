@@ -8,10 +8,9 @@ import numpy as np
 
 from bioeval.attempts.counting import Counter
 from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.ranks import facts_of_block
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
-from bioeval.kernels import ranks as kernel
-from bioeval.kernels.ranks import RankFacts
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import Block, BlockReader, require_subjects, require_templates
 from bioeval.scores.matrix import are_pairs
@@ -67,12 +66,10 @@ class IdentificationCounter(Counter[IdentificationTally]):
                 "also meet in an impostor cell. Identification needs labels"
             )
         self.scores, self.reader = scores, reader
-        self.facts = empty_facts(scores.shape[0])
-        # Fused by the minimum, a subject is as far as its nearest template; for any other rule
-        # the nearest templates are found separately.
-        self.template_facts = self.facts
-        if self.fuses and self.fusion != "min":
-            self.template_facts = empty_facts(scores.shape[0])
+        #: The facts of each probe by name. Fused by the minimum, a subject is as far as its nearest
+        #: template; for any other rule the nearest templates are found separately.
+        self.facts: dict[str, np.ndarray] = {}
+        self.template_facts = self.facts if self.of_tiles else {}
         #: What leaving each subject out changes, by tie policy, once intervals have needed it.
         self.left_out: dict[str, LeftOut] = {}
 
@@ -89,11 +86,23 @@ class IdentificationCounter(Counter[IdentificationTally]):
     def add(self, block: Block) -> None:
         """Rank the best mates of a block of rows."""
         rows = slice(block.low, block.low + len(block.values))
-        if self.template_facts is not self.facts:
-            _rank(block, facts_of_rows(self.template_facts, rows))
+        if not self.of_tiles:
+            self.take(rows, facts_of_block(block), self.template_facts)
         if self.fuses:
             block = block.fused(self.fusion)
-        _rank(block, facts_of_rows(self.facts, rows))
+        self.take(rows, facts_of_block(block), self.facts)
+
+    def take(
+        self,
+        rows: slice | np.ndarray,
+        found: dict[str, np.ndarray],
+        facts: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        """Take the facts of some rows."""
+        facts = self.facts if facts is None else facts
+        for name, values in found.items():
+            dtype = float if name in ("mate", "other") else np.int64
+            facts.setdefault(name, np.zeros(self.scores.shape[0], dtype))[rows] = values
 
     def result(self) -> IdentificationTally:
         """Return the tally."""
@@ -102,26 +111,7 @@ class IdentificationCounter(Counter[IdentificationTally]):
             rank_unit=self.rank_unit,
             fusion=self.search.fused,
             enrolled=self.reader.enrolled,
-            nearest_mate=self.template_facts.mate,
-            nearest_other=self.template_facts.other,
-            **self.facts._asdict(),
+            nearest_mate=self.template_facts["mate"],
+            nearest_other=self.template_facts["other"],
+            **self.facts,
         )
-
-
-def _rank(block: Block, facts: RankFacts) -> None:
-    kernel.rank_facts(
-        block.values, block.columns, block.mate_start, block.mate_stop, block.probe_position, facts
-    )
-
-
-def empty_facts(probes: int) -> RankFacts:
-    """Return arrays of zeros for the facts of some probes."""
-    floats = ("mate", "other")
-    return RankFacts(
-        *(np.zeros(probes, float if x in floats else np.int64) for x in RankFacts._fields)
-    )
-
-
-def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
-    """Return views of the facts of some rows."""
-    return RankFacts(*(values[rows] for values in facts))

@@ -313,8 +313,7 @@ class _Pass:
         for counter in self.ranked:
             ranks = [one.ranks[counter.rank_unit] for one in seen]
             facts = facts_of(ranks, self.tiles.mates, by_subject=counter.rank_unit == "subject")
-            for name, values in facts.items():
-                getattr(counter.facts, name)[row] = values
+            counter.take(row, facts)
 
 
 class _OfBlocks:

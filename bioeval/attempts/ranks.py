@@ -1,4 +1,4 @@
-"""What tiles find about the ranks of best mates, and the facts of each probe that follow."""
+"""What tiles, or blocks of rows, find about the ranks of best mates: the facts of each probe."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from bioeval.attempts.squares import Mates
 from bioeval.attempts.tiles import Side, Tile
 from bioeval.kernels import ranks as kernel
+from bioeval.scores.blocks import Block
 
 
 class Ranks:
@@ -64,7 +65,7 @@ def ties_before(
 
 
 def facts_of(found: Sequence[Ranks], mates: Mates, *, by_subject: bool) -> dict[str, np.ndarray]:
-    """Return the facts of all probes by name, as :class:`bioeval.kernels.ranks.RankFacts`."""
+    """Return the facts of all probes by name, those of :class:`IdentificationTally`."""
     mated = mates.number > 0
     closer, within, there, before = (
         np.array([getattr(x, name) for x in found]).sum(axis=0, dtype=np.int64)
@@ -80,4 +81,26 @@ def facts_of(found: Sequence[Ranks], mates: Mates, *, by_subject: bool) -> dict[
         "mates_tied": mated if by_subject else mates.tied,
         "mates": mated if by_subject else mates.number,
         "others": there,
+    }
+
+
+def facts_of_block(block: Block) -> dict[str, np.ndarray]:
+    """Return the same of the rows of a block."""
+    columns = np.broadcast_to(block.columns, block.values.shape)
+    own = block.own()
+    mates = Mates.of(block.values[own], own[0], columns[own], len(block.values))
+    others, best = block.impostors(), mates.best[:, None]
+    tied = others == best
+    before = np.zeros(len(tied), dtype=np.int64)
+    some = np.flatnonzero(tied.any(axis=1))
+    before[some] = (tied[some] & (columns[some] < mates.place[some, None])).sum(axis=1)
+    return {
+        "mate": mates.best,
+        "other": np.fmin.reduce(others, axis=1, initial=np.nan),
+        "closer": np.count_nonzero(others < best, axis=1),
+        "tied": np.count_nonzero(tied, axis=1),
+        "tied_before": before,
+        "mates_tied": mates.tied,
+        "mates": mates.number,
+        "others": np.count_nonzero(~np.isnan(others), axis=1),
     }

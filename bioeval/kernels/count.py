@@ -1,4 +1,4 @@
-"""Count the impostor scores of a block, and gather the genuine ones.
+"""Count the impostor scores of a block.
 
 Every kernel sees the same picture: the row's own subject at ``mate_start:mate_stop``, everything
 else an impostor score, NaN no attempt. Tables are one a chunk of rows and are added afterwards,
@@ -8,7 +8,7 @@ so that the counts are the same on any number of threads.
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import FEW, by_numpy, compiled, parallel_rows
+from bioeval.kernels.compiling import FEW, by_numpy, parallel_rows
 
 
 def _cells(block, *_):
@@ -164,35 +164,3 @@ def list_pairs(
                 table[k] = 0
                 at += 1
         last[s] = at
-
-
-def numpy_gather(block, rows, start, stop, probe_position, value, index, position):
-    """Do as :func:`gather`, by NumPy."""
-    some = np.repeat(np.arange(len(rows)), stop - start)
-    place = np.arange(len(some)) - np.repeat(np.cumsum(stop - start) - stop, stop - start)
-    x = block[rows[some], place]
-    kept = np.flatnonzero((place != probe_position[rows[some]]) & ~np.isnan(x))
-    for out, values in ((value, x), (index, some), (position, place)):
-        out[: len(kept)] = values[kept]
-    return len(kept)
-
-
-@by_numpy(numpy_gather, lambda *args: len(args[-1]))
-@compiled
-def gather(block, rows, start, stop, probe_position, value, index, position):
-    """Write the scores of cells ``start[k]:stop[k]`` of the rows ``rows[k]``, for each `k` in turn.
-
-    NaN and the probe itself are left out. `index` gets `k`, and `position` the column, of each
-    score; return how many there are.
-    """
-    filled = 0
-    for k in range(len(rows)):
-        i = rows[k]
-        for p in range(start[k], stop[k]):
-            x = block[i, p]
-            if p != probe_position[i] and x == x:
-                value[filled] = x
-                index[filled] = k
-                position[filled] = p
-                filled += 1
-    return filled

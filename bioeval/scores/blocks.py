@@ -236,7 +236,7 @@ class Block:
 
     def same_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
-        return _cells_between(self.mate_start, self.mate_stop)
+        return cells_between(self.mate_start, self.mate_stop)
 
     def own(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the usable cells of each probe's own subject, in order."""
@@ -520,7 +520,7 @@ class BlockReader:
 
     def same_subject_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
-        return _cells_between(self.gallery.mate_start[low:high], self.gallery.mate_stop[low:high])
+        return cells_between(self.gallery.mate_start[low:high], self.gallery.mate_stop[low:high])
 
     @cached_property
     def enrolled(self) -> np.ndarray:
@@ -623,7 +623,7 @@ class BlockReader:
         )
 
 
-def _cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return row and position of the cells from a start to a stop of each row, in order."""
     size = stop - start
     row = np.repeat(np.arange(len(size)), size)

@@ -148,8 +148,8 @@ def _open_set(
 
 def _expected_accepts(tally: SingleTemplateTally, role: str) -> tuple[np.ndarray, int]:
     """Return the expected number of impostor searches accepted within each threshold, of all."""
-    kinds = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
-    kinds = kinds.get(role, [ENROLLED, UNENROLLED])
+    by_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
+    kinds = by_role.get(role, [ENROLLED, UNENROLLED])
     attempts = {ENROLLED: tally.impostors_enrolled, UNENROLLED: tally.impostors_unenrolled}
     impostor = sum(attempts[kind] for kind in kinds)
     return np.minimum(sums_of(tally.within[:, kinds].sum(axis=1)), impostor), impostor

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from bioeval.attempts.counters import guide_to
-from bioeval.kernels import compiling, count, fuse, hull, ranks
-from bioeval.kernels.ranks import RankFacts
+from bioeval.kernels import compiling, count, fuse, hull
 
 SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
 
@@ -59,7 +58,6 @@ class Rows:
 def test_numpy_counts_the_same_bits(seed):
     rows = Rows(seed)
     m, groups = rows.m, len(rows.starts) - 1
-    number, whole = (m, float), (m, np.int64)
     thresholds = np.sort(np.random.default_rng(seed).normal(size=9))
     for chunks in (1, 2, m, 2 * m):  # a table for each row is counts by row
         assert_same_bits(
@@ -67,24 +65,10 @@ def test_numpy_counts_the_same_bits(seed):
             lambda out: (*rows.sides, thresholds, *guide_to(thresholds), *out),
             ((chunks, 10), np.int64),
         )
-    size = int((rows.stop - rows.start).sum())
-    assert_same_bits(
-        count.gather,
-        lambda out: (rows.values, np.arange(m), rows.start, rows.stop, rows.probe_position, *out),
-        (size, rows.values.dtype), (size, np.int64), (size, np.int64),
-    )  # fmt: skip
     assert_same_bits(
         fuse.fuse_groups,
         lambda out: (rows.values, rows.columns, rows.starts, rows.probe_position, 1, *out),
         ((m, groups), rows.values.dtype), ((m, groups), np.int64),
-    )  # fmt: skip
-    facts = [whole if name not in ("mate", "other") else number for name in RankFacts._fields]
-    assert_same_bits(
-        ranks.rank_facts,
-        lambda out: (
-            rows.values, rows.columns, rows.start, rows.stop, rows.probe_position, RankFacts(*out)
-        ),
-        *facts,
     )  # fmt: skip
 
 

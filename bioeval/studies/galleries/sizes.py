@@ -49,7 +49,7 @@ class SizeCounter(Counter[SizeTally]):
         tables = self.within.by_row(fused.values, fused.mate_start, fused.mate_stop)
         counts = np.cumsum(tables[:, :-1], axis=1)
         rows = slice(block.low, block.low + len(counts))
-        usable = self.ranks.facts.others[rows] > 0
+        usable = self.ranks.facts["others"][rows] > 0
         kind = np.where(block.probe_group >= 0, ENROLLED, UNENROLLED)
         kernel.add_counts(counts, np.where(usable, kind, -1), self.candidates)
 

@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.cells import is_accepted
-from bioeval.attempts.counters import gather
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_increasing_proportions
@@ -82,7 +81,8 @@ def count_by_quality(
             values, start, stop = block.values, block.mate_start, block.mate_stop
             code = probe[block.low : block.low + len(values)]
             count_by_lower(values, start, stop, code, template, threshold, tables)
-            value, row, position = gather(values, start, stop, block.probe_position)
+            row, position = block.own()
+            value = values[row, position]
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     # Left at step k: those with a code above k.
