@@ -202,7 +202,7 @@ def valid_inputs(folder: Path) -> list[Input]:
             {**base, "t.npy": _npy(np.arange(9.0))},
             ["gallery-size", "s.npz", "--labels", "l.csv", "--thresholds", "t.npy"],
         ),
-        Input("card", {"card.toml": card}, ["protocols", "card.toml", "--check"]),
+        Input("card", {"card.toml": card}, ["protocols", "card.toml"]),
         Input(
             "card run", {"s.npz": matrix, "card.toml": card}, [*run, "--protocol", "card.toml"]
         ),

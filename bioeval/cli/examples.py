@@ -67,8 +67,8 @@ bioeval example faces --system fisherfaces --people seen --out seen.npz
 bioeval protocols
 # Explain one, in the terms of ISO/IEC 19795-1
 bioeval protocols course-all-vs-all --terms iso
-# Check a card of your own
-bioeval protocols my-protocol.toml --check
+# Check and explain a card of your own
+bioeval protocols my-protocol.toml
 
 # Print versions
 bioeval info

@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from pathlib import Path, PurePath
 from typing import Any, cast
 
 from bioeval.base.errors import CardError, nearest_name
@@ -26,7 +25,6 @@ from bioeval.protocol.fields import (
     in_lecture_words,
     locate,
     matches_choice,
-    read_file,
     read_toml,
     shorten,
     write_toml_key,
@@ -54,9 +52,6 @@ _NOT_IN_FOLDS = {
     "closed_set": ("gallery", "max_rank"),
     "curve": ("count", "values"),
 }
-
-#: Words in the text of a source that is revised from year to year.
-_UNDATED = ("lecture", "ongoing")
 
 
 class Problems:
@@ -473,44 +468,3 @@ def _check_text(field: Field, value: object, layout: str | None) -> str:
     elif not value.strip():
         raise _UnexpectedValue(" that is not empty")
     return value
-
-
-# ------------------------------------------------------- rules of the cards that ship with bioeval
-
-
-def unmet_rules(card: Protocol) -> list[str]:
-    """Return what a card lacks to ship with bioeval, one line for each rule."""
-    head = {"name": card.name, "source": dict(card.source), "not_said": card.not_said}
-    return _unmet(head, "" if card.path is None else PurePath(card.path).name)
-
-
-def unmet_rules_of_draft(path: str) -> list[str]:
-    """Return what a card that is not valid yet lacks to ship, as far as its text can be read."""
-    try:
-        head = read_toml(read_file(path), path)
-    except CardError:
-        return []
-    return _unmet(head, Path(path).name)
-
-
-def _unmet(head: Mapping[str, Any], file: str) -> list[str]:
-    """Return what the head of a card lacks; `file` is its name, empty where it has none."""
-    problems = []
-    name, source = head.get("name"), head.get("source")
-    if name is not None and file and file != f"{name}.toml":
-        problems.append(f'name = "{name}", but the file is {file}; expected {name}.toml')
-    if not isinstance(source, Mapping):
-        source = {}
-    if source.get("section") is None:
-        problems.append("[source] section is missing; expected the section, chapter or part")
-    undated = any(word in str(source.get("text", "")).lower() for word in _UNDATED)
-    if source.get("year") is None and not undated:
-        problems.append(
-            "[source] year is missing; expected the year, unless the text names a lecture or an "
-            "ongoing evaluation"
-        )
-    if not head.get("not_said"):
-        problems.append(
-            "not_said is empty; expected a sentence for each point that the card leaves open"
-        )
-    return problems

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, replace
@@ -219,15 +218,12 @@ class Task(Section):
 
 
 # TOML as text: `tomllib` gives the values of a valid text, and error messages need more: the line
-# of each field, and a syntax error that begins with its line.
+# of each field.
 
 MAX_BYTES = 1 << 16
 """A card has some dozens of lines; a file beyond this size is something else."""
 
 _MOST_DOTS = 1000  # in a line; the parser takes quadratic time for dotted keys
-_MOST_SIGNS = 100  # equal signs at which the key of a line may end
-_MOST_PARSED = 1 << 20  # characters in which the lines of the fields are looked for
-
 Place = tuple[str, ...]
 """Place of a value in a card: ``("name",)``, ``("open_set",)`` or ``("open_set", "ties")``."""
 
@@ -273,87 +269,26 @@ def read_toml(text: str, where: str) -> dict[str, object]:
     except RecursionError:
         raise CardError(f"{where}: not valid TOML: brackets are nested too deeply") from None
     except ValueError as error:
-        message = str(error)
-        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-        if place is None:
-            raise CardError(f"{where}: not valid TOML: {message}") from error
-        message = message[: place.start()]
-        line, column = place.groups()
-        if message == "Cannot overwrite a value" and line is not None:
-            rows = text.split("\n")
-            line = next((i for i in range(int(line), 0, -1) if _START.match(rows[i - 1])), line)
-            key = rows[int(line) - 1].partition("=")[0].strip()
-            raise CardError(
-                f"{where}, line {line}: {key} is given twice; expected it once"
-            ) from error
-        if line is None:
-            line, column = text.rstrip().count("\n") + 1, "at the end of the text"
-        else:
-            column = f"at column {column}"
-        raise CardError(f"{where}, line {line}: not valid TOML: {message}, {column}") from error
+        raise CardError(f"{where}: not valid TOML: {error}") from error
 
 
-# A line that may begin a section or a field; inside of a value of many lines it does not.
-_START = re.compile(r"[ \t]*(\[|[^#\s].*=)")
+_SECTION = re.compile(r"\s*\[+\s*([\w-]+)\s*\]")
+_FIELD = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
 
 
 def locate(text: str) -> dict[Place, int]:
-    """Return the line of each section and of each field of a valid TOML text.
-
-    Of an inline table, the table is listed and its fields are not; after values of very many
-    lines, fields may be missing.
-    """
+    """Return the line of each section, and of each field that begins a line."""
     lines: dict[Place, int] = {}
     section: Place = ()
-    rows = text.split("\n")
-    starts = [i for i, row in enumerate(rows) if _START.match(row)]
-    first, left = None, _MOST_PARSED
-    for here, end in itertools.pairwise([*starts, len(rows)]):
-        if first is None:
-            first = here
-        statement = "\n".join(rows[first:end])
-        left -= len(statement)
-        if left < 0:
-            break
-        table = _parsed(statement)
-        if table is None:
-            continue  # the next lines belong to the same value
-        if statement.lstrip().startswith("["):
-            section = path = _keys(table)
-        else:
-            path = section + _assigned(statement)
-        for length in range(1, len(path) + 1):
-            lines.setdefault(path[:length], first + 1)
-        first = None
+    inside = False  # of a text of several lines
+    for number, row in enumerate(text.split("\n"), 1):
+        if not inside and (found := _SECTION.match(row)):
+            section = (found[1],)
+            lines.setdefault(section, number)
+        elif not inside and (found := _FIELD.match(row)):
+            lines.setdefault((*section, found[1]), number)
+        inside ^= (row.count('"""') + row.count("'''")) % 2 == 1
     return lines
-
-
-def _assigned(statement: str) -> Place:
-    """Return the keys of an assignment: what is before the first equal sign outside of quotes."""
-    for sign in itertools.islice(re.finditer("=", statement), _MOST_SIGNS):
-        table = _parsed(statement[: sign.start()] + "= 0")
-        if table is not None:
-            return _keys(table)
-    return ()
-
-
-def _keys(table: object) -> Place:
-    """Return the nested keys of a table that has one key at each level."""
-    parts = []
-    while isinstance(table, dict) and table:
-        ((part, table),) = table.items()
-        parts.append(part)
-    return tuple(parts)
-
-
-def _parsed(text: str) -> dict[str, object] | None:
-    """Return the values of a TOML text; None if it is not valid."""
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except ValueError:
-        return None
 
 
 def write_toml(value: object) -> str:

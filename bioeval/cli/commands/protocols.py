@@ -1,14 +1,12 @@
-"""``bioeval protocols``: list, explain and check protocol cards."""
+"""``bioeval protocols``: list and explain protocol cards."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from bioeval.base.errors import CardError
 from bioeval.cli.arguments import card as checked
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json, terminal_width
@@ -21,12 +19,9 @@ _LEAST_WIDTH = 20
 
 @click.command("protocols", cls=Command)
 @click.argument("card", required=False)
-@option(
-    "--check", "Only check whether the card is valid, and whether it may ship with bioeval.", bool
-)
 @option("--toml", "Print the card as TOML, to copy and change.", bool)
 @shared_options(files=False, page=False, name=False, reading=False)
-def command(card: str | None, check: bool, toml: bool, terms: str, **options: Any) -> None:
+def command(card: str | None, toml: bool, terms: str, **options: Any) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
     from bioeval.document.text import say
     from bioeval.protocol.loading import available, explain, load
@@ -36,11 +31,7 @@ def command(card: str | None, check: bool, toml: bool, terms: str, **options: An
     as_json, markup = printed.as_json, printed.markup
     if markup and card is not None:
         raise click.UsageError(f"--{markup} is for the table of all cards, without CARD")
-    names = available() if card is None else [checked(card)]
-    if check and not as_json:
-        _check(names)
-        return
-    cards = list(map(load, names))
+    cards = list(map(load, available() if card is None else [checked(card)]))
     if toml:
         if card is None or as_json:
             raise click.UsageError("--toml needs one CARD, and no --json")
@@ -65,22 +56,6 @@ def command(card: str | None, check: bool, toml: bool, terms: str, **options: An
             return Lines(terms, of).write(say(template))
 
         put(explain(cards[0], max(width, _LEAST_WIDTH), say=in_terms).rstrip("\n") + "\n")
-
-
-def _check(names: Sequence[str]) -> None:
-    """Print whether each card is valid and what it lacks to ship."""
-    from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
-    from bioeval.protocol.loading import load
-
-    for name in names:
-        try:
-            card = load(name)
-        except CardError as error:
-            rules = [f"{name}: to ship it with bioeval: {x}" for x in unmet_rules_of_draft(name)]
-            raise CardError("\n".join([str(error), *rules])) from None
-        put(f"{card.path or card.name}: valid; protocol {card.name}, for {card.layout}\n")
-        for rule in unmet_rules(card):
-            put(f"  to ship it with bioeval: {rule}\n")
 
 
 def _listed(cards: list[Any]) -> Any:
