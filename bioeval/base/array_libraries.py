@@ -12,11 +12,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError, Part, cut, subject
 
-#: Values of a tensor that are widened together, or moved from a device.
-_BLOCK = 1 << 22
-
 # What libraries raise where they cannot hand over their memory.
-_DLPACK_ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError)
+_ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError)
 
 # Types of the package ml_dtypes, as JAX has them: which type of NumPy holds their values exactly.
 _WIDER = {"bfloat16": np.float32, "float": np.float32, "int": np.int8, "uint": np.uint8}
@@ -28,23 +25,33 @@ def as_numpy(values: Any, name: Part) -> Any:
     Raises
     ------
     DataError
-        If the array is sparse or quantised, or cannot be read; the message says its type, dtype
+        If the array is sparse, or cannot be read; the message says its type, dtype
         and shape, and what to do.
     """
-    if isinstance(values, np.ndarray | np.generic | str | bytes | list | tuple):
-        return widened(values) if isinstance(values, np.ndarray) else values
+    if isinstance(values, np.ndarray):
+        return widened(values)
+    if isinstance(values, np.generic | str | bytes | list | tuple):
+        return values
     if _is_sparse(values):
         dense = "to_dense" if hasattr(values, "to_dense") else "toarray"
         raise _unreadable(name, values, f"is sparse; give {dense}() of it")
-    if callable(getattr(values, "detach", None)) and callable(getattr(values, "cpu", None)):
-        return _of_tensor(values, name)
-    if callable(getattr(values, "get", None)) and hasattr(values, "__cuda_array_interface__"):
-        return widened(np.asarray(values.get()))  # of CuPy
-    if not hasattr(values, "__dlpack__") or hasattr(values, "__array__"):
-        if hasattr(values, "__array__") and hasattr(values, "__array_namespace__"):
-            return widened(np.asarray(values))  # of JAX
-        return values
-    return widened(_by_dlpack(values, name))
+    given = values
+    try:
+        if callable(getattr(values, "detach", None)) and callable(getattr(values, "cpu", None)):
+            values = values.detach().cpu()  # a tensor of PyTorch
+            if str(values.dtype).rpartition(".")[2].startswith(("bfloat", "float8")):
+                values = values.float()
+        elif hasattr(values, "__cuda_array_interface__") and callable(getattr(values, "get", None)):
+            values = values.get()  # an array of CuPy
+        elif hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+            return widened(np.from_dlpack(values))
+        elif not hasattr(values, "__array_namespace__"):
+            return values
+        return widened(np.asarray(values))
+    except _ERRORS as error:
+        reason = cut(" ".join(str(error).split()), 120)
+        problem = f"cannot be read as an array ({reason}); give an array of NumPy"
+        raise _unreadable(name, given, problem) from None
 
 
 def _is_sparse(values: Any) -> bool:
@@ -63,64 +70,6 @@ def _unreadable(name: Part, values: Any, problem: str) -> DataError:
     shape = tuple(getattr(values, "shape", ()))
     dtype = getattr(values, "dtype", "unknown")
     return DataError(subject(name), f": the {called} of dtype {dtype} and shape {shape} {problem}")
-
-
-def _of_tensor(values: Any, name: Part) -> np.ndarray:
-    """Return a tensor of PyTorch, in blocks where it is widened or on a device."""
-    if getattr(values, "is_quantized", False) is True:
-        raise _unreadable(name, values, "is quantised; give dequantize() of it")
-    device = getattr(getattr(values, "device", None), "type", "cpu")
-    if device == "meta":
-        raise _unreadable(name, values, "is on the device 'meta' and has no values")
-    values = values.detach()
-    try:
-        first = _of_block(values[:1] if len(values.shape) else values)
-        length = values.shape[0] if len(values.shape) else 1
-        if length <= 1 or (device == "cpu" and first.dtype == _dtype_of(values)):
-            return _of_block(values)
-        whole = np.empty(tuple(values.shape), first.dtype)
-        step = max(1, _BLOCK // max(1, whole[0].size))
-        for low in range(0, length, step):
-            whole[low : low + step] = _of_block(values[low : low + step])
-        return whole
-    except (TypeError, ValueError, RuntimeError) as error:
-        reason = cut(" ".join(str(error).split()), 120)
-        raise _unreadable(
-            name, values, f"cannot be read as an array ({reason}); give detach().cpu().numpy()"
-        ) from None
-
-
-def _dtype_of(values: Any) -> np.dtype | None:
-    """Return the dtype of NumPy of the name of a tensor's; None where NumPy has none."""
-    try:
-        return np.dtype(str(values.dtype).rpartition(".")[2])
-    except TypeError:
-        return None
-
-
-def _of_block(block: Any) -> np.ndarray:
-    """Return a tensor without a gradient in the memory of the processor."""
-    block = block.cpu()
-    if hasattr(block, "resolve_neg"):
-        block = block.resolve_neg().resolve_conj()
-    word = str(block.dtype).rpartition(".")[2]
-    if word.startswith(("bfloat", "float8")):
-        block = block.float()
-    return np.asarray(block) if hasattr(block, "__array__") else np.from_dlpack(block)
-
-
-def _by_dlpack(values: Any, name: Part) -> np.ndarray:
-    """Return an array of a library that offers its memory by DLPack, moved from its device."""
-    try:
-        return np.from_dlpack(values)
-    except _DLPACK_ERRORS as error:
-        reason = cut(" ".join(str(error).split()), 120)
-    try:
-        return np.from_dlpack(values, device="cpu")  # from the device on which they are
-    except _DLPACK_ERRORS:
-        raise _unreadable(
-            name, values, f"cannot be read as an array ({reason}); give an array of NumPy"
-        ) from None
 
 
 def widened(array: np.ndarray) -> np.ndarray:
