@@ -70,7 +70,7 @@ from bioeval.page.tables import (
 )
 from bioeval.page.together import at_another_threshold, refuse_other_data
 from bioeval.page.writer import PageWriter, digits, paragraph
-from bioeval.plot.displays import DISPLAYS
+from bioeval.plot.files import display_of
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import explain, load, of_claims
 from bioeval.tables.sections import sections_of, study_sections
@@ -305,7 +305,7 @@ class Page:
     def _picture(self, figure: Figure, result: Any, name: str) -> str:
         """Return a plot of a result as a picture."""
         drawn = Drawn(layout="constrained")
-        DISPLAYS[figure.plot].from_results(result, **figure.options).plot(drawn)
+        display_of(figure.plot).from_results(result, **figure.options).plot(drawn)
         source, wide = as_address(drawn)
         return picture(figure.plot, "", f"{name}-{figure.plot}", source, wide)
 

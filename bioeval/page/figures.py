@@ -33,8 +33,7 @@ from bioeval.page.parts import (
     attempts_of,
     grouped,
 )
-from bioeval.plot.displays import DISPLAYS
-from bioeval.plot.files import plot_files, save
+from bioeval.plot.files import display_of, plot_files, save
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.views.images import Images
 from bioeval.views.sections.evaluation import is_identification
@@ -668,7 +667,7 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
             if drawn == MOST:
                 return
             options = given if drawing.plot.images else {}
-            display = DISPLAYS[drawing.plot.name].from_results(drawing.data, **options)
+            display = display_of(drawing.plot.name).from_results(drawing.data, **options)
             if options and display.why_empty:
                 continue
             drawn += 1

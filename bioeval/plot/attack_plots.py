@@ -90,10 +90,8 @@ def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisp
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.vulnerability`.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels the system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------
@@ -327,10 +325,8 @@ def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.pad`, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single detector.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------
@@ -370,10 +366,8 @@ def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.pad`, or several by name, all of one kind of score.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single detector.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import matplotlib
 from matplotlib.figure import Figure
 
+import bioeval.plot as plots
 from bioeval.base.arguments import require_list, require_number, require_path
 from bioeval.base.errors import DataError, bad_choice, require_choice
 from bioeval.base.progress import stage
-from bioeval.plot.displays import DISPLAYS
 from bioeval.plot.registry import PLOTS, Plot
 from bioeval.plot.systems import System, drawable
 from bioeval.scores.formats.files import replacing
@@ -33,6 +33,11 @@ _UNDATED: dict[str, dict[str, Any]] = {
 }
 
 
+def display_of(plot: str) -> Any:
+    """Return the display of a plot, which is called like it: DirFarDisplay of ``dir_far``."""
+    return getattr(plots, f"{plot.title().replace('_', '')}Display")
+
+
 class PlotFile(NamedTuple):
     """A file of a plot: its stem, the single system it shows (if any), and its display's data."""
 
@@ -44,7 +49,7 @@ class PlotFile(NamedTuple):
 
     def drawn_in(self, figure: Any) -> Any:
         """Return the display, drawn unless it would be empty."""
-        display = DISPLAYS[self.plot.name].from_results(self.data)
+        display = display_of(self.plot.name).from_results(self.data)
         if display.why_empty:
             return display
         return display.plot(figure, **self.options)

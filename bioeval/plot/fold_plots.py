@@ -156,10 +156,8 @@ def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
     ----------
     data : Dataset
         A result of :func:`bioeval.cross_evaluate`, of verification or open set.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of the points of the folds.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

@@ -6,8 +6,8 @@ import re
 import textwrap
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -128,26 +128,7 @@ class Style:
         return MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
 
 
-class _Chosen:
-    """A style that was chosen; leaving a ``with`` block brings the one before it back."""
-
-    def __init__(self, before: Look):
-        self._before = before
-
-    def __enter__(self) -> None:
-        """Nothing: the style is chosen already."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Choose the style before it again."""
-        Style.look = self._before
-
-
-def style(name: str) -> _Chosen:
+def style(name: str) -> AbstractContextManager[object]:
     """Choose the sizes of the plots that are drawn from now on, or in a ``with`` block.
 
     Parameters
@@ -183,10 +164,11 @@ def style(name: str) -> _Chosen:
     >>> display.figure_.get_size_inches().tolist()
     [6.4, 3.6]
     """
-    before = Style.look
     require_choice("style", name, LOOKS)
+    restored = ExitStack()
+    restored.callback(setattr, Style, "look", Style.look)
     Style.look = LOOKS[name]
-    return _Chosen(before)
+    return restored
 
 
 # ---------------------------------------------------------------------------------- axes

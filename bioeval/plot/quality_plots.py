@@ -43,10 +43,8 @@ def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDisca
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.error_discard`, or several by name: quality measures of one
         system, or systems.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single curve.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

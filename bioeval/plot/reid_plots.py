@@ -100,10 +100,8 @@ def gom(data: Any, ax: Axes | None = None, **style: Any) -> GomDisplay:
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.gom`, ``bioeval.tasks.reid.results.gom_from_curves``, or
         :func:`bioeval.evaluate` under a card with ``[gom]``; or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

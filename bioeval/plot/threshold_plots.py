@@ -37,10 +37,8 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
     ----------
     data : Dataset
         A result of :func:`bioeval.study_threshold`.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of the points of the folds.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------
@@ -131,10 +129,8 @@ def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
     ----------
     data : Dataset
         A result of :func:`bioeval.study_threshold` with `assure`.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of the curves.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------
