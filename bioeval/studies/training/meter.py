@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_path, require_text
-from bioeval.base.errors import DataError, ProtocolError, received, require_choice
+from bioeval.base.arguments import require_text
+from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.evaluation import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.embeddings import FloatType, Metric, kind_of_metric
+from bioeval.scores.embeddings import FloatType, Metric, as_embeddings, kind_of_metric
 from bioeval.scores.labelled_matrix import NanPolicy
+from bioeval.scores.labels import as_labels, as_meta
 from bioeval.scores.matrix import Scores
-from bioeval.studies.training.names import flat_numbers
-from bioeval.studies.training.templates import Batch, Templates
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
 
 if TYPE_CHECKING:
@@ -29,11 +28,46 @@ if TYPE_CHECKING:
 Role = Literal["both", "probe", "gallery"]
 
 
+#: Two embeddings of one template may differ by rounding; by this part of their length, they do not
+#: come from one state of a model.
+ROUNDING = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """The templates of one batch, which no longer share memory with what the caller has."""
+
+    embeddings: np.ndarray  # (n, f), in the dtype that was given
+    labels: np.ndarray
+    meta: dict[str, np.ndarray]
+    index: np.ndarray | None  # the name of each template, by which repeats are found
+
+    def require_fit(self, batch: _Batch) -> None:
+        """Raise :class:`DataError` if a later batch has other features or columns."""
+        features, expected = batch.embeddings.shape[1], self.embeddings.shape[1]
+        if features != expected:
+            raise DataError(
+                f"embeddings have {features} features, but those of earlier batches have "
+                f"{expected}; call reset() before templates of another model"
+            )
+        if batch.meta.keys() != self.meta.keys():
+            new, old = (", ".join(sorted(x.meta)) or "none" for x in (batch, self))
+            raise DataError(
+                f"the metadata of this batch are {new}, those of earlier batches {old}; give the "
+                "same columns with every batch"
+            )
+        if (batch.index is None) != (self.index is None):
+            raise DataError(
+                "index is given for some batches only; give it with every batch, or with none"
+            )
+
+
 class Meter:
     """The numbers of a protocol, from embeddings that come batch by batch.
 
     The numbers are those of :func:`summary` of all templates (:meth:`scores`), to the last bit.
-    They are the same in whichever batches, and in whichever order, the templates come.
+    They are the same in whichever batches the templates come, and with an `index` in whichever
+    order.
 
     Parameters
     ----------
@@ -45,9 +79,6 @@ class Meter:
         As for :func:`evaluate`.
     kind, metric_name, dtype, nan, exclude, average, distractor_ids, name
         As for :meth:`Scores.from_embeddings`.
-    spill : path, optional
-        A folder in which the embeddings wait until :meth:`compute` reads them, in files that are
-        deleted with the meter. By default they wait in memory.
 
     Raises
     ------
@@ -57,12 +88,9 @@ class Meter:
     Notes
     -----
     The memory is that of the embeddings in the dtype in which they are given: float16 stays
-    float16. They are brought into the order of their `index`; without one, into an order of labels
-    and values. So if the index is the position in the data set, the numbers are those of the data
-    set in its order. Without an index, d' and thresholds may differ from these in their last digit,
-    since sums and products of floats depend on the order. Conventions with ``ties="stable"`` count
-    equal distances in the order of the gallery, and need an index to count them in the order of the
-    data set.
+    float16. They are brought into the order of their `index`: if it is the position in the data
+    set, the numbers are those of the data set in its order, to the last bit. Without an index the
+    order is that in which they come.
 
     Examples
     --------
@@ -97,7 +125,6 @@ class Meter:
         average: Sequence[str] = (),
         distractor_ids: Sequence[int] = (),
         name: str | None = None,
-        spill: str | os.PathLike[str] | None = None,
     ):
         """Check the options; there are no templates yet."""
         if not isinstance(protocol, str) or protocol != "auto":
@@ -117,16 +144,12 @@ class Meter:
             "kind": kind, "metric_name": metric_name, "dtype": dtype, "nan": nan,
             "exclude": exclude, "average": average, "distractor_ids": distractor_ids, "name": name,
         }  # fmt: skip
-        self._spill = None
-        if spill is not None:
-            self._spill = require_path("spill", spill)
-            self._spill.mkdir(parents=True, exist_ok=True)
-        self._templates: dict[str, Templates] = {}
+        self._batches: dict[str, list[_Batch]] = {}
 
     def __repr__(self) -> str:
-        numbers = {role: len(templates) for role, templates in self._templates.items()}
+        numbers = {role: sum(len(x.labels) for x in of) for role, of in self._batches.items()}
         protocol = self._protocol if isinstance(self._protocol, str) else self._protocol.name
-        return f"Meter(protocol={protocol!r}, metric={self._metric_in_words!r}, given={numbers})"
+        return f"Meter(protocol={protocol!r}, given={numbers})"
 
     def update(
         self,
@@ -164,7 +187,21 @@ class Meter:
         require_choice("role", role, get_args(Role))
         if np.shape(embeddings)[:1] == (0,):
             return
-        self._take({role: Batch.checked(embeddings, labels, index, meta)})
+        values = np.array(as_embeddings(embeddings, "embeddings"), order="C")
+        number = len(values)
+        columns = {name: x.copy() for name, x in as_meta(meta, number, "meta").items()}
+        names = None if index is None else _column(index, "index", number)
+        batch = _Batch(values, _column(labels, "labels", number), columns, names)
+        roles = {*self._batches, role}
+        if "both" in roles and len(roles) > 1:
+            raise DataError(
+                "some templates have a role and some have none; give all with role='probe' or "
+                "role='gallery', or all without"
+            )
+        batches = self._batches.get(role, [])
+        if batches:
+            batches[0].require_fit(batch)
+        self._batches[role] = [*batches, batch]
 
     def scores(self) -> Scores:
         """Return the comparisons of all templates, in their order.
@@ -175,35 +212,22 @@ class Meter:
             If there are no templates, or none of one side; if a name of the index is of different
             templates.
         """
-        if not self._templates:
+        if not self._batches:
             raise DataError("there are no templates yet; call update() with the batches")
-        if "both" in self._templates:
-            every = self._templates["both"].joined()
-            return Scores.from_embeddings(
-                every.embeddings,
-                every.labels,
-                metric=self._metric,
-                probe_meta=every.meta,
-                **self._comparison,
-            )
-        for role in ("probe", "gallery"):
-            if role not in self._templates:
+        sides = ["both"] if "both" in self._batches else ["probe", "gallery"]
+        for role in sides:
+            if role not in self._batches:
                 raise DataError(
                     f"there are no templates of the role {role!r}; call update() with them, or "
                     "without a role to compare all templates with each other"
                 )
-        probes = self._templates["probe"].joined()
-        gallery = self._templates["gallery"].joined()
-        return Scores.from_embeddings(
-            probes.embeddings,
-            probes.labels,
-            gallery.embeddings,
-            gallery.labels,
-            metric=self._metric,
-            probe_meta=probes.meta,
-            gallery_meta=gallery.meta,
-            **self._comparison,
-        )
+        probes, *gallery = (_joined(self._batches[role]) for role in sides)
+        options = {"metric": self._metric, "probe_meta": probes.meta, **self._comparison}
+        if not gallery:
+            return Scores.from_embeddings(probes.embeddings, probes.labels, **options)
+        options["gallery_meta"] = gallery[0].meta
+        other = gallery[0].embeddings, gallery[0].labels
+        return Scores.from_embeddings(probes.embeddings, probes.labels, *other, **options)
 
     def compute(self) -> dict[str, float | int]:
         """Return the numbers of all templates so far.
@@ -221,7 +245,17 @@ class Meter:
             As for :func:`summary` and :meth:`scores`.
         """
         options = EvaluationOptions.parse(**self._evaluation)
-        return flat_numbers(_numbers_of_tasks(self.scores(), self._protocol, options))
+        flat: dict[str, float | int] = {}
+        numbers = _numbers_of_tasks(self.scores(), self._protocol, options)
+        for task, of_task in numbers.items():
+            for name, value in of_task.items():
+                if not isinstance(value, Mapping):
+                    flat[f"{task}/{name}"] = value
+                    continue
+                for at, number in value.items():
+                    word = f"rank_{at}" if isinstance(at, int) else str(at)
+                    flat[f"{task}/{name}_{word}"] = number
+        return flat
 
     def result(self, **options: Any) -> xr.DataTree:
         """Return the results of all templates so far, as :func:`evaluate` does.
@@ -239,106 +273,56 @@ class Meter:
 
     def reset(self) -> None:
         """Forget all templates, before those of another epoch."""
-        self._templates = {}
+        self._batches = {}
 
-    def merge(self, other: Meter | Mapping[str, Any]) -> None:
-        """Take the templates of another meter as well; it stays as it is.
 
-        Parameters
-        ----------
-        other : Meter or dict
-            A meter, or its :meth:`state_dict` from another process. A template of the same `index`
-            in both counts once; without an index, each counts.
-
-        Raises
-        ------
-        DataError
-            If the templates do not fit each other.
-        DataError
-            If the metrics differ, or `other` is no meter.
-        """
-        if other is self:
-            raise DataError("a meter cannot be merged with itself")
-        self._take(self._batches_of(other))
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all templates as NumPy arrays, and the metric by name.
-
-        Returns
-        -------
-        dict
-            ``"metric"``, and ``"templates"`` by role: ``"embeddings"``, ``"labels"``, ``"index"``
-            (None without one) and ``"meta"``, in their order.
-        """
-        state: dict[str, Any] = {"metric": self._metric_in_words, "templates": {}}
-        for role, templates in self._templates.items():
-            every = templates.joined()
-            state["templates"][role] = {
-                "embeddings": np.array(every.embeddings),
-                "labels": every.labels.copy(),
-                "index": None if every.index is None else every.index.copy(),
-                "meta": {name: column.copy() for name, column in every.meta.items()},
-            }
-        return state
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take the templates of a :meth:`state_dict` in place of those that are here.
-
-        Raises
-        ------
-        DataError
-            If the state is none of a meter.
-        DataError
-            If it is of another metric.
-        """
-        batches = self._batches_of(state)
-        self.reset()
-        self._take(batches)
-
-    @property
-    def _metric_in_words(self) -> str:
-        """The name of the metric; empty for a function without a name."""
-        if callable(self._metric):
-            return self._comparison["metric_name"] or ""
-        return self._metric
-
-    def _batches_of(self, other: Any) -> dict[str, Batch]:
-        """Return the templates of a meter or of a state as a batch of each role."""
-        state = other.state_dict() if isinstance(other, Meter) else other
-        if not isinstance(state, Mapping):
-            raise DataError(f"a Meter cannot be merged with {received(other)}")
-        batches = {}
-        try:
-            metric, templates = state["metric"], state["templates"]
-            for role, part in templates.items():
-                require_choice("role", role, get_args(Role))
-                batches[role] = Batch.checked(
-                    part["embeddings"], part["labels"], part["index"], part["meta"]
-                )
-        except (KeyError, AttributeError, TypeError) as error:
-            raise DataError(f"this is no state of a Meter: {error!r}") from None
-        if metric != self._metric_in_words:
+def _joined(batches: Sequence[_Batch]) -> _Batch:
+    """Return the templates of all batches, those of an index in its order and each once."""
+    embeddings = np.concatenate([batch.embeddings for batch in batches])
+    labels = _concatenated([batch.labels for batch in batches])
+    meta = {x: _concatenated([batch.meta[x] for batch in batches]) for x in batches[0].meta}
+    if batches[0].index is None:
+        return _Batch(embeddings, labels, meta, None)
+    names = [batch.index for batch in batches if batch.index is not None]
+    index, kept, place = np.unique(
+        as_labels(_concatenated(names), "index"), return_index=True, return_inverse=True
+    )
+    first = kept[place.reshape(-1)]
+    for column in (labels, *meta.values()):
+        if (wrong := column != column[first]).any():
             raise DataError(
-                f"these templates were to be compared by the metric {metric!r}, those here by "
-                f"{self._metric_in_words!r}"
+                f"template {index[place[np.argmax(wrong)]].item()!r} of the index was given twice, "
+                "with different labels or metadata; expected one name for each template"
             )
-        return batches
+    again = np.flatnonzero(first != np.arange(len(first)))
+    one, other = (embeddings[x].astype(np.float64) for x in (again, first[again]))
+    away, length = (np.linalg.norm(x, axis=1) for x in (one - other, other))
+    if (wrong := away > ROUNDING * length).any():
+        raise DataError(
+            f"template {index[place[again[np.argmax(wrong)]]].item()!r} of the index was given "
+            "twice, with different embeddings; call reset() before templates of another model"
+        )
+    meta = {name: column[kept] for name, column in meta.items()}
+    return _Batch(embeddings[kept], labels[kept], meta, index)
 
-    def _take(self, batches: Mapping[str, Batch]) -> None:
-        """Take a batch of each role, or none if one does not fit."""
-        roles = {*self._templates, *batches}
-        if "both" in roles and len(roles) > 1:
-            raise DataError(
-                "some templates have a role and some have none; give all with role='probe' or "
-                "role='gallery', or all without"
-            )
-        for role, batch in batches.items():
-            if role in self._templates:
-                self._templates[role].require_fit(batch)
-        for role, batch in batches.items():
-            if role not in self._templates:
-                self._templates[role] = Templates(self._spill)
-            self._templates[role].add(batch)
+
+def _concatenated(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Join columns without changing a label: 1 and "1" stay different."""
+    kinds = {part.dtype.kind for part in parts}
+    if len(kinds) > 1 and not kinds <= set("iub"):
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
+
+
+def _column(values: Any, name: str, number: int) -> np.ndarray:
+    """Return labels or names of templates as an array of their own."""
+    column = as_labels(values, name)
+    if len(column) != number:
+        raise DataError(
+            f"{name} has {len(column)} values, but there are {number} embeddings; expected one for "
+            "each"
+        )
+    return column.copy()
 
 
 @leaves_out_attacks
