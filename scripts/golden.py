@@ -1317,9 +1317,6 @@ def cases_of_folds() -> None:
     splitters: dict[str, Lazy] = {
         "SubjectKFold": p("SubjectKFold", 4),
         "SubjectKFold shuffled": p("SubjectKFold", 5, shuffle=True, random_state=1),
-        "SubjectKFold balance": p(
-            "SubjectKFold", 3, shuffle=True, random_state=1, balance="samples"
-        ),
         "SubjectKFold stratify": p("SubjectKFold", 3, shuffle=True, random_state=1, stratify="sex"),
         "RepeatedSubjectKFold": p("RepeatedSubjectKFold", 3, n_repeats=3, random_state=2),
         "SubjectShuffleSplit": p("SubjectShuffleSplit", 4, test_size=0.4, random_state=3),
@@ -1333,7 +1330,7 @@ def cases_of_folds() -> None:
         "TrainValidationTest samples": p(
             "TrainValidationTest", 0.3, 0.3, unit="sample", n_splits=2, random_state=6
         ),
-        "PredefinedFolds": p("PredefinedFolds", folds, disjoint_subjects=True),
+        "PredefinedFolds": p("PredefinedFolds", folds),
         "Experiment": p("Experiment", 0.5, None, 2, 0.3, repeats=3, random_state=7),
         "Experiment validation": p("Experiment", 0.3, 0.3, 3, 0.25, repeats=3, random_state=7),
         "Experiment sessions": p(

@@ -154,24 +154,6 @@ class SplitInput:
             )
         return LabelCodes(self._labels, self._source)
 
-    @cached_property
-    def pairs(self) -> np.ndarray:
-        """The subjects of both sides of fixed trials, given as groups."""
-        if self._source != "groups":
-            raise DataError(
-                f"{self.who}: no subjects are given; pass those of both sides of each pair as "
-                "groups, shape (p, 2)"
-            )
-        sides = np.asarray(self._labels)
-        if sides.ndim != 2 or sides.shape[1] != 2:
-            raise DataError(
-                f"{self.who}: groups has shape {sides.shape}; expected ({self.n}, 2), the "
-                "subjects of both sides of each pair"
-            )
-        both = LabelCodes(np.concatenate([sides[:, 0], sides[:, 1]]), "groups")
-        self.pair_values = both.values
-        return both.codes.reshape(2, self.n).T
-
     def column(self, name: str) -> np.ndarray:
         """Return a metadata column."""
         columns = self._columns
@@ -215,44 +197,6 @@ class SplitInput:
         if column.dtype.kind in "biuf":
             return column.astype(np.float64)
         return None
-
-    def binned_strata(self, name: str) -> np.ndarray:
-        """Return the stratum of each sample: its name, or the quarter in which its number lies.
-
-        The quarters are those of all samples; a number on a quartile is in the upper one.
-        """
-        numbers = self._finite(name)
-        if numbers is None:
-            return self.labelled(name).codes
-        return _quarter(numbers, numbers)
-
-    def binned_subjects(self, name: str) -> np.ndarray:
-        """Return the stratum of each subject: its commonest name, or the quarter of its median."""
-        who, numbers = self.subjects, self._finite(name)
-        if numbers is None:
-            names = self.labelled(name)
-            pair, times = np.unique(who.codes * len(names) + names.codes, return_counts=True)
-            subject, code = np.divmod(pair, len(names))
-            order = np.lexsort((code, -times, subject))
-            return code[order[np.unique(subject[order], return_index=True)[1]]]
-        grouped = np.split(
-            numbers[np.argsort(who.codes, kind="stable")], np.cumsum(who.counts)[:-1]
-        )
-        return _quarter(numbers, np.array([np.median(one) for one in grouped]))
-
-    def _finite(self, name: str) -> np.ndarray | None:
-        """Return a column of numbers, all finite; None where the column holds names."""
-        named = self.column(name).dtype.kind == "b"
-        numbers = self.numbers(name) if not named else None
-        if numbers is None:
-            return None
-        wrong = np.flatnonzero(~np.isfinite(numbers))
-        if len(wrong):
-            raise DataError(
-                f"{self.who}: meta[{name!r}] has {len(wrong)} missing or infinite values, the "
-                f"first at position {wrong[0]}; strata need a number for every template"
-            )
-        return numbers
 
     def strata(self, stratify: str | None, *, by_subject: bool = False) -> np.ndarray | None:
         """Return the stratum of each sample, or of each subject; None without a column.
@@ -318,10 +262,6 @@ def random_rank(who: LabelCodes, draws: Stream) -> np.ndarray:
     rank = np.empty(len(who.codes), dtype=np.int64)
     rank[np.argsort(who.codes, kind="stable")] = draws.permutation(len(rank))
     return rank
-
-
-def _quarter(every: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return np.searchsorted(np.quantile(every, (0.25, 0.5, 0.75)), values, "right")
 
 
 def _length(who: str, name: str, value: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, get_args
@@ -405,8 +404,7 @@ class EnrolledSplit(Splitter[ProbesGallery]):
     Parameters
     ----------
     probe_gallery : ProbeGallerySplit
-        How enrolled subjects are divided. Where it has no seed of its own, that of this splitter
-        serves.
+        How enrolled subjects are divided; seed and repeats are those of this splitter.
     unenrolled : float or int
         The proportion of subjects in (0, 1) that are not enrolled, rounded up, or their number.
     enrolled : float or int, optional
@@ -414,7 +412,7 @@ class EnrolledSplit(Splitter[ProbesGallery]):
         down, of those with templates enough. All others are not enrolled, those with too few
         templates included (or, with ``too_few="drop"``, left out).
     n_repeats : int
-        How often to draw the unenrolled; for each, there are the repeats of `probe_gallery`.
+        How often to draw.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
 
@@ -449,6 +447,11 @@ class EnrolledSplit(Splitter[ProbesGallery]):
             raise DataError(
                 f"{who}: probe_gallery is {self.probe_gallery!r}; expected a ProbeGallerySplit"
             )
+        if self.probe_gallery.n_repeats > 1 or self.probe_gallery.random_state is not None:
+            raise DataError(
+                f"{who}: probe_gallery has n_repeats or random_state; give them to {who}, which "
+                "draws the galleries, too"
+            )
         shuffling.as_size(who, "unenrolled", self.unenrolled)
         if self.enrolled is not None:
             shuffling.as_size(who, "enrolled", self.enrolled)
@@ -464,29 +467,18 @@ class EnrolledSplit(Splitter[ProbesGallery]):
         self._require_numbers(n_repeats=1)
 
     def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
-        """Return the number of repeats, those of `probe_gallery` included."""
-        return self.n_repeats * self.probe_gallery.n_repeats
+        """Return the number of repeats; the arguments are not needed."""
+        return self.n_repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[ProbesGallery]:
-        """Yield all repeats of the inner division for each draw of the enrolled subjects."""
-        inner, seed = self.probe_gallery, seed_sequence(self.random_state)
-        inner_seed = None
-        if inner.random_state is not None:
-            inner_seed = seed_sequence(inner.random_state)
-        for repeat, turn in itertools.product(range(self.n_repeats), range(inner.n_repeats)):
-            if inner_seed is None:
-                yield self.drawn(samples, seed, repeat, (seed, repeat * inner.n_repeats + turn))
-            else:
-                yield self.drawn(samples, seed, repeat, (inner_seed, turn))
+        seed = seed_sequence(self.random_state)
+        for repeat in range(self.n_repeats):
+            yield self.drawn(samples, seed, repeat)
 
     def drawn(
-        self,
-        samples: SplitInput,
-        seed: np.random.SeedSequence,
-        repeat: int,
-        galleries: tuple[np.random.SeedSequence, int] | None = None,
+        self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int
     ) -> ProbesGallery:
-        """Return the division of one repeat; `galleries` seed the draw of galleries."""
+        """Return the division of one repeat."""
         who, inner = samples.subjects, self.probe_gallery
         numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
         order = numbers.permutation(len(who))
@@ -517,7 +509,6 @@ class EnrolledSplit(Splitter[ProbesGallery]):
                 )
             outside[able[:number]] = False
             unenrolled = outside & ~few if inner.too_few == "drop" else outside
-        inner_seed, key = galleries or (seed, repeat)
-        draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
+        draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
         probe, gallery = inner._roles(samples, ~outside, draws)
         return inner._indices(samples.who, probe | unenrolled[who.codes], gallery)

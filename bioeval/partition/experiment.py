@@ -5,20 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import (
-    Argument,
-    DataError,
-    Part,
-    Words,
-    counted,
-    received,
-    require_choice,
-)
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (
@@ -37,171 +29,6 @@ from bioeval.partition.shuffle_splits import (
     check_sizes,
     drawn_parts,
 )
-
-Share = float | int | None
-
-
-class SampleSizes(NamedTuple):
-    """Templates of each seen subject in a part, and the subjects who are only tested."""
-
-    train: Share
-    validation: Share
-    unseen: Share
-
-
-def parts_by_sample(
-    samples: SplitInput,
-    sizes: SampleSizes,
-    stratify: str | None,
-    seed: np.random.SeedSequence,
-    repeats: int,
-) -> Iterator[ThreeParts]:
-    """Yield the parts of each repeat.
-
-    Training has its share of the templates of each seen subject, rounded down but at least one;
-    validation its share, rounded up; the test has at least one. A subject with one template is
-    only tested. With strata, training has those of all samples, within one sample each.
-    """
-    who = samples.subjects
-    able = np.flatnonzero(who.counts > 1)
-    unseen = _number_unseen(samples, sizes.unseen, len(able))
-    by_subject = strata = None
-    if stratify is not None:
-        strata = samples.binned_strata(stratify)
-        by_subject = samples.binned_subjects(stratify)[able]
-    for repeat in range(repeats):
-        draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS, repeat)
-        order = shuffling.arrange(len(able), by_subject, draws)
-        part = shuffling.into_parts(order, by_subject, [unseen])
-        seen = np.zeros(len(who), dtype=bool)
-        seen[able[part < 0]] = True
-        train, validation = _templates_of_each(who.counts, sizes, seen)
-        every = np.ones(samples.n, dtype=bool)
-        place = place_in_subject(who, every, random_rank(who, draws))
-        chosen = place < train[who.codes]
-        if strata is not None:
-            _Strata(samples, str(stratify), strata, seen[who.codes], chosen).even_out()
-            # The chosen ones come first.
-            place = place_in_subject(who, every, np.where(chosen, place, place + len(place)))
-        held = (place < (train + validation)[who.codes]) & ~chosen
-        test = ~chosen & ~held
-        yield ThreeParts(np.flatnonzero(chosen), np.flatnonzero(held), np.flatnonzero(test))
-
-
-def _number_unseen(samples: SplitInput, size: Share, able: int) -> int:
-    """Return the number of subjects with two templates or more who are only tested."""
-    if size is None:
-        number = 0
-    else:
-        size = shuffling.as_size(samples.who, "unseen", size)
-        number = shuffling.units_of(size, able, up=True)
-    if number >= able:
-        asked: Part = ""
-        if number:
-            asked = Words(
-                Argument("unseen"), f" is {received(size)}: {counted(number, 'subjects')}; "
-            )
-        raise DataError(
-            f"{samples.who}: ",
-            asked,
-            f"only {able} of {len(samples.subjects)} subjects have two templates or more, one to "
-            "train and one to test; at least one of these has to be seen in training",
-        )
-    return number
-
-
-def _templates_of_each(
-    counts: np.ndarray, sizes: SampleSizes, seen: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the templates of each subject for training and for validation."""
-    dust = 1e-12 * counts  # 0.07 of 100 is 7, not 7.000000000000001
-    train: Any = sizes.train or 0
-    if not isinstance(train, int):
-        train = np.floor(train * counts + dust)
-    train = np.clip(train, sizes.train is not None, counts - 1)
-    validation: Any = sizes.validation or 0
-    if not isinstance(validation, int):
-        validation = np.ceil(validation * counts - dust)
-    validation = np.clip(validation, 0, counts - 1 - train)
-    return np.where(seen, train, 0).astype(np.int64), np.where(seen, validation, 0).astype(np.int64)
-
-
-class _Strata:
-    """The strata of training samples, evened out by exchanges within subjects.
-
-    An exchange takes a sample of a subject out of training and another one in, so that every
-    subject keeps its number. A chain of exchanges moves one sample from one stratum to another:
-    where no chain is left, no training part of these numbers has the strata.
-    """
-
-    def __init__(
-        self,
-        samples: SplitInput,
-        name: str,
-        stratum: np.ndarray,
-        seen: np.ndarray,
-        chosen: np.ndarray,
-    ):
-        """Find the size of each stratum, between `low` and `high` samples."""
-        self.samples, self.name = samples, name
-        self.stratum, self.seen, self.chosen = stratum, seen, chosen
-        whole = np.bincount(stratum)
-        total = int(chosen.sum()) * whole
-        self.low, self.high = total // len(stratum), -(-total // len(stratum))
-
-    def even_out(self) -> None:
-        """Exchange samples until each stratum has its share, within one sample."""
-        while True:
-            counts = np.bincount(self.stratum[self.chosen], minlength=len(self.low))
-            over, under = counts > self.high, counts < self.low
-            if not (over | under).any():
-                return
-            if over.any():
-                uneven, chain = over, self._chain(over, counts < self.high)
-            else:
-                uneven, chain = under, self._chain(counts > self.low, under)
-            if not chain:
-                self._refuse(int(np.flatnonzero(uneven)[0]))
-            for one, other in zip(chain[:-1], chain[1:], strict=True):
-                self._exchange(one, other)
-
-    def _table(self, taken: np.ndarray) -> np.ndarray:
-        """Return which subject has a sample of which stratum among some."""
-        table = np.zeros((len(self.samples.subjects), len(self.low)), dtype=bool)
-        table[self.samples.subjects.codes[taken], self.stratum[taken]] = True
-        return table
-
-    def _chain(self, sources: np.ndarray, ends: np.ndarray) -> list[int]:
-        """Return the shortest chain of strata from a source to an end; empty without one."""
-        inside = self._table(self.chosen).astype(np.float32)
-        outside = self._table(self.seen & ~self.chosen).astype(np.float32)
-        return shuffling.shortest_chain(inside.T @ outside > 0, sources, ends)
-
-    def _exchange(self, one: int, other: int) -> None:
-        """Take a sample of one stratum out of training, and one of another in."""
-        codes, chosen = self.samples.subjects.codes, self.chosen
-        out, into = chosen & (self.stratum == one), self.seen & ~chosen & (self.stratum == other)
-        subject = np.intersect1d(codes[out], codes[into])[0]
-        chosen[np.flatnonzero(out & (codes == subject))[0]] = False
-        chosen[np.flatnonzero(into & (codes == subject))[0]] = True
-
-    def _refuse(self, stratum: int) -> NoReturn:
-        """Raise for the first stratum that no exchange brings to its share."""
-        numbers = self.samples.numbers(self.name)
-        stratum_name = f"quarter {stratum + 1} of the numbers"
-        if numbers is None:
-            stratum_name = repr(self.samples.labelled(self.name).values.tolist()[stratum])
-        raise DataError(
-            f"{self.samples.who}: {stratum_name} in meta[{self.name!r}] has "
-            f"{np.count_nonzero(self.stratum == stratum)} of {len(self.stratum)} templates. A "
-            f"training part of {self.chosen.sum()} needs {self.low[stratum]} to "
-            f"{self.high[stratum]} of them; the seen subjects do not have them; expected another ",
-            Argument("train"),
-            ", fewer ",
-            Argument("unseen"),
-            " subjects, or no ",
-            Argument("stratify"),
-        )
 
 
 class ExperimentParts(NamedTuple):
@@ -264,10 +91,7 @@ class Experiment(Division[ExperimentParts]):
         With ``unit="sample"``, the subjects who are only tested, beside those with one template: a
         proportion of the others in (0, 1), rounded up, or their number.
     stratify : str, optional
-        A metadata column whose values training has in the same proportions as all templates. A
-        column of numbers is divided at its quartiles (a number on one is in the upper part). By
-        sample each stratum is met within one template. By subject each subject counts where its
-        median lies (of names: its commonest, the first in order of equals), within one subject.
+        With ``unit="subject"``, a metadata column as for :class:`SubjectShuffleSplit`.
     repeats : int
         How often all this is drawn.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -320,58 +144,30 @@ class Experiment(Division[ExperimentParts]):
         check_sizes(who, self._sizes)
         require_choice(f"{who}: unit", self.unit, UNITS)
         require_column(who, self.stratify)
-        self._require_training()
-        self._galleries = self._gallery_split()
-        for name in ("unenrolled", "enrolled", "probe_templates"):
-            size = getattr(self, name)
-            if not _absent(size) and self._galleries is None:
-                raise DataError(
-                    f"{who}: ",
-                    Argument(name),
-                    f" is {received(size)} without ",
-                    Argument("gallery_templates"),
-                    "; give the number of templates of each subject to enrol: ",
-                    Argument("gallery_templates", 2),
-                )
-        if self._share is not None and self.enrolled is not None:
-            raise DataError(
-                f"{who}: ",
-                Argument("enrolled"),
-                " and ",
-                Argument("unenrolled"),
-                " are both given; expected one",
-            )
-        self._split_of(self.enrolled)  # refuses what cannot be
         require_integer(f"{who}: repeats", self.repeats, low=1, of_draws=True)
         require_seed(self.random_state)
-
-    def _require_training(self) -> None:
-        """Raise unless there is a part for what divides it or is compared with it."""
-        who = type(self).__name__
-        if not _absent(self.unseen):
-            shuffling.as_size(who, "unseen", self.unseen)
-            if self.by_subject:
+        for name in ("unseen", "unenrolled", "enrolled"):
+            if not _absent(getattr(self, name)):
+                shuffling.as_size(who, name, getattr(self, name))
+        self._galleries = self._gallery_split()
+        unit = None if self.by_subject else self.unit
+        parts, enrols = Argument("train", 0.5), Argument("gallery_templates", 2)
+        for name, value, there, needed in (
+            ("unit", unit, self.chooses, parts),
+            ("stratify", self.stratify, self.chooses, parts),
+            ("stratify", self.stratify, self.by_subject, Argument("unit", "subject")),
+            ("unseen", self.unseen, not self.by_subject, Argument("unit", "sample")),
+            ("unenrolled", self.unenrolled, self.has_galleries, enrols),
+            ("enrolled", self.enrolled, self.has_galleries, enrols),
+            ("enrolled", self.enrolled, _absent(self.unenrolled), Argument("unenrolled", 0)),
+            ("probe_templates", self.probe_templates, self.has_galleries, enrols),
+        ):
+            if not _absent(value) and not there:
                 raise DataError(
-                    f"{who}: ",
-                    Argument("unseen"),
-                    f" is {self.unseen!r}, but a division by subject tests new subjects alone; "
-                    "give ",
-                    Argument("unit", "sample"),
-                    " with it",
+                    f"{who}: ", Argument(name), f" is {received(value)}, which needs ", needed
                 )
-        needed = {"unit": None if self.by_subject else self.unit, "stratify": self.stratify}
-        for name, value in needed.items():
-            if value is not None and not self.chooses:
-                raise DataError(
-                    f"{who}: ",
-                    Argument(name),
-                    f" is {received(value)} without ",
-                    Argument("train"),
-                    " or ",
-                    Argument("validation"),
-                    "; give the sizes of these parts, such as ",
-                    Argument("train", 0.5),
-                )
+        if self.enrolled is not None and self._galleries is not None:
+            EnrolledSplit(self._galleries, enrolled=self.enrolled)  # refuses what cannot be
 
     def _gallery_split(self) -> ProbeGallerySplit | None:
         """Return the division of a part into gallery and probes; None without one."""
@@ -388,24 +184,11 @@ class Experiment(Division[ExperimentParts]):
         shuffling.as_size(type(self).__name__, "gallery_templates", rule)
         return ProbeGallerySplit(rule, **how)
 
-    def _split_of(self, enrolled: float | int | None) -> EnrolledSplit | None:
-        """Return the division that enrols a number of subjects; None without a number."""
-        if enrolled is None or self._galleries is None:
-            return None
-        return EnrolledSplit(self._galleries, enrolled=enrolled)
-
     @property
     def _sizes(self) -> dict[str, float | int | None]:
         """The sizes of the parts, in the order in which subjects are assigned to them."""
         parts = {"validation_size": self.validation, "train_size": self.train}
         return {"test_size": None, **{k: v for k, v in parts.items() if not _absent(v)}}
-
-    @property
-    def _share(self) -> float | int | None:
-        size = self.unenrolled
-        if _absent(size):
-            return None
-        return shuffling.as_size("Experiment", "unenrolled", size)
 
     @property
     def by_subject(self) -> bool:
@@ -425,9 +208,8 @@ class Experiment(Division[ExperimentParts]):
     @property
     def impostors(self) -> str:
         """Which probes are the impostors of open-set identification unless said otherwise."""
-        unenrolled = self._share is not None or self.enrolled is not None
-        unenrolled = unenrolled or (self.has_galleries and self.too_few == "probe")
-        if unenrolled:
+        not_all = not _absent(self.unenrolled) or self.enrolled is not None
+        if not_all or (self.has_galleries and self.too_few == "probe"):
             return "unenrolled"
         return "leave-subject-out"
 
@@ -439,29 +221,25 @@ class Experiment(Division[ExperimentParts]):
         """Yield the parts of each repeat, those of the threshold and of the test divided alike."""
         seed = seed_sequence(self.random_state)
         apart = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
-        rule = self.gallery_templates
-        if isinstance(rule, Mapping) and [*rule] == ["quality"] and not samples.has("quality"):
-            raise DataError(
-                f"{samples.who}: ",
-                Argument("gallery_templates"),
-                f" is {received(rule)} without a number, and there is no metadata column "
-                "'quality'; give the number of templates to enrol: {'quality': "
-                f"{rule['quality']!r}, 'number': 2}}",
-            )
         for repeat, (train, validation, test) in enumerate(self._parts(samples, seed)):
-            chosen, share = validation, self._share
-            if not len(validation):
-                chosen = train
+            chosen = validation if len(validation) else train
             where = samples.at(test)
-            judged = self._divided(where, test, share, self._split_of(self.enrolled), seed, repeat)
-            if isinstance(share, int):
-                share = min(share / len(where.subjects), 1 - 1e-9)
+            unenrolled, enrolled = (
+                None if _absent(x) else shuffling.as_size(samples.who, "size", x)
+                for x in (self.unenrolled, self.enrolled)
+            )
+            judged = self._divided(where, test, unenrolled, enrolled, seed, repeat)
+            # The same proportion in the part of the threshold.
+            if isinstance(unenrolled, int):
+                unenrolled = min(unenrolled / len(where.subjects), 1 - 1e-9)
+            if isinstance(enrolled, int) and self._galleries is not None:
+                able = np.count_nonzero(~self._galleries.enough(where).with_too_few)
+                enrolled = min(enrolled / int(able), 1 - 1e-9)
             other = chosen, chosen
             if len(chosen):
                 where = samples.at(chosen)
                 where.who = f"{samples.who} (part of the threshold)"
-                inside = self._split_of(self._enrolled_share(samples.at(test)))
-                other = self._divided(where, chosen, share, inside, apart, repeat)
+                other = self._divided(where, chosen, unenrolled, enrolled, apart, repeat)
             yield ExperimentParts(train, validation, *judged, *other)
 
     def _parts(self, samples: SplitInput, seed: np.random.SeedSequence) -> Iterator[ThreeParts]:
@@ -471,16 +249,10 @@ class Experiment(Division[ExperimentParts]):
             whole = ThreeParts(nothing, nothing, np.arange(samples.n))
             yield from itertools.repeat(whole, self.repeats)
         elif not self.by_subject:
-            sizes = SampleSizes(
-                train=None if _absent(self.train) else self.train,
-                validation=None if _absent(self.validation) else self.validation,
-                unseen=None if _absent(self.unseen) else self.unseen,
-            )
-            yield from parts_by_sample(samples, sizes, self.stratify, seed, self.repeats)
+            yield from self._parts_by_sample(samples, seed)
         else:
-            strata, by_part = None, self._sizes
-            if self.stratify is not None:  # training first, whose strata are promised
-                strata = samples.binned_subjects(self.stratify)
+            strata, by_part = samples.strata(self.stratify, by_subject=True), self._sizes
+            if strata is not None:  # training first, whose strata are promised
                 by_part = dict(reversed(by_part.items()))
             for parts in drawn_parts(samples, True, by_part, strata, seed, self.repeats):
                 yield ThreeParts(
@@ -489,19 +261,54 @@ class Experiment(Division[ExperimentParts]):
                     parts["test_size"],
                 )
 
-    def _enrolled_share(self, test: SplitInput) -> float | int | None:
-        """Return the proportion of test subjects enrolled, of those with templates enough."""
-        if not isinstance(self.enrolled, int) or self._galleries is None:
-            return self.enrolled
-        able = int(np.count_nonzero(~self._galleries.enough(test).with_too_few))
-        return min(self.enrolled / able, 1 - 1e-9)
+    def _parts_by_sample(
+        self, samples: SplitInput, seed: np.random.SeedSequence
+    ) -> Iterator[ThreeParts]:
+        """Yield the parts of each repeat.
+
+        Training has its share of the templates of each seen subject, rounded down but at least one;
+        validation its share, rounded up; the test has at least one. A subject with one template is
+        only tested.
+        """
+        who = samples.subjects
+        able, unseen = np.flatnonzero(who.counts > 1), 0
+        if not _absent(self.unseen):
+            size = shuffling.as_size(samples.who, "unseen", self.unseen)
+            unseen = shuffling.units_of(size, len(able), up=True)
+        if unseen >= len(able):
+            raise DataError(
+                f"{samples.who}: {unseen} of the {len(able)} subjects with two templates or more "
+                "are unseen; at least one has to be seen in training: fewer ",
+                Argument("unseen"),
+                f" subjects, or more templates of the {len(who)} subjects",
+            )
+        dust = 1e-12 * who.counts  # 0.07 of 100 is 7, not 7.000000000000001
+        train, validation = self.train or 0, self.validation or 0
+        number = train if isinstance(train, int) else np.floor(train * who.counts + dust)
+        trained = np.clip(number, not _absent(self.train), who.counts - 1).astype(np.int64)
+        number = (
+            validation if isinstance(validation, int) else np.ceil(validation * who.counts - dust)
+        )
+        held = trained + np.clip(number, 0, who.counts - 1 - trained).astype(np.int64)
+        for repeat in range(self.repeats):
+            draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS, repeat)
+            seen = np.zeros(len(who), dtype=bool)
+            seen[able[draws.permutation(len(able))[unseen:]]] = True
+            place = place_in_subject(who, np.ones(samples.n, dtype=bool), random_rank(who, draws))
+            in_training = place < np.where(seen, trained, 0)[who.codes]
+            tested = place >= np.where(seen, held, 0)[who.codes]
+            yield ThreeParts(
+                np.flatnonzero(in_training),
+                np.flatnonzero(~in_training & ~tested),
+                np.flatnonzero(tested),
+            )
 
     def _divided(
         self,
         samples: SplitInput,
         part: np.ndarray,
-        share: float | int | None,
-        enrolled: EnrolledSplit | None,
+        unenrolled: float | int | None,
+        enrolled: float | int | None,
         seed: np.random.SeedSequence,
         repeat: int,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -509,13 +316,12 @@ class Experiment(Division[ExperimentParts]):
         galleries = self._galleries
         if galleries is None:
             return part, part
+        split: ProbeGallerySplit | EnrolledSplit = galleries
         if enrolled is not None:
-            probes, gallery = enrolled.drawn(samples, seed, repeat)
-        elif share is None:
-            probes, gallery = galleries.drawn(samples, seed, repeat)
-        else:
-            split = EnrolledSplit(galleries, unenrolled=share)
-            probes, gallery = split.drawn(samples, seed, repeat)
+            split = EnrolledSplit(galleries, enrolled=enrolled)
+        elif unenrolled is not None:
+            split = EnrolledSplit(galleries, unenrolled=unenrolled)
+        probes, gallery = split.drawn(samples, seed, repeat)
         return part[probes], part[gallery]
 
 

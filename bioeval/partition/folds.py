@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, nearest_name, received, require_choice
+from bioeval.base.errors import DataError, received
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (
@@ -20,9 +20,6 @@ from bioeval.partition.base import (
     Splitter,
     TrainTest,
 )
-
-Balance = Literal["subjects", "samples"]
-BALANCES: tuple[Balance, ...] = get_args(Balance)
 
 
 class _Folds(Splitter[TrainTest]):
@@ -75,18 +72,7 @@ class _Folds(Splitter[TrainTest]):
 
 
 class _SubjectFolds(_Folds):
-    balance: Balance
     by_subject = True
-
-    def __post_init__(self) -> None:
-        """Check the options; folds are evened by one of strata and samples."""
-        super().__post_init__()
-        require_choice(f"{type(self).__name__}: balance", self.balance, BALANCES)
-        if self.stratify is not None and self.balance == "samples":
-            raise DataError(
-                f"{type(self).__name__}: stratify and balance='samples' are both given; the folds "
-                "can be evened by one of them"
-            )
 
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         """Return the fold of each sample: that of its subject."""
@@ -94,10 +80,6 @@ class _SubjectFolds(_Folds):
         self._require_enough(len(who), "subject")
         strata = samples.strata(self.stratify, by_subject=True)
         order = shuffling.arrange(len(who), strata, draws)
-        if self.balance == "samples":
-            if draws is None:
-                order = order[np.argsort(-who.counts[order], kind="stable")]
-            return shuffling.into_even_folds(order, who.counts, self.n_splits)[who.codes]
         return shuffling.into_folds(order, strata, self.n_splits)[who.codes]
 
 
@@ -128,10 +110,6 @@ class SubjectKFold(_SubjectFolds):
     stratify : str, optional
         A metadata column, such as ``"sex"``: each fold gets the same number of subjects of each
         of its values, give or take one. It must be constant within each subject.
-    balance : {"subjects", "samples"}
-        What the folds have in equal numbers: subjects, give or take one; or samples, give or
-        take those of the largest subject (each subject goes to the smallest fold so far; without
-        shuffling the largest subjects go first, which is the most even).
 
     See Also
     --------
@@ -159,7 +137,6 @@ class SubjectKFold(_SubjectFolds):
     shuffle: bool = False
     random_state: RandomState = None
     stratify: str | None = None
-    balance: Balance = "subjects"
 
 
 @dataclass(eq=False, repr=False)
@@ -177,7 +154,7 @@ class RepeatedSubjectKFold(_SubjectFolds):
         Number of repeats.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
-    stratify, balance
+    stratify
         As for :class:`SubjectKFold`.
 
     Examples
@@ -201,7 +178,6 @@ class RepeatedSubjectKFold(_SubjectFolds):
     n_repeats: int = 10
     random_state: RandomState = None
     stratify: str | None = None
-    balance: Balance = "subjects"
 
 
 @dataclass(eq=False, repr=False)
@@ -290,53 +266,22 @@ def require_column(who: str, stratify: object) -> None:
 class _FoldsByColumn(Splitter[TrainTest]):
     _unit = "sample"
 
-    def __init__(self, column: Any, name: str, folds: Sequence | None, disjoint_subjects: bool):
+    def __init__(self, column: Any, name: str):
         """Number the folds in the order in which they are tested; -1 is tested in none."""
         who = type(self).__name__
-        self.folds, self.disjoint_subjects = folds, disjoint_subjects
-        require_flag(f"{who}: disjoint_subjects", disjoint_subjects)
         labels = LabelCodes(column, f"{who}: {name}")
         if not len(labels):
             raise DataError(f"{who}: {name} is empty; expected the fold of each {self._unit}")
         untested = labels.code(-1)
         tested = [code for code in range(len(labels)) if code != untested]
-        order = self._in_order(labels, tested, name) if folds is not None else tested
-        if len(order) < 2 and (untested < 0 or not order):
+        if len(tested) < 2 and (untested < 0 or not tested):
             raise DataError(
-                f"{who}: {name} has {len(order)} folds to test; expected at least 2, or one and "
+                f"{who}: {name} has {len(tested)} folds to test; expected at least 2, or one and "
                 "-1 for samples that are never tested"
             )
         number = np.full(len(labels), -1, dtype=np.int64)
-        number[order] = np.arange(len(order))
-        self._fold, self._n_splits = number[labels.codes], len(order)
-        self._fold_names = [*labels.values[order].tolist(), -1]
-
-    def _in_order(self, labels: LabelCodes, tested: list[int], name: str) -> list[int]:
-        """Return the codes of folds in the order that is given."""
-        who = type(self).__name__
-        listed = LabelCodes(self.folds, f"{who}: folds")
-        wanted = list(self.folds) if self.folds is not None else []
-        order = list(map(labels.code, wanted))
-        if len(listed) < len(wanted):
-            raise DataError(f"{who}: folds names a fold more than once; expected each once")
-        for fold, code in zip(wanted, order, strict=True):
-            if code not in tested:
-                near = nearest_name(fold, labels.values.tolist())
-                raise DataError(
-                    f"{who}: the fold {fold!r} has no {self._unit} to test; {name} has "
-                    f"{labels.show(np.array(tested), 12)}.{near}"
-                )
-        unlisted = np.setdiff1d(tested, order)
-        if len(unlisted):
-            raise DataError(
-                f"{who}: {name} has {labels.show(unlisted)}, not listed in folds; list every "
-                "fold, or leave folds out"
-            )
-        return order
-
-    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
-        """Return the number of folds; the arguments are not needed."""
-        return self._n_splits
+        number[tested] = np.arange(len(tested))
+        self._fold, self.n_splits = number[labels.codes], len(tested)
 
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         """Yield the folds as given, if they are given for as many samples."""
@@ -345,9 +290,7 @@ class _FoldsByColumn(Splitter[TrainTest]):
                 f"{samples.who}: folds are given for {len(self._fold)} {self._unit}s, but there "
                 f"are {samples.n}; expected one for each"
             )
-        if self.disjoint_subjects:
-            self._require_disjoint(samples)
-        for k in range(self._n_splits):
+        for k in range(self.n_splits):
             yield TrainTest(np.flatnonzero(self._fold != k), np.flatnonzero(self._fold == k))
 
     def among(self, index: np.ndarray, n: int) -> Self:
@@ -358,42 +301,17 @@ class _FoldsByColumn(Splitter[TrainTest]):
         part._fold = self._fold[index]
         return part
 
-    def _subjects(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return codes of subjects, the fold of each, and the labels of the codes."""
-        return samples.subjects.codes, self._fold, samples.subjects.values
-
-    def _require_disjoint(self, samples: SplitInput) -> None:
-        """Raise where a subject is in several folds."""
-        codes, fold, values = self._subjects(samples)
-        first = np.empty(len(values), dtype=np.int64)
-        first[codes[::-1]] = fold[::-1]
-        twice = np.flatnonzero(fold != first[codes])
-        if len(twice):
-            subject = codes[twice[0]]
-            label = values[subject : subject + 1].tolist()[0]
-            raise DataError(
-                f"{samples.who}: {len(np.unique(codes[twice]))} subjects are in several folds, "
-                f"such as {label!r} in the folds {self._fold_names[first[subject]]!r} and "
-                f"{self._fold_names[fold[twice[0]]]!r}; expected each subject in one fold, or "
-                "disjoint_subjects=False"
-            )
-
 
 class PredefinedFolds(_FoldsByColumn):
     """Folds as given, one for each sample.
 
-    Each fold is tested once, and all others are trained on.
+    Each fold is tested once, in sorted order, and all others are trained on.
 
     Parameters
     ----------
     fold_of_sample : sequence of hashable, shape (n,)
         The fold of each sample: numbers or names. The number -1 marks samples that are never
         tested and always trained on, as in scikit-learn's ``PredefinedSplit``.
-    folds : sequence, optional
-        The folds in the order wanted. Each must have a sample, and no sample may be in another.
-        Without it, the folds are taken in sorted order.
-    disjoint_subjects : bool
-        Refuse folds that share a subject.
 
     Examples
     --------
@@ -405,11 +323,9 @@ class PredefinedFolds(_FoldsByColumn):
     [0 1 2 3] [4]
     """
 
-    def __init__(
-        self, fold_of_sample: Any, *, folds: Sequence | None = None, disjoint_subjects: bool = False
-    ):
+    def __init__(self, fold_of_sample: Any):
         self.fold_of_sample = fold_of_sample
-        super().__init__(fold_of_sample, "fold_of_sample", folds, disjoint_subjects)
+        super().__init__(fold_of_sample, "fold_of_sample")
 
 
 class PredefinedPairFolds(_FoldsByColumn):
@@ -422,11 +338,6 @@ class PredefinedPairFolds(_FoldsByColumn):
     ----------
     fold_of_pair : sequence of hashable, shape (p,)
         The fold of each pair; -1 as for :class:`PredefinedFolds`.
-    folds : sequence, optional
-        As for :class:`PredefinedFolds`.
-    disjoint_subjects : bool
-        Refuse folds that share a subject. The subjects of both sides, shape (p, 2), are taken
-        from the pair scores or given as `groups`.
 
     References
     ----------
@@ -448,12 +359,6 @@ class PredefinedPairFolds(_FoldsByColumn):
 
     _unit = "pair"
 
-    def __init__(
-        self, fold_of_pair: Any, *, folds: Sequence | None = None, disjoint_subjects: bool = False
-    ):
+    def __init__(self, fold_of_pair: Any):
         self.fold_of_pair = fold_of_pair
-        super().__init__(fold_of_pair, "fold_of_pair", folds, disjoint_subjects)
-
-    def _subjects(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        sides = samples.pairs
-        return sides.reshape(-1), np.repeat(self._fold, 2), samples.pair_values
+        super().__init__(fold_of_pair, "fold_of_pair")

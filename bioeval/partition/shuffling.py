@@ -6,7 +6,6 @@ numbers, and divided by integer arithmetic: the result is the same on every plat
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 import numbers
@@ -67,20 +66,6 @@ def into_folds(order: np.ndarray, strata: np.ndarray | None, folds: int) -> np.n
         block = np.cumsum(np.append(False, stratum[1:] != stratum[:-1]))
         # The same number of each stratum to each fold, but neighbours stay together.
         fold[order] = dealt[np.lexsort((dealt, block))]
-    return fold
-
-
-def into_even_folds(order: np.ndarray, weights: np.ndarray, folds: int) -> np.ndarray:
-    """Return the fold of each unit: each is added in turn to the lightest fold.
-
-    So the folds differ by at most the heaviest unit, and by less if the heaviest come first.
-    """
-    fold = np.empty(len(order), dtype=np.int64)
-    heap = [(0, k) for k in range(folds)]
-    for unit in order.tolist():
-        weight, k = heap[0]
-        fold[unit] = k
-        heapq.heapreplace(heap, (weight + int(weights[unit]), k))
     return fold
 
 

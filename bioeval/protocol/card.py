@@ -158,8 +158,7 @@ class Partition(Section):
     )
     stratify: str | None = card_field(
         "a metadata column of subjects whose values have the same proportions in every fold; "
-        "with an experiment, in the training part: there numbers are divided at their "
-        "quartiles and a subject may have several values",
+        "with an experiment that divides subjects, in the training part",
         layouts=SEARCHABLE,
         default=None,
     )
@@ -199,8 +198,8 @@ class Partition(Section):
         "with an experiment: what training, validation and test divide",
         choices={
             "subject": "subjects: those tested are new",
-            "sample": "templates of each subject: train and validation count these; {frr} and "
-            "{far} are given for subjects seen in training and for other subjects",
+            "sample": "templates of each subject: train and validation count these, and those "
+            "tested are of the same subjects",
         },
         layouts=(SQUARE,),
         default="subject",

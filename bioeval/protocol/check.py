@@ -280,6 +280,8 @@ def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
     by_sample = partition.get("unit") == "sample"
     if partition.get("unseen") and not by_sample:
         problems.add_unused("partition", "unseen", partition["unseen"], 'without unit = "sample"')
+    if partition.get("stratify") and by_sample:
+        problems.add_unused("partition", "stratify", partition["stratify"], 'with unit = "sample"')
     parts = partition.get("train") or partition.get("validation")
     for name, needs in (("unit", by_sample), ("stratify", partition.get("stratify"))):
         if needs and not parts:

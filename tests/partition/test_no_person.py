@@ -124,7 +124,7 @@ def test_folds_compare_with_all_distractors(splitter, templates):
         PredefinedFolds(np.arange(60) % 4),
         TrainValidationTest(0.3, 0.3, random_state=0),
         ProbeGallerySplit(1, random_state=0),
-        EnrolledSplit(ProbeGallerySplit(1, random_state=0), unenrolled=3, random_state=0),
+        EnrolledSplit(ProbeGallerySplit(1), unenrolled=3, random_state=0),
         Experiment(0.5, gallery_templates=1, random_state=0),
         Experiment(random_state=0),
     ],

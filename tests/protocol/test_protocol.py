@@ -585,7 +585,7 @@ def test_an_experiment_reads_back_as_it_is_written():
 
 def test_an_experiment_by_sample_reads_back_as_it_is_written():
     parts = (
-        'train = 0.5\nunit = "sample"\nunseen = 0.3\nstratify = "light"\n'
+        'train = 0.5\nunit = "sample"\nunseen = 0.3\n'
         'gallery_templates = { quality = "sharpness", number = 2 }\n'
     )
     card = protocol.parse(EXPERIMENT + parts)
@@ -609,6 +609,7 @@ def test_an_experiment_by_sample_reads_back_as_it_is_written():
         ("train = 0.5\n[claims]\ngenuine = 2", "genuine = 2; expected a number >= 0 and <= 1"),
         ("train = 0.5\nunseen = 3", 'unseen = 3 has no meaning without unit = "sample"'),
         ('unit = "sample"', 'unit = "sample" needs train or validation'),
+        ('train = 2\nunit = "sample"\nstratify = "sex"', 'stratify = "sex" has no meaning with'),
         ('gallery_templates = 1\nstratify = "sex"', 'stratify = "sex" needs train or validation'),
         (
             "train = 2\ngallery_templates = { quality = 1, number = 1 }",

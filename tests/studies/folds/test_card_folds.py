@@ -466,7 +466,7 @@ def test_a_card_by_sample_is_its_experiment():
         np.asarray(scores.values), scores.probe_labels, probe_meta={"sharpness": sharpness}
     )
     best = {"quality": "sharpness", "number": 1}
-    given = {"unseen": 0.25, "gallery_templates": best, "stratify": "sharpness"}
+    given = {"unseen": 0.25, "gallery_templates": best}
     card = small("course-experiment", unit="sample", unenrolled=None, **given)
     tree = expanded(be.evaluate(scores, card))
     result = tree["folds/verification/single"].to_dataset()

@@ -289,9 +289,7 @@ def test_accuracy_of_lfw(shared):
     a, b, fold, same = listed.T
     d = np.linalg.norm(x[a] - x[b], axis=1)
     pairs = be.Scores.from_pairs(d, same, subjects=np.column_stack([label[a], label[b]]))
-    ds = crossed(
-        pairs, be.partition.PredefinedPairFolds(fold, folds=range(10)), threshold="accuracy"
-    )
+    ds = crossed(pairs, be.partition.PredefinedPairFolds(fold), threshold="accuracy")
     assert ds.accuracy_mean.item() == pytest.approx(expected["accuracy_10_fold_mean"], abs=1e-12)
     assert ds.accuracy_sd.item() == pytest.approx(expected["accuracy_10_fold_std_ddof1"], abs=1e-12)
 
