@@ -89,10 +89,7 @@ def checked(
 
 
 # The messages of results that say why all rates of a task are not defined.
-_UNDEFINED = (
-    *("only-junk-queries", "no-query-in-gallery", "no-query-with-match", "no-mated-probe"),
-    *("no-genuine-attempt", "no-impostor-attempt"),
-)
+_UNDEFINED = ("no-query-with-match", "no-attempt")
 
 
 def refuse(

@@ -22,6 +22,7 @@ from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
+from bioeval.results.support import labels_doubtful
 from bioeval.scores.provenance import Provenance
 
 #: The schema of results, an attribute of each: what is saved says by it how it is read.
@@ -283,9 +284,9 @@ def _of_subjects(about: Provenance) -> list[Message]:
     """Return the message of labels that leave a class of attempts empty."""
     people = len(about.probe_subjects), len(about.enrolled_subjects), about.gallery_subjects
     if people == (1, 1, 1) and about.layout in ("all-against-all", "probe-against-gallery"):
-        return [Message("one-subject")]
+        return [labels_doubtful("impostor")]
     if about.layout == "all-against-all" and 1 < about.gallery_templates == about.gallery_subjects:
-        return [Message("one-template-of-each-subject")]
+        return [labels_doubtful("genuine")]
     return []
 
 

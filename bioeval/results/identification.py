@@ -109,9 +109,9 @@ class ClosedSetCounts:
         """Return the scalars with their provenance; notes are added to the messages."""
         messages = [*notes]
         if self.skipped:
-            messages.append(Message("probes-without-mate", probes=self.skipped))
+            messages.append(Message("probes-without-mate", probes=self.skipped, where=""))
         if not self.attempts:
-            messages.append(Message("no-mated-probe"))
+            messages.append(Message("no-attempt", what="probe with a mate", rates=["cms"]))
         attrs = {
             **about_attrs(about, "closed-set", "closed-set identification", messages),
             **options,
@@ -346,18 +346,18 @@ class OpenSetAttempts:
         """Return messages about the attempts; `remarks` where both classes have some."""
         messages = []
         if not self.genuine:
-            messages.append(
-                Message("no-genuine-attempt", rates=["dir", "frr"], task="identification")
-            )
+            messages.append(_without_attempt("genuine", ["dir", "frr"]))
         if not self.impostor:
-            messages.append(
-                Message("no-impostor-attempt", rates=["far", "grr"], task="identification")
-            )
+            messages.append(_without_attempt("impostor", ["far", "grr"]))
         if self.genuine and self.impostor:
             messages += remarks
         if self.unmated:
             messages.append(Message("enrolled-without-mate", probes=self.unmated))
         return messages
+
+
+def _without_attempt(role: str, rates: list[str]) -> Message:
+    return Message("no-attempt", what=f"{role} attempt", rates=rates, task="identification")
 
 
 @dataclass(frozen=True)

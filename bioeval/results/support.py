@@ -168,7 +168,20 @@ def support_messages(
 def without_attempts(role: str) -> Message:
     """Return the message that verification has no genuine, or no impostor attempt."""
     rates = ["gar", "frr"] if role == "genuine" else ["far", "grr"]
-    return Message(f"no-{role}-attempt", rates=rates)
+    return Message("no-attempt", what=f"{role} attempt", rates=rates)
+
+
+def labels_doubtful(role: str) -> Message:
+    """Return the message that the labels leave no genuine, or no impostor attempt."""
+    why = {
+        "genuine": "each subject has one template",
+        "impostor": "all templates are of one subject",
+    }
+    return Message("labels-doubtful", role=role, why=why[role])
+
+
+#: The message of a threshold at which nothing is accepted.
+ALL_REJECTED = Message("no-threshold", why="all attempts are rejected, since scores are infinite")
 
 
 def _whole(attempts: float) -> int | float:
@@ -184,7 +197,6 @@ _CHANCE_OF_FUSED = 0.62
 #: The messages that labels or kind of the scores are doubtful: reasons to doubt all results.
 KIND_DOUBTS = (
     "near-chance",
-    "no-better-than-chance",
     "labels-wrong",
     "kind-wrong",
 )
@@ -220,10 +232,11 @@ class KindVerdict:
         margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
         over = "in a sample of the scores" if sample else "over all attempts"
         about = {"kind": kind, "eer": float(eer), "over": over}
+        near_chance = Message("near-chance", **about, other=other)
         if not eer > 0.5:
             if not eer > 0.5 - margin / 2:
                 return cls("ok")
-            return cls("warning", Message("near-chance", **about))
+            return cls("warning", near_chance)
         certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
         known = bool(metric)
         if known or diagonal > 0:
@@ -235,7 +248,7 @@ class KindVerdict:
         if diagonal < 0 or certain:
             evidence = ", and each template is farthest from itself" if diagonal < 0 else ""
             return cls("error", Message("kind-wrong", **about, other=other, evidence=evidence))
-        return cls("warning", Message("no-better-than-chance", **about, other=other))
+        return cls("warning", near_chance)
 
     @classmethod
     def doubt(cls, eer: float, kind: str, people: int, **facts: Any) -> Message | None:

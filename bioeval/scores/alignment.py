@@ -135,9 +135,8 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[Messa
                 f"{_example(common.other.names)}; expected the same names"
             )
         if common.missing or common.more:
-            left_out = {"left_out_a": common.missing, "left_out_b": common.more}
-            systems = {"a": called[0], "b": called[1]}
-            notes.append(Message("not-in-common", what=noun, **left_out, **systems))
+            left_out = {called[0]: int(common.missing), called[1]: int(common.more)}
+            notes.append(Message("not-in-common", what=noun, left_out=left_out))
     rows, columns = sides[0], sides[-1]
     if are_pairs(a) and are_pairs(b):
         a, b = _some(a, rows.mine), _some(b, rows.theirs)

@@ -114,7 +114,8 @@ class ListedTemplates:
         self._refuse(tally, rules)
         notes = []
         if tally.repeated:
-            notes.append(Message("repeated-pairs", pairs=tally.repeated))
+            remedy = "; {arg.lists.keep=repeated} counts each line"
+            notes.append(Message("repeated-pairs", pairs=tally.repeated, how="", remedy=remedy))
         kept = "self" in rules.keep
         same_template = self._compared_with_themselves(tally, kept)
         if tally.itself and not kept:
@@ -265,10 +266,15 @@ def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[Messag
     if rules.unordered and not tally.merged:
         return []
     if rules.unordered:
-        return [Message("both-orders-once", pairs=tally.merged, rounded=tally.rounded)]
+        how = " in the other order"
+        if tally.rounded:
+            how += f" ({tally.rounded:,} with a score that differs by rounding)"
+        return [Message("repeated-pairs", pairs=tally.merged, how=how, remedy="")]
     if not 0 < tally.both < pairs:
         return []
-    return [Message("some-in-both-orders", both=tally.both, pairs=pairs)]
+    consequence = ", the others in both, as two attempts each"
+    about = {"one_order": pairs - tally.both, "pairs": pairs, "consequence": consequence}
+    return [Message("pairs-in-one-order", **about)]
 
 
 def _again(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

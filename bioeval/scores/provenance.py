@@ -50,11 +50,22 @@ def _notes(scores: Scores) -> list[Message]:
         sessions = scores.probe_meta.get("session")
         several = sessions is not None and len(known_texts(sessions, "session")) > 1
         if several and not scores._excludes_same("session"):
-            notes.append(Message("same-session-counted"))
+            notes.append(pairs_of_same("session"))
     codes = {rule.exclusion.column: rule.codes for rule in scores._exclusions.rules}
     for name, of_column in codes.items():
         notes += unknown_notes(of_column, name)
     return notes
+
+
+def pairs_of_same(column: str) -> Message:
+    """Return the message that pairs of the same session, or of the same camera, are counted."""
+    advice = "{arg.exclude=session} leaves them out"
+    if column == "camera":
+        advice = (
+            "{arg.exclude=camera} leaves genuine ones out, and conventions of re-identification, "
+            "such as protocol market1501, leave out junk, too"
+        )
+    return Message("same-value-counted", column=column, advice=advice)
 
 
 def unknown_notes(codes: Codes, name: str) -> list[Message]:
@@ -62,7 +73,8 @@ def unknown_notes(codes: Codes, name: str) -> list[Message]:
     probes, templates = int((codes.probe < 0).sum()), int((codes.gallery < 0).sum())
     if not probes and not templates:
         return []
-    return [Message("unknown-values", column=name, probes=probes, templates=templates)]
+    about = {"column": name, "probes": probes, "templates": templates}
+    return [Message("unknown-values", **about, treatment="they equal no other")]
 
 
 def left_out(scores: Scores) -> list[str]:

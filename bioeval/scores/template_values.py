@@ -64,10 +64,11 @@ def with_known_values(scores: Scores, columns: Any, input_name: str) -> tuple[Sc
     if known[0].all() and known[1].all():
         return scores, sides
     remark = Message(
-        "templates-without-value",
+        "unknown-values",
         column=name or input_name,
         probes=int((~known[0]).sum()),
         templates=int((~known[1]).sum()),
+        treatment="they are left out",
     )
     if are_pairs(scores):
         known = [known[0] & known[1]] * 2

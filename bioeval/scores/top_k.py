@@ -323,10 +323,6 @@ class TopKScores(Scores):
             indices=indices[:, :places],
             probe_ids=np.where(known, entry, self.probe_ids),
         )
-        if known.any():
-            code = "own-queries-left-out"
-            by = f"the column {column!r}" if column else "their places"
-            self._set(_remarks=(Message(code, queries=int(known.sum()), by=by),))
 
     def _begin_at_zero(self) -> int:
         """Return how many lists begin at a distance of about 0, with an entry of their label."""

@@ -141,8 +141,6 @@ def _open_set(
             ends.append(at_end["eer_at_most"][1])
         notes = [*notes, *tie_message("eer_at_most", ends, "the upper bound of EER")]
     options = {**ATTRS, "ties": tally.ties, "impostors": role}
-    if tally.genuine and impostor:
-        notes = [*notes, Message("points-between-thresholds")]
     return counts.dataset(points, far_targets, about, options, notes, [])
 
 

@@ -51,8 +51,8 @@ def messages(result: Any) -> list[ResultMessage]:
     >>> import bioeval as be
     >>> zoo = be.zoo(be.simulate(5, 4, random_state=1))
     >>> for message in be.messages(zoo)[:1]:
-    ...     print(message.code, message.arguments["subjects"])
-    too-few-halves 5
+    ...     print(message.code, message.arguments["animals"])
+    animals-not-tested goats
     """
     if not isinstance(result, xr.Dataset | xr.DataTree | Shown):
         raise DataError(

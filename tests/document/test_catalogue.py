@@ -24,7 +24,7 @@ def test_names_of_users_are_not_translated():
 
 
 def test_messages_are_kept_with_what_they_are_about():
-    one = Message("one-subject")
+    one = Message("infinite-scores-left-out", attempts=2)
     about = one.concerning("B").concerning("A")
     assert about.about == ("A", "B") and from_json(as_json([about, about])) == [about]
     attrs = message_attrs([about, one], {"messages": as_json([one])})

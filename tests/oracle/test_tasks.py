@@ -183,11 +183,11 @@ def test_data_with_cameras_are_told_of_the_conventions_that_know_them():
     rng = np.random.default_rng(1)
     given = {"probe_meta": {"camera": [1, 2, 1, 2]}}
     scores = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], **given)
-    assert "same-camera-counted" in codes(be.evaluate(scores)["closed_set"])
+    assert "same-value-counted" in codes(be.evaluate(scores)["closed_set"])
     named = be.evaluate(scores, "course-all-vs-all")["closed_set"]
-    assert "same-camera-counted" not in codes(named), "who names a card knows what it does"
+    assert "same-value-counted" not in codes(named), "who names a card knows what it does"
     one = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], probe_meta={"camera": [1, 1, 1, 1]})
-    assert "same-camera-counted" not in codes(be.evaluate(one)["closed_set"])
+    assert "same-value-counted" not in codes(be.evaluate(one)["closed_set"])
 
 
 @pytest.mark.parametrize(

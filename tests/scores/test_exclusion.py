@@ -180,8 +180,8 @@ def test_failed_comparisons_that_are_left_out_do_not_matter():
 def test_the_note_goes_when_sessions_are_excluded():
     meta = {"session": [1, 2, 1, 2]}
     scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
-    assert "same-session-counted" in codes(be.closed_set(scores))
-    assert "same-session-counted" not in codes(be.closed_set(scores.excluding("session")))
+    assert "same-value-counted" in codes(be.closed_set(scores))
+    assert "same-value-counted" not in codes(be.closed_set(scores.excluding("session")))
 
 
 def test_a_view_goes_on_excluding():

@@ -121,7 +121,8 @@ def test_an_unknown_value_equals_nothing_and_is_counted(column):
     result = be.verification(scores)
     assert int(result.genuine_attempts) == 14  # only (0, 0) and (1, 1) are of one session
     (found,) = [x for x in be.messages(result) if x.code == "unknown-values"]
-    assert found.arguments == {"column": "session", "probes": 2, "templates": 2}
+    expected = {"column": "session", "probes": 2, "templates": 2}
+    assert found.arguments.items() >= expected.items()
     scores = be.Scores(d, [1, 1, 2, 2], probe_meta={"sex": column})
     with pytest.raises(be.DataError, match="1 is in the groups"):
         be.by_group(scores, "sex", threshold=1.0)
@@ -149,7 +150,7 @@ def test_templates_of_unknown_group_are_left_out():
     known = be.by_group(be.Scores(d[:6, :6], who[:6]), group[:6], threshold=0.5)
     for name in ("frr", "far", "subjects"):
         np.testing.assert_array_equal(result[name], known[name])
-    (found,) = [x for x in be.messages(result) if x.code == "templates-without-value"]
+    (found,) = [x for x in be.messages(result) if x.code == "unknown-values"]
     assert found.arguments["probes"] == 2
 
 

@@ -11,7 +11,6 @@ from named_arguments import raises_about
 from result_messages import arguments
 
 import bioeval as be
-from bioeval.base.messages import Message
 
 
 def drawn(seed):
@@ -64,8 +63,8 @@ def test_the_attempts_are_those_of_the_definition(rules):
         assert found.genuine.tolist() == genuine[expected].tolist()
         assert [*map(tuple, found.pair_templates.tolist())] == [templates[i] for i in expected]
         both, pairs = in_both_orders(templates)
-        orders = {"both": both, "pairs": pairs}
-        noted = Message("some-in-both-orders", **orders) in found._remarks
+        orders = [x.arguments for x in found._remarks if x.code == "pairs-in-one-order"]
+        noted = [(x["one_order"], x["pairs"]) for x in orders] == [(pairs - both, pairs)]
         assert noted == (0 < both < pairs and "unordered" not in rules)
     assert "attempts" in seen and {"both genuine and impostor", "with itself"} <= seen
     assert ("different scores" in seen) == ("repeated" not in rules.get("keep", ()))
@@ -80,13 +79,15 @@ def test_what_is_left_out_is_said():
     )
     assert found.values.tolist() == [0.1, 0.7, 0.7]
     ds = be.verification(found)
-    assert arguments(ds, "repeated-pairs") == {"pairs": 1}
+    assert arguments(ds, "repeated-pairs")["pairs"] == 1
+    sentence = next(x.sentence for x in be.messages(ds) if x.code == "repeated-pairs")
+    assert 'lists={"keep": "repeated"}' in sentence
     assert arguments(ds, "self-comparisons-left-out") == {"comparisons": 1}
-    assert arguments(ds, "some-in-both-orders") == {"both": 1, "pairs": 2}
+    assert arguments(ds, "pairs-in-one-order")["one_order"] == 1
     once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], templates=PAIRS[:2] + PAIRS[4:],
                                 unordered=True)  # fmt: skip
     assert once.values.tolist() == [0.1, 0.7]
-    assert Message("both-orders-once", pairs=1, rounded=0) in once._remarks
+    assert [(x.code, x.arguments["pairs"]) for x in once._remarks] == [("repeated-pairs", 1)]
 
 
 def test_numbers_of_pairs_in_errors():
@@ -121,7 +122,7 @@ def test_rounding_between_both_orders():
     pairs = [("a", "b"), ("b", "a"), ("a", "c")]
     found = be.Scores.from_pairs([1.0, 1 + 1e-6, 5], [1, 1, 0], templates=pairs, unordered=True)
     assert found.values.tolist() == [1, 5]
-    assert found._remarks == (Message("both-orders-once", pairs=1, rounded=1),)
+    assert [x.code for x in found._remarks] == ["repeated-pairs"]
     with pytest.raises(be.DataError, match="different scores"):
         be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], templates=pairs, unordered=True)
 

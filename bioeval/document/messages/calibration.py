@@ -15,8 +15,8 @@ MESSAGES = (
     ),
     MessageType(
         "cllr-infinite",
-        "Cllr is infinite: {genuine:count genuine attempts} with a ratio of -inf and "
-        '{impostor:count impostor attempts} with inf; a calibration with `ends="laplace"` has '
+        "Cllr is infinite{where}: attempts have an infinite ratio of the wrong sign, as isotonic "
+        'regression gives beyond the scores of one class; a calibration with `ends="laplace"` has '
         "finite ratios alone",
     ),
     MessageType(

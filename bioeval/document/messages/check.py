@@ -23,12 +23,8 @@ _LABELS = (
     ),
     MessageType(
         "names-repeated",
-        "{values:count values} of {column:name} repeated; leave the repetitions out, unless "
-        "these are several templates of one file",
-    ),
-    MessageType(
-        "names-on-both-sides",
-        "templates of the same name are on both sides, and are compared; take them out of one side",
+        "{values:count values} of {column:name} {how}; leave the repetitions out, unless these "
+        "are several templates of one file",
     ),
     MessageType(
         "notes-of-list",
@@ -56,31 +52,18 @@ _SCORES = (
         "{comparisons:count comparisons} failed (NaN){treatment:template}",
     ),
     MessageType(
-        "constant-lines",
-        "one value in every comparison of {lines:count templates}: {values:scores}; if "
-        "comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no "
-        "attempt) or {arg.nan=reject}, or mask them",
-    ),
-    MessageType(
-        "shared-end-value",
-        "{comparisons:count} of {compared:amounts} have the score {value:score}, {how}",
-    ),
-    MessageType(
         "values-of-failures",
-        "{ends:messages}; if comparisons failed there, make these scores NaN and give "
-        "{arg.nan=exclude} (no attempt) or {arg.nan=reject}, or mask them",
+        "{comparisons:counts} of {compared:amounts} have the score {values:scores}, {how}; if "
+        "comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no attempt) "
+        "or {arg.nan=reject}, or mask them",
     ),
 )
 
 _COPIES = (
     MessageType(
         "templates-repeated",
-        "{templates:count templates} more than once (equal rows or columns); leave the copies out",
-    ),
-    MessageType(
-        "templates-repeated-under-different-labels",
-        "{templates:count templates} more than once (equal rows or columns), under different "
-        "labels: {labels:names}; correct them, or leave the copies out",
+        "{templates:count templates} more than once (equal rows or columns){labels}; correct the "
+        "labels, or leave the copies out",
     ),
     MessageType(
         "genuine-copies",

@@ -5,12 +5,7 @@ from bioeval.base.messages import MessageType
 MESSAGES = (
     MessageType(
         "not-in-common",
-        "the systems do not have the same {what}: {left_out_a} of {a:name} and {left_out_b} of "
-        "{b:name} are left out",
-    ),
-    MessageType(
-        "not-in-all",
-        "{left_out} {what} of {system:name} are left out, since not all systems have them",
+        "{what} that not all systems have are left out: {left_out:counts}",
     ),
     MessageType(
         "measures-not-defined",

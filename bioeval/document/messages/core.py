@@ -21,27 +21,17 @@ _SCORES = (
         "{arg.gallery_labels} out, so that no template is compared with itself",
     ),
     MessageType(
-        "same-session-counted",
-        "pairs of the same session are counted and make rates optimistic; {arg.exclude=session} "
-        "leaves them out",
+        "same-value-counted",
+        "pairs of the same {column} are counted and make rates optimistic; {advice:template}",
     ),
     MessageType(
         "unknown-values",
-        "{column:name} is not known of {probes:count probes} and {templates:count gallery "
-        "templates}; an unknown value (None, NaN, empty text, camera -1) equals no other",
+        "{column:name} is not known (None, NaN, empty text, camera -1) of {probes:count probes} "
+        "and {templates:count gallery templates}: {treatment}",
     ),
     MessageType(
-        "templates-without-value",
-        "{column:name} is not known of {probes:count probes} and {templates:count gallery "
-        "templates}, which are left out",
-    ),
-    MessageType(
-        "one-subject",
-        "all templates are of one subject, so there is no impostor attempt: check the labels",
-    ),
-    MessageType(
-        "one-template-of-each-subject",
-        "each subject has one template, so there is no genuine attempt: check the labels",
+        "labels-doubtful",
+        "{why}, so there is no {role} attempt: check the labels",
     ),
     MessageType(
         "attacks-left-out",
@@ -58,32 +48,17 @@ _SCORES = (
         "means over the galleries {galleries:names}, each at its own thresholds; attempts are "
         "sums, and no weights of the means",
     ),
-    MessageType(
-        "points-between-thresholds",
-        "EER and {dir} at a {far} are given as a lower and an upper bound (at least, at most): "
-        "expected rates are known at the thresholds of the result alone",
-    ),
 )
 
 _LISTS = (
     MessageType(
         "repeated-pairs",
-        "{pairs:count pairs} listed again; each counts once",
+        "{pairs:count pairs} listed again{how}; each counts once{remedy:template}",
     ),
     MessageType(
         "self-comparisons-left-out",
-        "{comparisons:count comparisons} of a template with itself left out; {arg.keep=self} "
+        "{comparisons:count comparisons} of a template with itself left out; {arg.lists.keep=self} "
         "counts them",
-    ),
-    MessageType(
-        "both-orders-once",
-        "{pairs:count pairs} listed in both orders and taken once ({rounded:count} of them with "
-        "the score of the first order, since both differ by rounding alone)",
-    ),
-    MessageType(
-        "some-in-both-orders",
-        "{both:count} of {pairs:count pairs} are listed in both orders and count as two attempts; "
-        "{arg.unordered} counts each pair alike",
     ),
     MessageType(
         "infinite-scores",
@@ -92,9 +67,8 @@ _LISTS = (
     ),
     MessageType(
         "pairs-in-one-order",
-        "{one_order:count} of {pairs:count pairs} are listed in one order only, so that searches "
-        "and multi-template attempts lack the other one; {arg.unordered} takes each score for both "
-        "orders",
+        "{one_order:count} of {pairs:count pairs} are listed in one order only{consequence}; "
+        "{arg.lists.unordered=True} counts all pairs alike",
     ),
     MessageType(
         "not-listed",
@@ -122,31 +96,18 @@ _LISTS = (
         "lists-begin-with-query",
         "{lists:count} of {queries:count lists} begin with {entry}; if the gallery was searched "
         "with its own templates, they are to be left out: {arg.query_positions} names them, and "
-        "{arg.leave_out_query} says whether the entries are the queries themselves",
-    ),
-    MessageType(
-        "own-queries-left-out",
-        "{queries:count queries} left out of their own lists and matches, known by {by}",
+        "{arg.lists.leave_out_query} says whether the entries are the queries themselves",
     ),
 )
 
 _ATTEMPTS = (
     MessageType(
-        "no-genuine-attempt",
-        "no genuine attempt: {rates:terms} are not defined (NaN); check the labels",
-    ),
-    MessageType(
-        "no-impostor-attempt",
-        "no impostor attempt: {rates:terms} are not defined (NaN); check the labels",
-    ),
-    MessageType(
-        "no-mated-probe",
-        "no probe has a mate: {cms} is not defined (NaN); check that both sides use the same "
-        "labels",
+        "no-attempt",
+        "no {what}: {rates:terms} are not defined (NaN); check the labels of both sides",
     ),
     MessageType(
         "probes-without-mate",
-        "{probes:count probes} without a usable mate left out",
+        "{probes:count probes} without a usable mate in the gallery left out{where}",
     ),
     MessageType(
         "fewer-templates-than-enrolled",
@@ -167,6 +128,11 @@ _ATTEMPTS = (
         "equal scores decide {words:template}: {pessimistic:rate} if genuine scores come last "
         "among them (pessimistic), {optimistic:rate} if first (optimistic); check whether the "
         "scores are rounded",
+    ),
+    MessageType(
+        "no-threshold",
+        "there is no finite threshold: {why}; choose another rule, or give a number as "
+        "{arg.threshold}",
     ),
     MessageType(
         "not-all-ranks",
@@ -192,12 +158,7 @@ _SUPPORT = (
 _KIND = (
     MessageType(
         "near-chance",
-        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check "
-        "labels and kind",
-    ),
-    MessageType(
-        "no-better-than-chance",
-        "the scores, of kind {kind}, are no better than chance (EER {eer:rate} {over}): check the "
+        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check the "
         "labels, and whether {arg.kind} is {other}",
     ),
     MessageType(
@@ -209,11 +170,6 @@ _KIND = (
         "kind-wrong",
         "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}){evidence}: "
         "they are probably of the other kind; state {other} as {arg.kind}",
-    ),
-    MessageType(
-        "auc-below-half",
-        "AUC is below 0.5, so that impostor scores are nearer than genuine scores: check whether "
-        "they are of kind {kind}; if not, state {other} as {arg.kind}",
     ),
 )
 
@@ -246,13 +202,9 @@ _SETS = (
         "them",
     ),
     MessageType(
-        "judged-on-same-data",
-        "the {set} set is the development set: its errors are those of the data that chose the "
-        "threshold (optimistic)",
-    ),
-    MessageType(
         "people-of-both-sets",
-        "{shared} of {people:count subjects} of the {set} set are in the development set, too",
+        "{who} of the {set} set are in the development set, too, and its errors are optimistic; "
+        "judge the threshold on other people",
     ),
 )
 

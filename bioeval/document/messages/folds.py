@@ -4,28 +4,14 @@ from bioeval.base.messages import MessageType
 
 MESSAGES = (
     MessageType(
-        "rate-undefined-in-parts",
-        "{rate:term} is not defined in {missing:count} of {number:count} {unit}s and its mean "
-        "is over the others: no attempts to choose a threshold on; divide the data into fewer "
-        "parts",
-    ),
-    MessageType(
-        "no-genuine-attempt-in-parts",
-        "no genuine attempt in {missing:count} of {number:count} {unit}s: none of their subjects "
-        "has two templates to compare, and rates of genuine attempts are not defined there (NaN); "
-        "means are over the others. Divide by subject, into fewer parts, or into galleries and "
-        "probes (be.partition.GalleryKFold, --gallery-folds)",
+        "undefined-in-parts",
+        "{what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s, means are "
+        "over the others: {why}; divide by subject, into fewer parts",
     ),
     MessageType(
         "ties-in-partitions",
         "equal scores decide the rank of {tied:count} of {probes:count probes} in {number:count} "
         "partitions, by the rule of ties; ties = optimistic and ties = pessimistic give the range",
-    ),
-    MessageType(
-        "no-impostor-attempt-in-parts",
-        "no impostor attempt in {missing:count} of {number:count} {unit}s, and rates of impostor "
-        "attempts are not defined there (NaN); means are over the others. Divide into fewer parts, "
-        "so that each has templates of two subjects",
     ),
     MessageType(
         "no-spread-between-parts",
@@ -38,20 +24,9 @@ MESSAGES = (
         "than once",
     ),
     MessageType(
-        "probes-of-test-without-mate",
-        "{probes:count probes} without a mate in the gallery of the test part left out; a closed "
-        "set requires enrolment",
-    ),
-    MessageType(
         "pairs-across-parts",
         "each division into folds leaves {pairs:count pairs} of subjects in different parts "
         "untested, and tests {tested:count}; fewer folds test more",
-    ),
-    MessageType(
-        "infinite-cllr",
-        "Cllr is infinite in {parts:count folds}, and so is its mean, without a spread: an attempt "
-        "of the test part has an infinite ratio of the wrong sign, as isotonic regression gives "
-        "beyond the scores of one class",
     ),
     MessageType(
         "galleries-of-different-sizes",
@@ -63,16 +38,5 @@ MESSAGES = (
         "up to {subjects:count subjects} of a test part are in its training part, too (in "
         "{parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide "
         "by subject, as SubjectKFold does",
-    ),
-    MessageType(
-        "no-query-in-partitions",
-        "no query has a match in {missing:count} of {number:count} partitions, and their "
-        "rates are not defined there (NaN); means are over the others. Divide into fewer parts",
-    ),
-    MessageType(
-        "undefined-in-partitions",
-        "not defined (NaN) in up to {missing:count} of {number:count} partitions that have "
-        "attempts: {names}; means are over the others. A rank may be beyond the gallery, and a "
-        "class may have scores that are all alike",
     ),
 )

@@ -5,15 +5,11 @@ from bioeval.base.messages import MessageType
 MESSAGES = (
     MessageType(
         "queries-without-match",
-        "no match in the gallery for {queries:count queries}: {treatment}",
+        "no match for {queries:count queries} (of {absent:count} none is in the gallery, of "
+        "{removed:count} all are removed): {treatment}",
     ),
     MessageType(
         "matches-beyond-lists",
-        "some matches are beyond the lists: {measures:names} of the whole gallery are not "
-        "defined; save longer lists",
-    ),
-    MessageType(
-        "precision-up-to-rank",
-        "lists determine precision and recall up to rank {rank:count} only",
+        "some matches are beyond the lists: {what:names} are not defined; save longer lists",
     ),
 )

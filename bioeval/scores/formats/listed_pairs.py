@@ -201,7 +201,8 @@ def as_matrix(
         )
     notes = []
     if written < len(values):
-        notes.append(Message("repeated-pairs", pairs=len(values) - written))
+        again = len(values) - written
+        notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
     if square:
         lone = mask[cells[::-1]] == Mask.IGNORE
         number = int(lone.sum())
@@ -210,7 +211,9 @@ def as_matrix(
             matrix[other], mask[other] = matrix.T[other], mask.T[other]
             written = int((mask != Mask.IGNORE).sum())
         elif number >= _MOSTLY * len(values) and 2 * shared >= shape[0]:
-            notes.append(Message("pairs-in-one-order", one_order=number, pairs=len(values)))
+            consequence = ", so that searches and multi-template attempts lack the other one"
+            about = {"one_order": number, "pairs": len(values), "consequence": consequence}
+            notes.append(Message("pairs-in-one-order", **about))
     holes = matrix.size - written
     if square:
         holes -= shape[0]

@@ -215,7 +215,7 @@ def _only_genuine(wanted: _Pairs, listed: _Pairs) -> JoinedTrials:
     notes = [Message("only-genuine-pairs-listed", pairs=len(known), file=name)]
     again = len(listed.numbers) - len(known)
     if again:
-        notes.append(Message("repeated-pairs", pairs=again))
+        notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
     place = pd.Index(known).get_indexer(wanted.numbers)
     genuine = place >= 0
     first = listed.enrolled[~pd.Series(listed.numbers).duplicated().to_numpy()]
@@ -240,7 +240,7 @@ def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> J
         other = genuine != genuine[lines][index.get_indexer(listed.numbers)]
         input_name = "gives a pair another class than a line before"
         _refuse(other, listed.file, input_name, "; give each pair one class")
-        notes = [Message("repeated-pairs", pairs=again)]
+        notes = [Message("repeated-pairs", pairs=again, how="", remedy="")]
     place = index.get_indexer(wanted.numbers)
     lacking = np.zeros(len(listed.numbers), dtype=bool)
     lacking[lines] = True

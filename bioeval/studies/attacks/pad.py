@@ -16,6 +16,7 @@ from bioeval.base.messages import Message, message_attrs
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import Variables, along, build
+from bioeval.results.support import ALL_REJECTED
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import (
     DetectionRule,
@@ -189,8 +190,6 @@ def pad(
             "apcer_interval": KORN_GRAUBARD,
             "interval_for": _NEW[tuple(units)],
         }
-    if math.isnan(data.d_eer.eer):
-        warnings.append(Message("d-eer-undefined"))
     about = {
         "result_type": "presentation-attacks",
         "task": "presentation attack detection",
@@ -243,7 +242,9 @@ def _doubts(
     doubts = few_presentations("APCER", targets, number)
     *answered, bona_fide = data.answered
     if silent := [x for x, scores in zip(data.species, answered, strict=True) if not len(scores)]:
-        doubts.append(Message("species-without-response", species=silent))
+        advice = "; {arg.non_response=reject} counts such presentations as rejected"
+        about = {"rate": "APCER", "species": silent, "has": "has a response", "advice": advice}
+        doubts.append(Message("species-without-response", **about))
     if not len(bona_fide):
         doubts.append(Message("no-bona-fide-response"))
     if instrument is not None:
@@ -273,9 +274,10 @@ def _chosen(
         chosen_on = "the development set"
     at = source.chosen(rule)
     if at is None:
-        warnings.append(Message("no-point-for-rule", rule=written))
+        why = f"no operating point fulfils the rule {written}"
+        warnings.append(Message("no-threshold", why=why))
     elif math.isnan(at):
-        warnings.append(Message("rejects-all"))
+        warnings.append(ALL_REJECTED)
     return at, {"chosen_on": chosen_on, "threshold_rule": written}
 
 

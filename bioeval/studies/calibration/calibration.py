@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.attempts.points import check_priors, trivial_cost
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
@@ -233,7 +233,8 @@ def _messages(
         messages += actual_costs_above_1(variables["act_dcf"][1], priors, *costs)
     genuine, impostor = counts.infinite
     if "cllr" in variables and (genuine or impostor):
-        messages.append(Message("cllr-infinite", genuine=genuine, impostor=impostor))
+        where = f" ({genuine:,} genuine and {counted(impostor, 'impostor attempts')})"
+        messages.append(Message("cllr-infinite", where=where))
     for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
         if not there:
             messages.append(without_attempts(name))

@@ -156,9 +156,10 @@ def duplicates_finding(scores: Scores, scanned: DataScan) -> Finding:
         side, places = mixed[0]
         labels = {"row": scores.probe_labels, "column": scores.gallery_labels}[side][places]
         whose = list(dict.fromkeys(repr(plain(label)) for label in labels))
-        found = Message("templates-repeated-under-different-labels", templates=extra, labels=whose)
+        under = f" under different labels ({', '.join(whose)})"
+        found = Message("templates-repeated", templates=extra, labels=under)
         return Finding("duplicates", "error", found, extra, where)
-    found = Message("templates-repeated", templates=extra)
+    found = Message("templates-repeated", templates=extra, labels="")
     return Finding("duplicates", "warning", found, extra, where)
 
 

@@ -182,7 +182,13 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
     places = [f"row {i}" for i in lines.rows] + [f"column {j}" for j in lines.columns]
     if places:
         values = np.unique(np.concatenate([lines.row_values, lines.column_values]))
-        message = Message("constant-lines", lines=len(places), values=values[:SHOWN].tolist())
+        message = Message(
+            "values-of-failures",
+            comparisons=[len(places)],
+            compared={"templates": scores.shape[0] + scores.shape[1]},
+            values=values[:SHOWN].tolist(),
+            how="in every comparison of the template",
+        )
         return Finding("sentinels", "error", message, len(places), listed(places))
     ends = sampled_ends(scores, scanned, lines, copies)
     compared = {"sampled comparisons": int((~np.isnan(scanned.sample)).sum())}
@@ -197,17 +203,19 @@ def end_finding(
 
     `compared` is the number of comparisons by what they are called.
     """
-    messages, severities, total = [], [], 0
-    for end, number in ends:
-        about = {"comparisons": number, "compared": dict(compared), "value": float(end.value)}
-        messages.append(Message("shared-end-value", **about, how=end.how))
-        severities.append(end.severity)
-        total += number
-    if not messages:
+    found = list(ends)
+    if not found:
         return passed("sentinels")
-    severity = max(severities, key=SEVERITIES.index)
-    message = Message("values-of-failures", ends=messages)
-    return Finding("sentinels", severity, message, total, where)
+    severity = max((end.severity for end, _ in found), key=SEVERITIES.index)
+    numbers = [number for _, number in found]
+    message = Message(
+        "values-of-failures",
+        comparisons=numbers,
+        compared=dict(compared),
+        values=[float(end.value) for end, _ in found],
+        how=" and ".join(dict.fromkeys(end.how for end, _ in found)),
+    )
+    return Finding("sentinels", severity, message, sum(numbers), where)
 
 
 def listed_cells(cells: Iterable[Iterable[int]]) -> Text:

@@ -11,7 +11,12 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.support import ComparedPeople, support_messages, without_attempts
+from bioeval.results.support import (
+    ComparedPeople,
+    labels_doubtful,
+    support_messages,
+    without_attempts,
+)
 from bioeval.scores.labels import NAME_COLUMNS, Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
@@ -73,7 +78,7 @@ def _samples(scores: Scores) -> Finding:
     genuine, impostor = scores._comparisons()
     names = codes.values
     if not genuine:
-        found = Message("one-template-of-each-subject")
+        found = labels_doubtful("genuine")
         if scores.layout != "all-against-all":
             found = Message(
                 "no-mate-in-gallery",
@@ -82,7 +87,7 @@ def _samples(scores: Scores) -> Finding:
             )
         return Finding("samples", "error", found, scores.shape[0])
     if not impostor:
-        return Finding("samples", "error", Message("one-subject"), scores.shape[0])
+        return Finding("samples", "error", labels_doubtful("impostor"), scores.shape[0])
     single = int((gallery_sizes == 1).sum())
     if scores.layout == "all-against-all" and single:
         sizes = np.bincount(codes.gallery, minlength=len(names)) * ~codes.no_person
@@ -192,24 +197,28 @@ def _names(scores: Scores) -> Finding:
                     for name, x in repeated.items()
                 )
                 copies = sum(map(len, repeated.values())) - len(repeated)
-                message = Message("names-repeated", values=len(repeated), column=column)
+                about = {"values": len(repeated), "column": column, "how": "repeated"}
+                message = Message("names-repeated", **about)
                 return Finding("names", "warning", message, copies, where)
-    if shared := _on_both_sides(scores):
+    column, shared = _on_both_sides(scores)
+    if shared:
         where = listed(Label(repr(name)) for name in shared)
-        return Finding("names", "warning", Message("names-on-both-sides"), len(shared), where)
+        about = {"values": len(shared), "column": column, "how": "on both sides, and compared"}
+        message = Message("names-repeated", **about)
+        return Finding("names", "warning", message, len(shared), where)
     return passed("names")
 
 
-def _on_both_sides(scores: Scores) -> list[str]:
-    """Return the names that templates of both sides have, by the first column with names."""
+def _on_both_sides(scores: Scores) -> tuple[str, list[str]]:
+    """Return the first column with names, and those that templates of both sides have."""
     if np.isin(scores.probe_ids, scores.gallery_ids).any():
-        return []
+        return "", []
     for column in _NAMES:
         if column in scores.probe_meta and column in scores.gallery_meta:
             probe, gallery = scores.probe_meta[column], scores.gallery_meta[column]
             if _is_text(probe) and _is_text(gallery):
-                return sorted({*map(str, probe)} & {*map(str, gallery)})
-    return []
+                return column, sorted({*map(str, probe)} & {*map(str, gallery)})
+    return "", []
 
 
 def _is_text(column: np.ndarray) -> bool:

@@ -276,7 +276,7 @@ class _Systems:
             self.measured: dict[str, MeasuredSystem] = {}
             self.fingerprints: list[str] = []
             self._said: dict[Message, list[str]] = {}
-            self._left_out: list[Message] = []
+            self._left_out: dict[str, dict[str, int]] = {}
             for name, system in self.systems.items():
                 try:
                     scores = self._read(name, system)
@@ -323,11 +323,9 @@ class _Systems:
         except DataError as error:
             raise DataError(f"the system is not like {first}: {error}") from None
         for message in apart:
-            if number := int(message.arguments["left_out_b"]):
-                what = message.arguments["what"]
-                self._left_out.append(
-                    Message("not-in-all", system=name, left_out=number, what=what)
-                )
+            what, number = message.arguments["what"], message.arguments["left_out"][name]
+            if number:
+                self._left_out.setdefault(what, {})[name] = number
         return common, numbered_as(common, scores)
 
     def _add(self, name: str, scores: Scores) -> None:
@@ -400,7 +398,9 @@ class _Systems:
             )
             for attempts, names in apart.items()
         ]
-        messages += [*self._left_out, *interval.few_people(system.people)]
+        for what, numbers in self._left_out.items():
+            messages.append(Message("not-in-common", what=what, left_out=numbers))
+        messages += interval.few_people(system.people)
         undefined = dict.fromkeys(x.name for x in wanted.chosen or () if x.name not in compared)
         if undefined:
             messages.append(Message("measures-not-defined", measures=list(undefined)))

@@ -367,9 +367,8 @@ def _messages(
         attempts = counts["impostor_attempts" if name == "far" else "genuine_attempts"]
         missing = int(np.isnan(values[there & (attempts > 0)]).sum())
         if missing:
-            yield Message(
-                "rate-undefined-in-parts", rate=name, missing=missing, number=number, unit=unit
-            )
+            why = "there are no attempts to choose a threshold on"
+            yield undefined_in_parts([f"{{{name}}}"], missing, number, unit, why)
         if options.interval == "nadeau-bengio" and _all_alike(values[there]):
             value = int(np.nanmax(values[there]))
             yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
@@ -385,9 +384,25 @@ def without_attempts(
         if f"{role}_attempts" in attempts:
             missing = int(np.count_nonzero(attempts[f"{role}_attempts"] == 0))
             if missing:
-                yield Message(
-                    f"no-{role}-attempt-in-parts", missing=missing, number=number, unit=unit
-                )
+                rates = f"rates of {role} attempts"
+                why = f"there is no {role} attempt, since {_TOO_FEW[role]}"
+                yield undefined_in_parts([rates], missing, number, unit, why)
+
+
+#: Which parts have no attempt of a class.
+_TOO_FEW = {
+    "genuine": "no subject has two templates to compare",
+    "impostor": "all templates are of one subject",
+}
+
+
+def undefined_in_parts(
+    what: Sequence[str], missing: int, number: int, unit: str, why: str
+) -> Message:
+    """Return the message that rates are not defined in some of the parts."""
+    rates = ", ".join(what)
+    about = {"what": rates, "missing": missing, "number": number, "unit": unit}
+    return Message("undefined-in-parts", **about, why=why)
 
 
 def _of_data(
@@ -401,7 +416,7 @@ def _of_data(
     """Yield messages of what is left out, and of targets that test parts are too small for."""
     skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
     if skipped and about.layout != "all-against-all":
-        yield Message("probes-of-test-without-mate", probes=skipped)
+        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
     crossing = int(counts["crossing_pairs"].sum()) if "crossing_pairs" in counts else 0
     if crossing:
         tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
@@ -423,7 +438,7 @@ def _of_data(
             yield message.concerning(options.in_words, where)
     infinite = int(np.isinf(points["cllr"]).sum()) if "cllr" in points else 0
     if infinite:
-        yield Message("infinite-cllr", parts=infinite)
+        yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
 
 
 def _galleries(sizes: np.ndarray) -> tuple[str, list[Message]]:

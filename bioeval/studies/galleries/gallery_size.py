@@ -91,9 +91,9 @@ def gallery_size_dataset(
     }
     remarks: list[Message] = [*notes]
     if not genuine:
-        remarks.append(Message("no-genuine-attempt", rates=["cms", "dir", "frr"]))
+        remarks.append(Message("no-attempt", what="genuine attempt", rates=["cms", "dir", "frr"]))
     if not impostor:
-        remarks.append(Message("no-impostor-attempt", rates=["far"]))
+        remarks.append(Message("no-attempt", what="impostor attempt", rates=["far"]))
     elif np.isnan(far[-1]).any():
         remarks.append(Message("one-subject-left-out", subjects=subjects, others=subjects - 1))
     attrs = about_attrs(about, "gallery-size", "identification against gallery size", remarks)

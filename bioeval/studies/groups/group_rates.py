@@ -189,19 +189,26 @@ def _undefined(
 ) -> list[Message]:
     """Return why measures of inequity are not defined."""
     if not defined:
-        return [Message("no-attempts-for-common-threshold")]
+        why = "there is no genuine or no impostor attempt to choose a threshold on"
+        return [_inequity("rates", why, groups, "; give a number as {arg.threshold}")]
     if len(groups) < 2:
-        return [Message("only-one-group", group=groups.tolist()[0])]
+        return [_inequity("FDR and GARBE", "there is only one group", groups)]
     remarks = []
-    for rate, rates, attempts in (("frr", frr, "genuine"), ("far", far, "impostor")):
+    for rate, rates, attempts in (("{frr}", frr, "genuine"), ("{far}", far, "impostor")):
         if (unknown := np.isnan(rates)).any():
-            listed = groups[unknown].tolist()
-            code = "groups-without-attempts"
-            remarks.append(Message(code, attempts=attempts, rate=rate, groups=listed))
-        elif (rates == 0).any():
-            listed = groups[rates == 0].tolist()
-            remarks.append(Message("groups-with-rate-of-zero", rate=rate, groups=listed))
+            what = f"{rate}, its ratios, FDR and GARBE"
+            remarks.append(_inequity(what, f"groups without {attempts} attempts", groups[unknown]))
+        elif (zero := rates == 0).any():
+            advice = "; choose a looser threshold"
+            what = f"the ratios of {rate}"
+            remarks.append(_inequity(what, "the rate is 0 in groups", groups[zero], advice))
     return remarks
+
+
+def _inequity(what: str, why: str, groups: np.ndarray, advice: str = "") -> Message:
+    """Return the message that measures of inequity are not defined, because of some groups."""
+    listed = groups.tolist()
+    return Message("inequity-undefined", what=what, why=why, groups=listed, advice=advice)
 
 
 def few_subjects(groups: np.ndarray, few: np.ndarray) -> list[Message]:
@@ -384,7 +391,8 @@ class _Differences:
         if len(names) < 2:
             return
         if not self._compared:
-            self.remarks.append(Message("groups-not-compared", needed=FEW_SUBJECTS))
+            why = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
+            self.remarks.append(Message("groups-not-compared", what="groups differ", why=why))
 
     def _together(self, people: list[PeopleOfRate | None], rates: int) -> Limits:
         """Return limits that hold for so many rates together."""
@@ -438,7 +446,9 @@ class _Differences:
             )
         tables = self._pairs.tables
         if tables is None:
-            self.remarks.append(Message("too-many-subjects-for-test", most=MOST_TESTED))
+            what = "{far} within groups differs"
+            why = f"this is tested with up to {MOST_TESTED:,} subjects"
+            self.remarks.append(Message("groups-not-compared", what=what, why=why))
             return p_values
         where, groups = self._tested(inside & (tables[1].sum(axis=1) > 0))
         if len(np.unique(groups)) > 1:

@@ -18,7 +18,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import Scalars, Variables, build, tree_of
 from bioeval.scores.matrix import Scores
-from bioeval.studies.folds.results import without_attempts
+from bioeval.studies.folds.results import undefined_in_parts, without_attempts
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.views.sections.summary import figure_scalars
 
@@ -195,7 +195,9 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
     if "queries" in dataset:
         lacking |= dataset["queries"].values == 0
         if lacking.any():
-            yield Message("no-query-in-partitions", missing=int(lacking.sum()), number=number)
+            missing = int(lacking.sum())
+            why = "no query has a match"
+            yield undefined_in_parts(["all rates"], missing, number, "partition", why)
     if "tied" in dataset and (tied := int(dataset["tied"].sum())):
         probes = int(dataset[genuine if genuine in dataset else "queries"].sum())
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
@@ -205,9 +207,9 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
         if str(x.attrs.get("of", name)) in known:
             others[str(name)] = int((np.isnan(x.values) & ~lacking).sum())
     if any(others.values()):
-        names = ", ".join(name for name, missing in others.items() if missing)
-        most = max(others.values())
-        yield Message("undefined-in-partitions", names=names, missing=most, number=number)
+        names = [name for name, missing in others.items() if missing]
+        why = "a rank may be beyond the gallery, and a class may have scores that are all alike"
+        yield undefined_in_parts(names, max(others.values()), number, "partition", why)
 
 
 def _in_columns(dataset: xr.Dataset) -> xr.Dataset:

@@ -192,10 +192,18 @@ def sample_size(
         variables["people_estimated"] = people_to_promise(shares, far, confidence).people
     sizes = np.array(ATTEMPTS if of_attempts else _sizes(n_templates))
     if pilot is not None and not of_attempts and sizes[-1] > round(each):
-        messages.append(Message("more-templates-than-pilot", templates=round(each)))
+        why = (
+            f"the pilot has about {counted(round(each), 'templates')} of each subject, and plans "
+            "for more reach the width less often"
+        )
+        messages.append(Message("plan-uncertain", why=why))
     rate = components.rate
     if width > rate:
-        messages.append(Message("width-above-rate", rate=rate))
+        why = (
+            "the interval may be wider than the rate itself, and is then far from normal; plan a "
+            "smaller width with {arg.frr_width}"
+        )
+        messages.append(Message("plan-uncertain", why=why))
     subjects, variances, effects = [], [], []
     for size in sizes.tolist():
         pairs = size if of_attempts else size * (size - 1) / 2
@@ -329,7 +337,8 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
             " instead of the pilot",
         )
     if wrong < _FEW:
-        return [Message("few-pilot-errors", subjects=wrong)]
+        why = f"only {counted(wrong, 'subjects')} of the pilot have a genuine error"
+        return [Message("plan-uncertain", why=why)]
     return []
 
 

@@ -131,13 +131,6 @@ def error_discard_dataset(
     variables["threshold"] = to_user(threshold, about.kind)
     variables["pauc"] = area
     remarks = []
-    for name, attempt in (("frr", "genuine"), ("far", "impostor")):
-        gone = np.isnan(rates[name][1:])
-        if gone.any():
-            first = float(fractions[np.argmax(gone)])
-            remarks.append(
-                Message("discard-leaves-no-attempts", attempts=attempt, fraction=first, rate=name)
-            )
     if np.isnan(area):
         why = "{frr} is not defined"
         if rates["frr"][0] == 0:

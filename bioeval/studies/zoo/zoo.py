@@ -12,11 +12,12 @@ from scipy.stats import hypergeom
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.results.dataset import Variables, about_attrs, along, build
+from bioeval.results.support import ALL_REJECTED
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
@@ -128,7 +129,7 @@ def zoo(
         attempts = attempts_by_subject(reader, person, halves, at)
     tests, messages = _tests(attempts, reader.about.layout, permutations, seed)
     if math.isnan(at):
-        messages.append(Message("rejects-all"))
+        messages.append(ALL_REJECTED)
     if "session" in scores.probe_meta and not scores._excludes_same("session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means = _means(attempts)
@@ -301,17 +302,14 @@ def _tests(
         animals = {"wolf": "wolves"}.get(animal, f"{animal}s")
         if test.subjects < LEAST_SUBJECTS:
             templates = _NEEDED[animal][layout != "all-against-all"]
-            messages.append(
-                Message(
-                    "too-few-halves",
-                    animals=animals,
-                    subjects=test.subjects,
-                    needed=LEAST_SUBJECTS,
-                    templates=templates,
-                )
+            why = (
+                f"{counted(test.subjects, 'subjects')} have two halves, each with a finite score, "
+                f"and {LEAST_SUBJECTS} are needed; halves take at least {templates} of a subject"
             )
+            messages.append(Message("animals-not-tested", animals=animals, why=why))
         elif math.isnan(test.correlation):
-            messages.append(Message("subjects-all-alike", animals=animals))
+            why = "all subjects are alike"
+            messages.append(Message("animals-not-tested", animals=animals, why=why))
     return variables, messages
 
 

@@ -37,6 +37,7 @@ from bioeval.tasks.reid.results import (
     RECALL_LEVELS,
     REID,
     ranked_curves,
+    without_match,
 )
 
 TOP_K = {
@@ -158,12 +159,13 @@ def _lists_dataset(
         notes += unknown_notes(camera_codes(scores), "camera")
     if skipped:
         treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
-        notes.append(Message("queries-without-match", queries=skipped, treatment=treatment))
+        notes.append(without_match(skipped, 0, treatment))
     if not complete:
         lost = [x.label for x in QUERY_MEANS.values() if x.name not in means]
-        notes.append(Message("matches-beyond-lists", measures=lost))
+        notes.append(Message("matches-beyond-lists", what=lost))
     if unknown.any():
-        notes.append(Message("precision-up-to-rank", rank=int(ap_reach or 0)))
+        what = [f"precision and recall beyond rank {int(ap_reach or 0)}"]
+        notes.append(Message("matches-beyond-lists", what=what))
     over_ranks = {}
     for name, curve in curves.items():
         over_ranks[name] = np.where(unknown, np.nan, curve.means(last))

@@ -31,6 +31,7 @@ from bioeval.protocol.loading import available, is_path, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_texts
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.scores.provenance import pairs_of_same
 
 FIELDS = Reid.fields()
 
@@ -245,7 +246,7 @@ def column_warnings(scores: Scores) -> list[Message]:
         return []
     if len(known_texts(cameras, "camera")) < 2:
         return []
-    return [Message("same-camera-counted")]
+    return [pairs_of_same("camera")]
 
 
 def _camera_column(meta: Mapping[str, Any]) -> str | None:

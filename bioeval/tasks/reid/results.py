@@ -14,7 +14,7 @@ from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import check_thresholds, to_user
 from bioeval.attempts.tied_places import ENDS, PlainTies, Ties
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, received, require_choice
+from bioeval.base.errors import DataError, ProtocolError, counted, received, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, MessageWarning, messages_of
 from bioeval.base.registry import names_of, scalar_registry
@@ -353,28 +353,31 @@ def require_matches(dataset: xr.Dataset) -> None:
 
     if int(dataset["unmatched"]) + int(dataset["left_out"]) < int(dataset.attrs["probes"]):
         return
-    message = next(x for x in messages_of(dataset.attrs) if x.code in NO_MATCH)
+    message = next(x for x in messages_of(dataset.attrs) if x.code == NO_MATCH)
     raise ProtocolError(sentence_about(message))
 
 
-#: The messages of results in which no query has a match.
-NO_MATCH = ("only-junk-queries", "no-query-in-gallery", "no-query-with-match")
+#: The message of results in which no query has a match.
+NO_MATCH = "no-query-with-match"
 
 
 def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
     """Return why no query has a match; `queries` are those that are no junk."""
     if not queries:
-        return Message("only-junk-queries", consequence=consequence)
-    if absent == queries:
-        return Message("no-query-in-gallery", queries=queries, consequence=consequence)
-    return Message(
-        "no-query-with-match",
-        queries=queries,
-        absent=absent,
-        removed=queries - absent,
-        rule=rule,
-        consequence=consequence,
-    )
+        why = "all queries are junk or distractors; give queries of people"
+    elif absent == queries:
+        why = (
+            f"no identity of the {counted(queries, 'queries')} is in the gallery; check that both "
+            "sides use the same labels"
+        )
+    else:
+        why = (
+            f"all matches of {queries - absent:,} of {counted(queries, 'queries')} are removed "
+            f"({rule}) or failed, and {absent:,} have none in the gallery; check the cameras, and "
+            "if all images are of one camera, choose a convention that removes none, such as "
+            "vehicleid"
+        )
+    return Message(NO_MATCH, why=why, consequence=consequence)
 
 
 def _curve(tally: ReidTally, options: ReidOptions) -> MatchCurve:
@@ -413,15 +416,13 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -
     if valid == total:
         return []
     treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
-    messages = []
-    if absent:
-        messages.append(Message("queries-without-match", queries=absent, treatment=treatment))
-    removed = total - valid - absent
-    if removed > 0:
-        messages.append(
-            Message("queries-with-removed-matches", queries=removed, treatment=treatment)
-        )
-    return messages
+    return [without_match(absent, total - valid - absent, treatment)]
+
+
+def without_match(absent: int, removed: int, treatment: str) -> Message:
+    """Return how queries are treated whose matches are absent, or all removed."""
+    about = {"queries": absent + removed, "absent": absent, "removed": removed}
+    return Message("queries-without-match", **about, treatment=treatment)
 
 
 #: The means over queries that GOM has too.
@@ -776,11 +777,7 @@ def missing_messages(
     messages = []
     lost = int((~matched & ~absent).sum())
     if lost and variant == "paper":
-        messages.append(
-            Message(
-                "queries-with-removed-matches", queries=lost, treatment="in neither set of queries"
-            )
-        )
+        messages.append(without_match(0, lost, "in neither set of queries"))
     if not matched.any():
         consequence = "mRP, mVP and mReP are not defined"
         messages.append(no_match(len(matched), int(absent.sum()), rule, consequence))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Fact, Facts
 from bioeval.document.results import data_facts, is_doubt, messages_of_result
@@ -15,7 +14,7 @@ from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.words import enumerated
-from bioeval.views.tasks import system_of, systems, value_of
+from bioeval.views.tasks import system_of, systems
 
 #: Caveat where operating points were selected on the evaluated data.
 CHOSEN = (
@@ -112,10 +111,4 @@ def alarms(results: Mapping[str, xr.Dataset]) -> dict[Message, list[str]]:
 
 def alarms_of(dataset: xr.Dataset) -> Iterator[Message]:
     """Yield the reasons to doubt all results that a task shows."""
-    doubts = list(filter(is_doubt, messages_of_result(dataset)))
-    yield from doubts
-    auc = value_of(dataset, "auc")
-    if not doubts and auc is not None and auc < 0.5:
-        kind = str(dataset.attrs.get("kind", "distance"))
-        other = "distance" if larger_is_closer(kind) else "similarity"
-        yield Message("auc-below-half", kind=kind, other=other)
+    yield from filter(is_doubt, messages_of_result(dataset))

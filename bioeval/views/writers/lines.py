@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any
 
-from bioeval.base.errors import Argument, escaped
+from bioeval.base.errors import Argument, escaped, python_words
 from bioeval.base.messages import Message
 from bioeval.document.blocks import (
     Block,
@@ -31,7 +31,7 @@ Naming = Callable[[str, "str | None"], str]
 
 def python_naming(name: str, value: str | None) -> str:
     """Return an argument in the words of Python."""
-    return f"`{name}`" if value is None else f"`{name}={value}`"
+    return f"`{python_words(name, value)}`"
 
 
 class Lines:
@@ -166,7 +166,7 @@ def written(text: Text, task: str = "", naming: Naming = python_naming) -> str:
 
 
 def _python_value(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return f'"{value}"' if isinstance(value, str) and value != "True" else str(value)
 
 
 def rates_shown(section: Section) -> dict[str, set[str]]:

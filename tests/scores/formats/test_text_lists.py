@@ -433,7 +433,7 @@ def test_subjects_of_templates_of_a_file(tmp_path, capsys):
 
 def test_an_eer_above_one_half_is_said(tmp_path):
     text = "1 0.5\n1 0.7\n0 0.1\n0 0.2\n"
-    assert "no-better-than-chance" in codes(be.verification(load(tmp_path, text)))
+    assert "near-chance" in codes(be.verification(load(tmp_path, text)))
     other = codes(be.verification(load(tmp_path, text, kind="similarity")))
     assert not set(KIND_DOUBTS) & set(other)
     many = "".join(f"1 {0.5 + i / 1e3}\n0 {0.1 + i / 1e3}\n" for i in range(20))
@@ -481,7 +481,7 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     (tmp_path / "half.txt").write_text(text)
     plain = be.load(tmp_path / "half.txt", **given)
     in_one_order = arguments(be.closed_set(plain), "pairs-in-one-order")
-    assert in_one_order == {"one_order": 153, "pairs": 153}
+    assert (in_one_order["one_order"], in_one_order["pairs"]) == (153, 153)
     said = "153 of 153 pairs are listed in one order only"
     assert said in be.check_data(plain, read_scores=False)["list"].message
     given["lists"] = {"as": "matrix", "unordered": True}

@@ -247,7 +247,7 @@ def test_infinite_ratios_cost_what_they_say():
     result = be.calibration(scores)
     assert result.cllr == np.inf and np.isfinite(result.min_cllr)
     found = {message.code: message.arguments for message in be.messages(result)}
-    assert found["cllr-infinite"] == {"genuine": 1, "impostor": 0} and "cllr-above-1" in found
+    assert "1 genuine" in found["cllr-infinite"]["where"] and "cllr-above-1" in found
     right = be.calibration(be.Scores([[0, 2, -np.inf]] * 1, ["a"], ["b", "a", "c"], kind="llr"))
     np.testing.assert_allclose(right.cllr, twin.cllr([2.0], [0.0, -np.inf]))
 

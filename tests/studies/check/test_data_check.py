@@ -41,14 +41,9 @@ def faults(found: Any) -> dict[str, str]:
     return {x.check: x.severity for x in found if x.severity != "ok"}
 
 
-def ends_of(finding: Any) -> list[Any]:
-    """Return what is said of each value at an end of the scores."""
-    return [end.arguments for end in finding.found.arguments["ends"]]
-
-
 def end_values(finding: Any) -> list[float]:
     """Return the values at an end of the scores that many share."""
-    return [pytest.approx(end["value"]) for end in ends_of(finding)]
+    return list(map(pytest.approx, finding.found.arguments["values"]))
 
 
 @pytest.mark.slow
@@ -80,13 +75,13 @@ def test_samples():
     assert (alone.severity, alone.count, alone.where) == ("note", 1, "39")
     single = checked(distances()[::4, ::4], WHO[::4])
     assert single["samples"].severity == "error"
-    assert single["samples"].code == "one-template-of-each-subject"
+    assert single["samples"].code == "labels-doubtful"
     unenrolled_probes = checked(distances()[:80, 80:], WHO[:80], WHO[80:])["samples"]
     assert unenrolled_probes.severity == "error"
     assert unenrolled_probes.code == "no-mate-in-gallery"
     assert unenrolled_probes.found.arguments["probe_dtype"] == "int64"
     one = checked(distances()[:4, :4], WHO[:4])["samples"]
-    assert one.severity == "error" and one.code == "one-subject"
+    assert one.severity == "error" and one.code == "labels-doubtful"
     some = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
     assert some.severity == "ok" and "40 probes of subjects that are not" in some.message
 
@@ -241,8 +236,8 @@ def test_values_that_many_share_at_either_end(values, value, severity):
     assert ordinary.severity == "ok"
     pairs = be.Scores.from_pairs(scattered(values, value).ravel(), (WHO[:, None] == WHO).ravel())
     listed = be.check_data(pairs, far_targets=TARGETS)["sentinels"]
-    (end,), (other,) = ends_of(listed), ends_of(result)
-    assert listed.severity == severity and end["how"] == other["how"]
+    assert listed.severity == severity
+    assert listed.found.arguments["how"] == result.found.arguments["how"]
     assert end_values(listed) == [value]
 
 
@@ -271,7 +266,7 @@ def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
     assert found(values).severity == "ok"
     one = found(scattered(values, -1.0))
     assert one.severity == "warning" and one.code == "values-of-failures"
-    assert [(x["value"], x["how"]) for x in ends_of(one)] == [(-1, "the only value below 0")]
+    assert end_values(one) == [-1] and one.found.arguments["how"] == "the only value below 0"
     assert found(scattered(values, -1.0), "llr").severity == "ok"
 
 
@@ -307,7 +302,7 @@ def test_copies_under_one_label_and_under_two(fill):
     assert checked(same)["zero-distance"].severity == "warning"
     result = checked(other)
     assert result["duplicates"].severity == "error"
-    assert result["duplicates"].found.arguments["labels"] == ["1", "15"]
+    assert result["duplicates"].found.arguments["labels"] == " under different labels (1, 15)"
     zero = result["zero-distance"]
     assert (zero.severity, zero.count) == ("error", 2)
     assert zero.where == "row 4 column 60 (1, 15), row 60 column 4 (15, 1)"

@@ -242,7 +242,8 @@ def test_impostors_are_the_same_in_all_parts():
     assert ds.impostor_attempts.values.tolist() == [[4, 2]]
     closed = crossed(scores, be.partition.PredefinedFolds(fold), task="closed_set")
     assert closed.skipped.values.tolist() == [[2, 0]]
-    assert ("probes-of-test-without-mate", {"probes": 2}) in [x[:2] for x in be.messages(closed)]
+    (left,) = [x for x in be.messages(closed) if x.code == "probes-without-mate"]
+    assert left.arguments["probes"] == 2
 
 
 def test_closed_set_in_folds(scores):
@@ -527,17 +528,18 @@ def test_a_fold_without_impostors_is_left_out_and_counted():
     assert ds.frr_folds == 5
     assert np.isfinite(ds.frr_mean)
     assert (ds.impostor_attempts == 0).all()
-    (undefined,) = (x for x in be.messages(ds) if x.code == "no-impostor-attempt-in-parts")
-    assert undefined.arguments == {"missing": 5, "number": 5, "unit": "fold"}
+    (undefined,) = (x for x in be.messages(ds) if x.code == "undefined-in-parts")
+    expected = {"missing": 5, "number": 5, "unit": "fold"}
+    assert undefined.arguments.items() >= expected.items()
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
 def test_folds_with_one_template_of_each_subject_say_so(task):
     scores = be.simulate(6, 3, random_state=1)
     ds = crossed(scores, be.partition.SampleKFold(3, stratify="subject"), task=task)
-    (undefined,) = (x for x in be.messages(ds) if x.code == "no-genuine-attempt-in-parts")
-    assert undefined.arguments == {"missing": 3, "number": 3, "unit": "fold"}
-    assert "rate-undefined-in-parts" not in [x.code for x in be.messages(ds)]
+    (undefined,) = (x for x in be.messages(ds) if x.code == "undefined-in-parts")
+    expected = {"missing": 3, "number": 3, "unit": "fold"}
+    assert undefined.arguments.items() >= expected.items()
 
 
 def test_one_fold_has_no_interval():

@@ -191,8 +191,8 @@ def test_splitters_by_subject_of_both_libraries():
 
 def left_out(comparison):
     """The pairs of each system that the other one lacks."""
-    messages = [x.arguments for x in be.messages(comparison) if x.code == "not-in-all"]
-    return {x["system"]: x["left_out"] for x in messages}
+    messages = [x.arguments for x in be.messages(comparison) if x.code == "not-in-common"]
+    return {name: number for x in messages for name, number in x["left_out"].items()}
 
 
 def test_two_systems_are_paired_by_pair():

@@ -171,7 +171,7 @@ def test_many_people_have_no_test_of_far(monkeypatch, compared):
     scores, group, at, whole = compared
     ds = be.by_group(scores, group, threshold=at, **OPTIONS)
     assert np.isnan(ds.far_groups_p) and ds.frr_groups_p == whole.frr_groups_p
-    assert "too-many-subjects-for-test" in [message.code for message in be.messages(ds)]
+    assert "groups-not-compared" in [message.code for message in be.messages(ds)]
     assert ds.far_simultaneous_low.equals(whole.far_simultaneous_low)
 
 

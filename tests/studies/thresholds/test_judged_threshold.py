@@ -128,17 +128,17 @@ def codes(ds):
 
 def test_messages_name_what_makes_rates_optimistic():
     dev, test = lists(1), lists(2)
-    assert "judged-on-same-data" in codes(be.judge_threshold(dev, dev, "eer"))
+    assert "people-of-both-sets" in codes(be.judge_threshold(dev, dev, "eer"))
     (shared,) = (
         x for x in be.messages(be.judge_threshold(dev, test, "eer"))
         if x.code == "people-of-both-sets"
     )  # fmt: skip
     both = set(dev.subjects.tolist()) & set(test.subjects.tolist())
     people = len(set(test.subjects.tolist()))
-    assert (shared.arguments["shared"], shared.arguments["people"]) == (len(both), people)
+    assert shared.arguments["who"] == f"{len(both)} of {people} subjects"
     lone = be.Scores.from_pairs([0.1, 0.2], [0, 0], kind="similarity")
     ds = be.judge_threshold(dev, lone, "eer")
-    assert "no-genuine-attempt" in codes(ds) and np.isnan(ds.frr) and not np.isnan(ds.far)
+    assert "no-attempt" in codes(ds) and np.isnan(ds.frr) and not np.isnan(ds.far)
 
 
 def test_what_is_refused():
@@ -228,8 +228,7 @@ def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_pat
         assert main([*command, "--json"]) == 0, capsys.readouterr().err
         messages = json.loads(capsys.readouterr().out)["messages"]
         (found,) = (x for x in messages if x["code"] == "people-of-both-sets")
-        named = {key: found[key] for key in ("set", "shared", "people")}
-        assert named == {"set": set_name, "shared": len(both), "people": people}
+        assert (found["set"], found["who"]) == (set_name, f"{len(both)} of {people} subjects")
 
 
 def test_a_cost_above_1_is_said_of_a_calibration():

@@ -277,14 +277,12 @@ def test_too_few_templates_are_said():
     ds = be.zoo(faces(n_templates=3))
     assert math.isnan(ds.goat_p) and not math.isnan(ds.wolf_p)
     (message,) = be.messages(ds)
-    assert message.code == "too-few-halves"
-    assert message.arguments["animals"] == "goats" and message.arguments["subjects"] == 0
-    assert message.arguments["templates"] == "4 templates"
+    assert (message.code, message.arguments["animals"]) == ("animals-not-tested", "goats")
+    assert "4 templates" in message.sentence
     one = be.simulate(10, 1, layout="probe-against-gallery", probes=2, random_state=1)
     ds = be.zoo(one)
     assert np.isnan([ds.goat_p, ds.lamb_p]).all() and not math.isnan(ds.wolf_p)
-    needed = {message.arguments["templates"] for message in be.messages(ds)}
-    assert "2 probes and 2 gallery templates" in needed
+    assert any("2 probes and 2 gallery templates" in x.sentence for x in be.messages(ds))
 
 
 def test_kruskal_is_that_of_scipy_over_single_genuine_scores():

@@ -104,8 +104,6 @@ def test_lists_are_run_and_checked_by_default(tmp_path, capsys):
     assert main(["check", str(path)]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "12 subjects with 3 templates each" in out
-    assert main(["run", str(path), "--lists", "leave_out_query=yes", "--json"]) == 0
-    assert '"own-queries-left-out"' in capsys.readouterr().out
     tree = be.evaluate(be.load(path, lists={"leave_out_query": True}))
     np.testing.assert_allclose(tree["reid"]["cmc"].values, naive_cmc(np.arange(36), 7))
     assert be.check_data(be.load(path, lists={"leave_out_query": True})).misleads is False

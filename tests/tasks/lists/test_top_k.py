@@ -140,8 +140,8 @@ def test_by_hand():
     )
     assert result.first_match_rank.values.tolist() == [1, 3]
     assert np.isnan([result.mean_ap, result.mean_inp, result.ndcg]).all()
-    (message,) = (x for x in be.messages(result) if x.code == "matches-beyond-lists")
-    assert message.arguments["measures"][:3] == ["mAP", "mINP", "NDCG"]
+    message = next(x for x in be.messages(result) if x.code == "matches-beyond-lists")
+    assert message.arguments["what"][:3] == ["mAP", "mINP", "NDCG"]
     assert result.reciprocal_rank.values.tolist() == [1, pytest.approx(1 / 3)]
     assert result.query_r_precision.values.tolist() == pytest.approx([2 / 3, 0])
     assert (result.mrr, result.r_precision) == (pytest.approx(2 / 3), pytest.approx(1 / 3))

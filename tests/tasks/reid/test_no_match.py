@@ -19,7 +19,6 @@ def _scores(**options) -> be.Scores:
 def test_images_of_one_camera_have_one_sentence_everywhere(tmp_path, capsys):
     tree = be.evaluate(_scores(), "market1501")
     (message,) = [x for x in be.messages(tree) if x.code == "no-query-with-match"]
-    assert (message.arguments["queries"], message.arguments["removed"]) == (8, 8)
     with pytest.raises(be.ProtocolError) as error:
         be.reid(_scores(), "market1501")
     assert str(error.value) == message.sentence
@@ -28,14 +27,14 @@ def test_images_of_one_camera_have_one_sentence_everywhere(tmp_path, capsys):
     for command in ("run", "gom"):
         options = ["--protocol", "market1501"] if command == "run" else []
         assert main([command, str(tmp_path / "one.npz"), *options])
-        assert "All matches of 8 of 8 queries are removed" in capsys.readouterr().err
+        assert "all matches of 8 of 8 queries are removed" in capsys.readouterr().err
 
 
 def test_a_cmc_without_a_query_says_why():
     result = be.reid(_scores(), removed="same-camera", removed_for_ap="none")
     assert np.isnan(result.cmc).all()
     assert not np.isnan(result.mean_ap)
-    assert arguments(result, "no-query-with-match")["rule"] == "same-camera"
+    assert "(same-camera)" in arguments(result, "no-query-with-match")["why"]
 
 
 def test_queries_of_nobody_in_the_gallery():

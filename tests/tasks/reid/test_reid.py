@@ -577,7 +577,7 @@ def test_far_targets_mean_nothing_where_all_is_ranks():
 def test_all_matches_removed_is_said():
     meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2]}}
     scores = be.Scores([[1, 2]], [1], [1, 2], **meta)
-    with pytest.raises(be.ProtocolError, match="All matches of 1 of 1 query are removed"):
+    with pytest.raises(be.ProtocolError, match="all matches of 1 of 1 query are removed"):
         be.reid(scores)
     assert be.reid(scores, "market1501-original").mean_ap == 0
     ds = be.evaluate(scores, "market1501")["reid"]
