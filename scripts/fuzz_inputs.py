@@ -19,7 +19,6 @@ import pyarrow
 import pyarrow.parquet
 import scipy.io
 
-import bioeval as be
 from bioeval.cli.lazy_group import COMMANDS, root
 from bioeval.scores.formats.registry import written_formats
 
@@ -112,12 +111,6 @@ def valid_inputs(folder: Path) -> list[Input]:
     boxes = [f"{t},{i},{10 * i + t},20,30,40,1,1,1" for t in range(1, 9) for i in (1, 2)]
     pairs = [(f"n{i}\t1\t2", f"n{i}\t1\tn{(i + 1) % 6}\t2") for i in range(6)]
     lfw = _text("1\t6", *(one for one, _ in pairs), *(other for _, other in pairs))
-    xml = _text(
-        '<?xml version="1.0" encoding="UTF-8"?>', "<TrainingImages><Items>",
-        *(f'<Item imageName="{k}.jpg" vehicleID="{i}" cameraID="c00{k % 3}"/>'
-          for k, i in enumerate(who)),
-        "</Items></TrainingImages>",
-    )  # fmt: skip
     mat = {"query_f": vectors, "query_label": who + 1, "query_cam": np.arange(n) % 3 + 1}
     mat |= {name.replace("query", "gallery"): array for name, array in mat.items()}
     packed = {}
@@ -148,9 +141,7 @@ def valid_inputs(folder: Path) -> list[Input]:
         ),
         Input(
             "npy matrix",
-            {
-                "x.npy": _npy(d), "x.labels.csv": label, "x.mask.npy": _npy(np.ones((n, n), bool)),
-            },
+            {"x.npy": _npy(d), "x.labels.csv": label},
             ["run", "x.npy", "--exclude", "camera"],
         ),
         Input(
@@ -179,11 +170,6 @@ def valid_inputs(folder: Path) -> list[Input]:
             {"s.npz": plain, "n.txt": _text(*names)},
             [*run, "--labels", "n.txt", "--gallery", "n.txt", "--names-of",
              "market1501", *market],
-        ),
-        Input(
-            "label xml",
-            {"s.npz": plain, "l.xml": xml},
-            [*run, "--labels", "l.xml", "--names-of", "label-xml"],
         ),
         Input(
             "lfw pairs",
@@ -254,12 +240,13 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     for name, cells in (("s.mtx", d.astype("<f4")), ("s.mask", mask)):
         head = b"D2\ngallery\nprobes\n" + (b"MF" if name == "s.mtx" else b"MB") + shape
         (folder / name).write_bytes(head + b"\x78\x56\x34\x12" + cells.tobytes())
-    square = be.Scores(d, [f"s{i}" for i in who])
-    wide = ("w.wide.csv", "w.wide.parquet")
-    for name in wide:
-        be.save(square, folder / name)
+    named = {"probe": [f"s{i}" for i in who]} | {f"s{i}": d[3 * i] for i in range(6)}
+    pyarrow.parquet.write_table(pyarrow.table(named), folder / "w.parquet")
+    table = [",".join(map(str, row)) for row in zip(*named.values(), strict=True)]
+    wide = {"w.csv": _text(",".join(named), *table)}
+    wide["w.parquet"] = (folder / "w.parquet").read_bytes()
     zstd = pyarrow.compress(bob, codec="zstd", asbytes=True)
-    made = ("p.parquet", "s.h5", "s.mtx", "s.mask", *wide)
+    made = ("p.parquet", "s.h5", "s.mtx", "s.mask")
     written = {name: (folder / name).read_bytes() for name in made}
     matrix = ["convert", "s.txt", "out.npz", "--lists", "as=matrix", *kind]
     return [
@@ -292,8 +279,8 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
         Input("parquet", {"p.parquet": written["p.parquet"]}, ["run", "p.parquet"]),
         Input("hdf5", {"s.h5": written["s.h5"]}, ["run", "s.h5"]),
         Input("text zstd", {"s.zst": zstd}, ["run", "s.zst", *kind]),
-        *(Input(f"wide {name[7:]}", {name: written[name]}, ["run", name, *kind])
-          for name in wide),
+        *(Input(f"wide {name[2:]}", {name: raw}, ["run", name, *kind])
+          for name, raw in wide.items()),
         Input(
             "npy templates",
             {
@@ -337,7 +324,7 @@ def damaged(rng: random.Random, valid: Input) -> Input:
     return Input(valid.reader, {**files, name: raw}, valid.args)
 
 
-_TEXTS = (".txt", ".csv", ".toml", ".ini", ".xml")
+_TEXTS = (".txt", ".csv", ".toml", ".ini")
 
 
 def with_other_line_ends(rng: random.Random, valid: Input) -> Input:
@@ -581,7 +568,6 @@ def odd_options(rng: random.Random, valid: list[Input]) -> Input:
 def writers() -> dict[str, list[str]]:
     """Return a command that writes scores in each format, and one for each other kind of output."""
     endings = [x for form in written_formats() for x in form.written_as or form.suffixes]
-    endings += [x for form in written_formats() for way in form.otherwise for x in way.endings]
     found = {f"out{x}": ["convert", "s.npz", f"out{x}"] for x in endings}
     return found | {
         "simulated.npz": ["simulate", "--out", "simulated.npz", "--subjects", "20"],

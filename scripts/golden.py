@@ -2447,7 +2447,6 @@ def cases_of_commands() -> None:
     for ending in (
         "npz",
         "csv",
-        "wide.csv",
         "parquet",
         "tsv",
     ):

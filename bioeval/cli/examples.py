@@ -81,8 +81,6 @@ bioeval convert features.mat scores.npz
 bioeval convert --list
 # List what another format would lose
 bioeval convert scores.npz scores.csv --dry-run
-# Convert embeddings
-bioeval convert features.mat features.npz --keep-embeddings
 # Write the pairs of a list
 bioeval convert faces.npz pairs.csv --columns embeddings=dlib128,labels=subject,pairs=view2
 # Convert similarities whose labels are in a table

@@ -148,7 +148,6 @@ def write_folder(
         naming_writes,
         part_of,
         put_in_place,
-        turn_at,
     )
 
     new = not folder.exists()
@@ -171,7 +170,7 @@ def write_folder(
                     raise
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
         # Another run may have written there in the meantime.
-        with turn_at(folder / "results"), naming_writes(folder / SUMMARY):
+        with naming_writes(folder / SUMMARY):
             refuse_inputs(map(folder.joinpath, names), str(folder))
             refuse_to_replace(map(folder.joinpath, names), force)
             put_in_place([*map(part.joinpath, ordered)], [*map(folder.joinpath, ordered)])

@@ -76,9 +76,6 @@ PATTERNS: dict[str, NamePattern] = {
     ),
 }
 
-#: The words for `names_of`: the data sets of names, and the XML lists of VeRi-776 and AI City.
-NAMES_OF = (*PATTERNS, "label-xml")
-
 # Columns that are text and not a number: they may begin with a zero that matters, or are words.
 _TEXT = {"session", "image"}
 

@@ -127,7 +127,6 @@ class LabelledMatrix:
     _metric = ""  # that of bioeval by which the scores were computed from embeddings
     _is_derived = False  # whether they were made of other scores, by fusion or calibration
     _memory_limit = MEMORY_LIMIT
-    _keep_embeddings = False  # whether embeddings are saved, where the scores are computed of them
     _limited = False  # whether the limit was stated, and holds for all that is counted
     _labelled = True
     exclude: tuple[str, ...] = ()
@@ -782,11 +781,6 @@ class LabelledMatrix:
             _verification=None,
             _embeddings=None,
         )
-
-    @property
-    def _keeps_embeddings(self) -> bool:
-        """Whether the embeddings are saved instead of their distances."""
-        return self._keep_embeddings and self._streams
 
     @property
     def _streams(self) -> bool:

@@ -22,7 +22,7 @@ OF_EVERY_COMMAND = {
 OF_THE_COMMAND = {
     # A Calibrator that is fitted to a set, and the scores of others.
     "calibration": {"apply", "calibrate", "save_to", "train"},
-    "convert": {"dry_run", "keep_embeddings", "listed"},
+    "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"steps"},
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written

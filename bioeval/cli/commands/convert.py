@@ -12,7 +12,7 @@ from bioeval.cli.command import Command, naming, option, progress_shown
 from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import load_file, shared_options, take_reading
 from bioeval.cli.outputs import take_scores
-from bioeval.scores.formats.registry import format_to_write, listing, written_formats
+from bioeval.scores.formats.registry import listing, written_formats
 
 _WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
 
@@ -26,7 +26,6 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 @click.argument("files", nargs=-1, metavar="DATA [FILE] OUT")
 @option("--list", "List the formats that are read and written.", bool, name="listed")
 @option("--dry-run", "Print what would be written and what lost; write nothing.", bool)
-@option("--keep-embeddings", "Write the embeddings of DATA, not their distances.", bool)
 @option("--force", "Replace OUT if it exists.", bool)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 @shared_options(files=False, page=False, printed=False, name=False)
@@ -34,7 +33,6 @@ def command(
     files: tuple[str, ...],
     listed: bool,
     dry_run: bool,
-    keep_embeddings: bool,
     force: bool,
     as_json: bool,
     **options: Any,
@@ -53,13 +51,10 @@ def command(
     from bioeval.scores.formats import losses_in_parts, save
 
     place = Path(out)
-    form = format_to_write(place)
-    if keep_embeddings and not form.holds_arrays:
-        raise click.UsageError(f"--keep-embeddings has no meaning for {place.name}")
     take_scores(out, force or dry_run)
     with progress_shown() as stages:
         stages(f"reading {data}")
-        scores = load_file(data, reading, keep_embeddings=keep_embeddings)
+        scores = load_file(data, reading)
         if not dry_run:
             stages(f"writing {out}")
             save(scores, place)

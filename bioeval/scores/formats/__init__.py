@@ -91,7 +91,7 @@ def load(
         The labels are names of images as this data set has them (``"market1501"``,
         ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities
         and cameras are read: text files with a name on each line, CSV files with a column
-        ``name``, or arrays of text. ``"label-xml"``: the lists of VeRi-776 and AI City.
+        ``name``, or arrays of text.
     columns : mapping of str to str, optional
         The array, or column of a table, that has a role: ``scores``, ``genuine``, ``labels``,
         ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices``, ``mask`` or
@@ -145,11 +145,11 @@ def load(
     return read_with(arguments.pop("path"), **arguments)
 
 
-def read_with(path: Any, *, keep_embeddings: bool = False, **arguments: Any) -> Scores:
+def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> Scores:
     """Read a file, or two of genuine and impostor scores, by the arguments of :func:`load`.
 
-    With `keep_embeddings` the file must hold embeddings; :func:`save` to a format of arrays then
-    writes these and not their distances, which are computed as they are read.
+    With `only_embeddings` the file must hold embeddings; their distances are computed as they are
+    read.
     """
     path, *others = path if isinstance(path, list | tuple) else (path,)
     if len(others) > 1:
@@ -160,7 +160,7 @@ def read_with(path: Any, *, keep_embeddings: bool = False, **arguments: Any) -> 
     impostor = require_path("path", others[0]) if others else None
     try:
         options = ReadOptions.parse(**arguments)
-        options = replace(options, impostor=impostor, keep_embeddings=keep_embeddings)
+        options = replace(options, impostor=impostor, only_embeddings=only_embeddings)
         scores = registry.read(path, options)
     except DataError as error:
         raise error.renamed(LOAD_NAMES) from error.__cause__
@@ -241,8 +241,7 @@ def losses_in_parts(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
     """List what :func:`losses` does, with the arguments that a sentence names as typed parts."""
     lost = list[Part]()
     form = registry.format_to_write(Path(path))
-    kept = scores._keeps_embeddings and form.holds_arrays
-    if scores._origin and not isinstance(scores, PairScores) and not kept:
+    if scores._origin and not isinstance(scores, PairScores):
         lost.append(f"the embeddings are not kept, only their distances ({scores._origin})")
     numbers = scores._ids_of_no_person
     if numbers and not form.holds_arrays:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -56,8 +56,6 @@ class Arrays:
 
     path: Path
     headers: dict[str, Header]
-    #: Names of arrays whose values are in another file, or nowhere; reading them raises.
-    elsewhere: Set[str] = frozenset()
 
     def __contains__(self, key: str) -> bool:
         return key in self.headers

@@ -9,7 +9,6 @@ the 4 bytes of 0x12345678 in the order of bytes that the cells have. ``MF`` are 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +71,7 @@ def _open(path: Path, cells: bytes, input_name: str) -> tuple[np.ndarray, PlainK
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    """Read a matrix with its mask, or with labels that are given or in files that it names."""
+    """Read a matrix with its mask, or with labels that are given."""
     values, kind, lists = _open(path, b"MF", "a matrix of scores (.mtx)")
     if options.kind not in (None, kind):
         raise DataError(
@@ -84,24 +83,20 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     if options.mask is not None:
         with guarded(options.mask, expected="a mask (.mask)"):
             mask = _mask(options.mask, values.shape)
-    if mask is None and not _labels(options):
-        both, rows, columns = _sigsets(path, lists)
-        if not (both or rows):
-            raise DataError(
-                f"{path}: has no labels; give ",
-                say("mask"),
-                ", a file that marks genuine cells, or ",
-                say("labels"),
-                " and ",
-                say("gallery_labels"),
-                f", such as the sigset files {' and '.join(map(repr, lists))} named in its first "
-                "lines",
-            )
-        options = replace(options, labels=both or rows, gallery_labels=columns)
     probe = gallery = None
-    if _labels(options):
+    if options.labels or options.gallery_labels:
         probe, gallery = matrix_labels(path, options, *values.shape)
-    scores = Scores(
+    elif mask is None:
+        raise DataError(
+            f"{path}: has no labels; give ",
+            say("mask"),
+            ", a file that marks genuine cells, or ",
+            say("labels"),
+            " and ",
+            say("gallery_labels"),
+            f", CSV files of the templates of the lists {' and '.join(map(repr, lists))}",
+        )
+    return Scores(
         values,
         **side_arguments(probe, gallery),
         mask=mask,
@@ -109,34 +104,6 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         nan=options.nan or "raise",
         name=path.stem,
     )
-    files = {}
-    for side in (probe, gallery):
-        if side is not None and side.path.suffix == ".xml":
-            files[side.path.name] = side
-    if files:
-        noun = "sigsets" if len(files) > 1 else "sigset"
-        return scores._with(_reading=(f"subjects from the {noun} {' and '.join(files)}",))
-    return scores
-
-
-def _labels(options: ReadOptions) -> bool:
-    return bool(options.labels or options.gallery_labels)
-
-
-def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
-    """Return the files beside a matrix that it names: of both sides, of probes, of the gallery."""
-    siblings = []
-    for name in lists:
-        name = name.strip().replace("\\", "/").rpartition("/")[2]
-        if not (name.isprintable() and name.lower().endswith(".xml")):
-            return None, None, None
-        siblings.append(path.with_name(name))
-    gallery, probe = siblings
-    if not (probe.is_file() and gallery.is_file()):
-        return None, None, None
-    if probe == gallery:
-        return (probe, None, None)
-    return (None, probe, gallery)
 
 
 def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:

@@ -326,28 +326,24 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
 
     The first place is that of the main file, without which the others are not read. It is emptied
     first and filled last, so that no reader finds a main file beside files of another writer.
-    Writers take turns; what was there comes back where one fails, or is interrupted.
+    What was there comes back where one fails, or is interrupted.
     """
-    if len(parts) == 1:
-        move(os.replace, parts[0], places[0])
-        return
     aside = []
-    with turn_at(places[0]):
-        try:
-            for place in places:
-                if place.exists():
-                    aside.append((part_of(place), place))
-                    move(os.replace, place, aside[-1][0])
-            for part, place in reversed([*zip(parts, places, strict=True)]):
-                move(os.replace, part, place)
-        except BaseException:
-            for part, place in zip(parts, places, strict=True):
-                if not part.exists():
-                    discard(place)
-            for old, place in reversed(aside):
-                if old.exists():
-                    move(os.replace, old, place)
-            raise
+    try:
+        for place in places:
+            if place.exists():
+                aside.append((part_of(place), place))
+                move(os.replace, place, aside[-1][0])
+        for part, place in reversed([*zip(parts, places, strict=True)]):
+            move(os.replace, part, place)
+    except BaseException:
+        for part, place in zip(parts, places, strict=True):
+            if not part.exists():
+                discard(place)
+        for old, place in reversed(aside):
+            if old.exists():
+                move(os.replace, old, place)
+        raise
     for old, _ in aside:
         discard(old)
 
@@ -371,58 +367,3 @@ def discard(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-
-
-@contextmanager
-def turn_at(path: Path) -> Iterator[None]:
-    """Wait until no other process changes the files of `path`; without locks, do not wait."""
-    lock = path.with_name(f".{path.name}.lock")
-    file = _locked(lock)
-    try:
-        yield
-    finally:
-        if file is not None:
-            try:
-                lock.unlink(missing_ok=True)
-            except OSError:  # Windows removes no open file, also of one who waits for the lock
-                file.close()
-                discard(lock)
-            file.close()
-
-
-def _locked(lock: Path) -> IO[bytes] | None:
-    """Return a file, made if need be, that is locked until it is closed; None without locks."""
-    while True:
-        try:
-            file = open(lock, "ab")  # noqa: SIM115 - closed by the caller
-        except OSError:
-            return None
-        try:
-            _take_lock(file.fileno())
-            if os.name == "nt":  # there, no open file is removed
-                return file
-            if lock.exists() and os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
-                return file
-        except (ImportError, OSError):  # a system, or a file system, without locks
-            file.close()
-            discard(lock)
-            return None
-        file.close()  # it was removed by the one before
-
-
-def _take_lock(number: int) -> None:
-    """Lock an open file, once nobody else has locked it."""
-    try:
-        import fcntl
-    except ImportError:
-        windows = importlib.import_module("msvcrt")
-    else:
-        fcntl.flock(number, fcntl.LOCK_EX)
-        return
-    while True:
-        try:
-            windows.locking(number, windows.LK_NBLCK, 1)
-            return
-        except PermissionError:
-            pass
-        time.sleep(0.02)  # its own waiting ends after ten seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -31,7 +31,7 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.files import COMPRESSED
-from bioeval.scores.image_names import NAMES_OF
+from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
 from bioeval.scores.listed_templates import Kept, ListRules
 from bioeval.scores.matrix import Scores
@@ -119,7 +119,7 @@ class ReadOptions:
     first_index: int | None = None
     leave_out_query: bool | None = None
     format: str | None = None
-    keep_embeddings: bool = False
+    only_embeddings: bool = False
     #: Columns that the reader chose for the subjects, in words.
     chosen_columns: list[str] = field(default_factory=list, init=False, compare=False)
 
@@ -370,7 +370,7 @@ OPTIONS = (
 _NOT_OF_ARRAYS = ("mask", "trials", "impostor", "subject_from", "lists.as")
 ARRAYS = tuple(name for name in OPTIONS if name not in _NOT_OF_ARRAYS)
 
-_CHOICES = {"kind": KINDS, "nan": NAN_POLICIES, "metric": METRICS, "names_of": NAMES_OF}
+_CHOICES = {"kind": KINDS, "nan": NAN_POLICIES, "metric": METRICS, "names_of": tuple(PATTERNS)}
 
 
 def say(name: str, value: object = None) -> Argument:
@@ -403,15 +403,6 @@ def keeps_everything(scores: Scores) -> list[Part]:
 
 
 @dataclass(frozen=True)
-class Written:
-    """Another way to write a format, for files whose names end in one of `endings`."""
-
-    endings: tuple[str, ...]
-    write: Callable[[Scores, Path], None]
-    losses: Callable[[Scores], list[Part]]
-
-
-@dataclass(frozen=True)
 class Format:
     """A file format: how its files are recognised, read and written.
 
@@ -438,8 +429,6 @@ class Format:
         What is written, as ``"everything in one"``; empty where the format is only read.
     written_as : tuple of str
         How the names of files to write end; `suffixes` unless given.
-    otherwise : tuple of Written
-        Other ways to write it, by longer endings of the name.
     write, losses : callable
         Writes scores; and what a file cannot hold of them, a sentence each, which a format that is
         written has to declare (`keeps_everything` where there is nothing).
@@ -456,7 +445,6 @@ class Format:
     needs: Part = ""
     written: str = ""
     written_as: tuple[str, ...] = ()
-    otherwise: tuple[Written, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
     losses: Callable[[Scores], list[Part]] | None = None
 
@@ -480,13 +468,6 @@ class Format:
         """Whether it has named arrays, with everything that bioeval writes."""
         return {*ARRAYS} <= {*self.options}
 
-    def written_to(self, path: Path) -> Format:
-        """Return the format with the way to write that the name of a file chooses."""
-        for way in self.otherwise:
-            if path.name.endswith(way.endings):
-                return replace(self, write=way.write, losses=way.losses)
-        return self
-
 
 def metadata_losses(scores: Scores) -> list[Part]:
     """Say which metadata columns a format leaves out."""
@@ -503,18 +484,3 @@ def text_losses(columns: Sequence[np.ndarray], input_name: str) -> list[Part]:
         if column.dtype.kind != "U" and {*map(type, column.reshape(-1).tolist())} - {str}:
             return [f"{input_name} become text"]
     return []
-
-
-def is_square(scores: Scores) -> bool:
-    """Whether both sides have the same templates in the same order, with equal metadata."""
-    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        return False
-    rows, columns = scores.probe_meta, scores.gallery_meta
-    if rows.keys() != columns.keys():
-        return False
-    for name, column in rows.items():
-        other = columns[name]
-        missing = column.dtype.kind in "fM" and other.dtype.kind in "fM"
-        if not np.array_equal(column, other, equal_nan=missing):
-            return False
-    return True

@@ -27,12 +27,11 @@ _WORDS = ("kind", "nan", "metric")
 
 # Bytes up to which an array may be larger than what is stored, as one of fill values alone is.
 _SMALL = 1 << 20
-_MOST_LINKS = 16  # on the way to an array
 _WIDEST = 1 << 16  # characters of text, of which a damaged file may claim any number
 
 
 class Hdf5Arrays(Arrays):
-    """The datasets of an HDF5 file; values in other files, also by links, are refused."""
+    """The datasets of an HDF5 file; links, and values in other files, are refused."""
 
     def __init__(self, path: Path):
         """Read the headers, and the words among the attributes."""
@@ -40,7 +39,6 @@ class Hdf5Arrays(Arrays):
 
         self.path = path
         self.headers: dict[str, Header] = {}
-        self.elsewhere: set[str] = set()
         self._words: dict[str, np.ndarray] = {}
         self._refused: dict[str, str] = {}
         with guarded(path, expected=HDF5):
@@ -52,42 +50,26 @@ class Hdf5Arrays(Arrays):
                 if isinstance(word, str):
                     self._words[name] = np.array(word)
                     self.headers[name] = Header((), self._words[name].dtype)
-            places: list[str] = []
-            self._file.visititems_links(lambda place, link: places.append(place))
-            closed = set()
-            for place in places:
-                group, _, name = place.rpartition("/")
-                if group not in closed and not name.startswith("#"):
-                    self._list(place)
-                # What refused groups hold, and what cells and objects refer to, is not listed.
-                if group in closed or name.startswith("#") or place in self._refused:
-                    closed.add(place)
+            self._file.visititems_links(self._list)
 
-    def _list(self, place: str) -> None:
+    def _list(self, place: str, link: Any) -> None:
         """Look at what a name leads to; values that are not read are refused with the reason."""
         import h5py
 
-        if not _within(self._file, place):
-            other = getattr(self._file.get(place, getlink=True), "filename", None)
-            self._refuse_elsewhere(
-                place,
-                f"is an external link to {other!r}"
-                if other
-                else "is a link that leads nowhere, or out of this file",
-            )
+        if "#" in place or any(place.startswith(f"{group}/") for group in self._refused):
+            return  # what cells, objects and refused groups hold is not listed
+        if not isinstance(link, h5py.HardLink):
+            self._refuse(place, "is a link, and bioeval follows none; copy the values to its place")
             return
         item = self._file[place]
         kind = _class_of(item)
         text = h5py.check_string_dtype(item.dtype) if isinstance(item, h5py.Dataset) else None
         if not isinstance(item, h5py.Dataset):
             if kind or "MATLAB_sparse" in item.attrs:
-                self._refuse(
-                    place, refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct")
-                )
-        elif item.is_virtual:
-            self._refuse_elsewhere(place, "is a virtual dataset over other files or datasets")
-        elif item.external:
-            self._refuse_elsewhere(place, "has its values in another file")
+                kind = "sparse" if "MATLAB_sparse" in item.attrs else "struct"
+                self._refuse(place, refusal(kind))
+        elif item.is_virtual or item.external:
+            self._refuse(place, "has its values in other files; copy them into this file")
         elif kind in _NO_ARRAYS or not text and item.dtype.kind not in "biuf":
             self._refuse(place, refusal(kind or "struct"), item.shape[::-1])
         elif item.attrs.get("MATLAB_empty", 0):
@@ -98,11 +80,6 @@ class Hdf5Arrays(Arrays):
     def _refuse(self, name: str, why: str, shape: tuple[int, ...] = ()) -> None:
         self._refused[name] = why
         self.headers[name] = Header(shape, np.dtype(object))
-
-    def _refuse_elsewhere(self, name: str, input_name: str) -> None:
-        self.elsewhere.add(name)
-        advice = "bioeval reads no file through another one; copy the values into this file"
-        self._refuse(name, f"{input_name}; {advice}")
 
     def require(self, option: str, key: str) -> None:
         """Raise unless the array that `option` names is in the file, and can be read."""
@@ -174,24 +151,6 @@ def _header(item: Any, kind: str, text: Any) -> Header:
     if text:
         return Header(shape, np.dtype("U1"))
     return Header(shape, np.dtype(bool) if kind == "logical" else item.dtype)
-
-
-def _within(file: Any, place: str, links: int = _MOST_LINKS) -> bool:
-    """Whether a place, after soft links, is in the file itself; no other file is opened."""
-    import h5py
-
-    here = ""
-    parts = [part for part in place.split("/") if part not in ("", ".")]
-    for number, part in enumerate(parts, 1):
-        link = file.get(f"{here}/{part}", getlink=True)
-        if isinstance(link, h5py.SoftLink):
-            start = here if not link.path.startswith("/") else ""
-            rest = "/".join((start, link.path, *parts[number:]))
-            return links > 0 and _within(file, rest, links - 1)
-        if not isinstance(link, h5py.HardLink):
-            return False
-        here = f"{here}/{part}"
-    return True
 
 
 def _class_of(item: Any) -> str:

@@ -1,10 +1,11 @@
 """Labels of one side from a file: a CSV file of labels, or a list of names of images.
 
-A list of images is text with a name on each line, a CSV file with a column of names, or label XML;
-its identities and cameras take the place of a CSV file of labels.
+A list of images is text with a name on each line, or a CSV file with a column of names; its
+identities and cameras take the place of a CSV file of labels.
 
 Cells of CSV files stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other.
-Only blanks around a cell are dropped, since two subjects never differ by these alone.
+Only blanks around a cell are dropped, since two subjects never differ by these alone. A blank cell
+is an unknown value of metadata, as ``""`` is in Python; a label cannot be unknown.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from bioeval.scores.formats.files import (
 )
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import is_number
-from bioeval.scores.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
+from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.
@@ -212,11 +213,7 @@ def _append(columns: dict[str, list[str]], cells: list[str], where: str) -> None
         raise DataError(
             f"{where}: {len(cells)} cells; expected {len(columns)} ({', '.join(columns)})"
         )
-    for (name, column), cell in zip(columns.items(), cells, strict=True):
-        if not cell:
-            raise DataError(
-                f"{where}: the cell {name!r} is blank; fill it in, or leave the column out"
-            )
+    for column, cell in zip(columns.values(), cells, strict=True):
         column.append(cell)
 
 
@@ -271,6 +268,8 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
         )
     columns = table.arrays()
     label = columns.pop(key)
+    for row in np.flatnonzero(label == "")[:1]:
+        raise DataError(f"{table.at(row)}: the cell {key!r} is blank; expected a subject")
     chosen = key if len(table.columns) > 1 and key != LABEL_COLUMNS[0] else ""
     labels = Labels(table.path, label, columns, has_header, chosen)
     return _renamed(labels, meta, "no column", "the others are", "none")
@@ -293,28 +292,17 @@ def as_cells(values: Iterable[Any]) -> list[Any]:
     return [as_cell(value) if isinstance(value, str) else value for value in values]
 
 
-# What the attributes of an item of label XML are called here; others keep their names.
-_PRESENTATION = {"name": "presentation", "file-name": "image"}
-_ATTRIBUTES = {"vehicleID": "label", "cameraID": "camera", "imageName": "image"}
-
-
 def read_side(
     path: str | Path,
     options: ReadOptions,
     meta: Mapping[str, str] | None = None,
-    count: int | None = None,
 ) -> Labels:
-    """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
-
-    An XML file is a list of images or a sigset, with `count` signatures or presentations.
-    """
+    """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images."""
     path = Path(path)
     if path.is_file() and content(path) == "npy":
         return _array_of_labels(path, options, meta)
     if options.names_of is not None:
         return _renamed(read_names(path, options.names_of), meta)
-    if path.is_file() and path.stat().st_size and path.suffix.lower() == ".xml":
-        return _renamed(_read_xml(path, count), meta)
     labels = read_labels(path, meta)
     if labels.column:
         options.chosen_columns.append(f"subjects from column {labels.column!r} of {path.name}")
@@ -372,13 +360,10 @@ def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) ->
 def read_names(path: str | Path, names_of: str) -> Labels:
     """Read the identity and the metadata of each image of a list, in its order.
 
-    The list is text with one name on each line; a CSV file with a column of `IMAGE_COLUMNS`; or,
-    for ``"label-xml"``, a label list of VeRi-776 or AI City.
+    The list is text with one name on each line, or a CSV file with a column of `IMAGE_COLUMNS`.
     """
-    require_choice("names_of", names_of, NAMES_OF)
+    require_choice("names_of", names_of, tuple(PATTERNS))
     path = existing_file(path, "a list of names")
-    if names_of == "label-xml":
-        return _read_xml(path)
     kind = content(path)
     if kind != "text":
         raise DataError(f"{path}: is {kind}; expected text with a name on each line")
@@ -404,6 +389,8 @@ def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
             f"expected one called {', '.join(map(repr, IMAGE_COLUMNS))}"
         )
     names = table.columns.pop(key)
+    if "" in names:
+        raise DataError(f"{table.at(names.index(''))}: the cell {key!r} is blank; expected a name")
     return names, table.arrays()
 
 
@@ -426,135 +413,3 @@ def _renamed(
         new_names[column] = name
     columns = {new_names.get(name, name): values for name, values in labels.meta.items()}
     return replace(labels, meta=columns)
-
-
-# ---------------------------------------------------------------- label XML
-
-
-def _read_xml(path: Path, count: int | None = None) -> Labels:
-    """Read a list of VeRi-776 or AI City, or a sigset."""
-    elements = xml_elements(path)
-    if elements and elements[0][0] == "biometric-signature-set":
-        return _sigset(path, elements, count)
-    items = [attributes for name, attributes in elements if name == "Item"]
-    if not items:
-        raise DataError(
-            f"{path}: holds no <Item imageName=... vehicleID=... cameraID=...>; expected a label "
-            "list as VeRi-776 and AI City have them, or a sigset"
-        )
-    return _label_xml(path, items)
-
-
-def _sigset(
-    path: Path, elements: list[tuple[str, dict[str, str]]], count: int | None = None
-) -> Labels:
-    """Read the subjects of a sigset: of its signatures or, if there are `count`, presentations.
-
-    BEE has a row of a matrix for each signature, OpenBR one for each presentation.
-    """
-    subjects = []
-    images = []
-    subject_of_images = []
-    for name, attributes in elements[1:]:
-        if name.endswith("biometric-signature"):
-            subjects.append(attributes.get("name", "").strip())
-            if not subjects[-1]:
-                raise DataError(f"{path}: signature {len(subjects)} has no name, its subject")
-        elif name == "presentation" and subjects:
-            images.append(attributes)
-            subject_of_images.append(subjects[-1])
-    if not subjects:
-        raise DataError(f"{path}: holds no <biometric-signature name=...>; expected a sigset")
-    if count not in (None, len(subjects), len(images)):
-        raise DataError(
-            f"{path}: holds {counted(len(subjects), 'signatures')} with "
-            f"{counted(len(images), 'presentations')}; expected {count} of either"
-        )
-    if count != len(subjects) and count == len(images):
-        subjects = subject_of_images
-    meta = {}
-    if subject_of_images == subjects:
-        shared = set(images[0]).intersection(*images)
-        for key in images[0]:
-            if key in shared:
-                column = _PRESENTATION.get(key, key.replace("-", "_"))
-                meta[column] = text_array([image[key] for image in images], f"{path}: {key}")
-    return Labels(path, text_array(subjects, f"{path}: name"), meta)
-
-
-def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
-    """Read ``<Item imageName= vehicleID= cameraID= />`` from a list of VeRi-776 or AI City."""
-    keys = list(items[0])
-    for row, item in enumerate(items):
-        if list(item) != keys:
-            raise DataError(
-                f"{path}: item {row + 1} has {', '.join(item) or 'no attributes'}; expected "
-                f"{', '.join(keys)}, as the first"
-            )
-    columns = {}
-    for key in keys:
-        columns[_ATTRIBUTES.get(key, key)] = [item[key] for item in items]
-    if "label" not in columns:
-        raise DataError(
-            f"{path}: its items have {', '.join(keys) or 'no attributes'} and no vehicleID; the "
-            "lists of the test part have no identities, so nothing can be evaluated with them"
-        )
-    label = _as_numbers(columns.pop("label"), path)
-    meta = {name: _as_numbers(cells, path) for name, cells in columns.items()}
-    return Labels(path, label, meta)
-
-
-def _as_numbers(cells: list[str], path: Path) -> np.ndarray:
-    """Return whole numbers as int64, ``c001`` as 1, and everything else as text."""
-    numbers = []
-    for cell in cells:
-        number = re.fullmatch(r"c(\d{1,9})|(-?\d{1,18})", cell, re.ASCII)
-        if number is None:
-            return text_array(cells, str(path))
-        numbers.append(int(number[1] or number[2]))
-    return np.array(numbers, dtype=np.int64)
-
-
-def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """Return the name, without its prefix, and the attributes of each element of an XML file.
-
-    A document type is refused, and with it every entity that a file could define: there is
-    nothing to expand and nothing to fetch.
-    """
-    from xml.parsers import expat
-
-    path = existing_file(path, "an XML list of labels")
-    raw = read_bounded(path)
-    elements = []
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        elements.append((name.rpartition(":")[2], attributes))
-
-    def refuse(*_: Any) -> None:
-        raise DataError(
-            f"{path}: declares a document type (DOCTYPE); bioeval refuses them, for they can "
-            "define entities. Take the declaration out"
-        )
-
-    parser = expat.ParserCreate("utf-8")
-    parser.StartElementHandler = start
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
-    try:
-        parser.Parse(_as_utf8(raw, path), True)
-    except expat.ExpatError as error:
-        raise DataError(
-            f"{path}: is not well-formed XML ({error}); expected a label list"
-        ) from None
-    return elements
-
-
-def _as_utf8(raw: bytes, path: Path) -> bytes:
-    """Return XML in UTF-8; expat cannot read the published lists in GB 2312."""
-    head = re.match(rb"\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']", raw[:400])
-    encoding = head[1].decode("ascii").lower() if head else "utf-8"
-    require_choice(f"{path}: encoding", encoding, ("utf-8", "us-ascii", "ascii", "gb2312", "gbk"))
-    try:
-        return raw.decode(encoding).removeprefix("\ufeff").encode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is not {encoding} text ({error.reason})") from None

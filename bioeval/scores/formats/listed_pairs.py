@@ -14,7 +14,7 @@ from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
-from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, places_among, united
+from bioeval.scores.columns import CodedSides, places_among, united
 from bioeval.scores.formats.format import NamePattern, ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
@@ -95,48 +95,34 @@ def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides
     else:
         values = [*a.values, *map("{} (b)".format, b.values)]
         other = np.arange(len(a.values), len(values))
-    codes = GrowingColumn(np.int32)
-    for low in range(0, len(b.codes), PIECE):
-        codes.append(other[b.codes[low : low + PIECE]].astype(np.int32))
-    return CodedSides(values, a.codes, codes.array())
+    return CodedSides(values, a.codes, other.astype(np.int32)[b.codes])
 
 
 def are_subjects(names: CodedSides, genuine: np.ndarray) -> bool:
     """Whether names are those of subjects: equal in every genuine pair, and in no impostor pair."""
-    equal = 0
-    for low in range(0, len(genuine), PIECE):
-        some = slice(low, low + PIECE)
-        same = names.a[some] == names.b[some]
-        if (same != genuine[some]).any():
-            return False
-        equal += int(same.sum())
-    return equal > 0
+    same = names.a == names.b
+    return bool(same.any()) and np.array_equal(same, genuine)
 
 
 def _subject_of_name(names: TextColumn, who: TextColumn) -> dict[str, str] | None:
     """Return the subject of each name; None where a name belongs to several."""
     whose = np.zeros(len(names.values), dtype=np.int32)
-    pieces = [slice(low, low + PIECE) for low in range(0, len(who.codes), PIECE)]
-    for some in pieces:
-        whose[names.codes[some]] = who.codes[some]
-    for some in pieces:
-        if (whose[names.codes[some]] != who.codes[some]).any():
-            return None
+    whose[names.codes] = who.codes
+    if (whose[names.codes] != who.codes).any():
+        return None
     return {name: who.values[code] for name, code in zip(names.values, whose, strict=True)}
 
 
 def _within(names: TextColumn, who: TextColumn) -> TextColumn:
     """Return names made unique by their subjects."""
+    key = who.codes.astype(np.int64) * len(names.values) + names.codes
+    distinct, codes = np.unique(key, return_inverse=True)
+    words = []
+    for code in distinct.tolist():
+        subject, name = divmod(code, len(names.values))
+        words.append(f"{names.values[name]!r} of {who.values[subject]!r}")
     unique = TextColumn()
-    for low in range(0, len(who.codes), PIECE):
-        some = slice(low, low + PIECE)
-        key = who.codes[some].astype(np.int64) * len(names.values) + names.codes[some]
-        distinct, codes = np.unique(key, return_inverse=True)
-        words = []
-        for code in distinct.tolist():
-            subject, name = divmod(code, len(names.values))
-            words.append(f"{names.values[name]!r} of {who.values[subject]!r}")
-        unique.append_codes(codes.reshape(-1), words)
+    unique.append_codes(codes.reshape(-1), words)
     return unique
 
 
@@ -388,15 +374,9 @@ def pairs_of_columns(
 
 def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
     """Return the first pair whose score is NaN, and its place in the file; None without any."""
-    scores = pairs.scores
-    found = None
-    for low in range(0, len(scores), PIECE):
-        failed = np.isnan(scores[low : low + PIECE])
-        if failed.any():
-            row = low + int(np.argmax(failed))
-            found = row, f"on {pairs.where([row])} of {pairs.table.path.name}"
-            break
-    return found
+    for row in np.flatnonzero(np.isnan(pairs.scores))[:1].tolist():
+        return row, f"on {pairs.where([row])} of {pairs.table.path.name}"
+    return None
 
 
 def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Kind) -> PairScores:
@@ -414,9 +394,7 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Ki
         raise DataError(
             f"{table.path}: {known}; ",
             say("pairs"),
-            " needs one score per line, in the order of its pairs; leave out ",
-            say("pairs"),
-            ", or write the scores alone",
+            " needs the scores alone, one per line, in the order of its pairs",
         )
     return scores_in_order(table.path, table.numbers[layout.score or 0], kind, options)
 
@@ -660,16 +638,12 @@ def _require_agreement(
     """Raise where the subjects of a list and those that an option gives differ."""
     for mine, theirs in zip(listed, others, strict=True):
         place = places_among(theirs.values, mine.values)
-        for low in range(0, len(mine.codes), PIECE):
-            some = slice(low, low + PIECE)
-            wrong = place[mine.codes[some]] != theirs.codes[some]
-            if wrong.any():
-                row = low + int(np.argmax(wrong))
-                raise DataError(
-                    f"{table.at(row)}: the subject is {mine.values[mine.codes[row]]!r}, and by ",
-                    say(option),
-                    f" it is {theirs.values[theirs.codes[row]]!r}; correct one of the two",
-                )
+        for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
+            raise DataError(
+                f"{table.at(row)}: the subject is {mine.values[mine.codes[row]]!r}, and by ",
+                say(option),
+                f" it is {theirs.values[theirs.codes[row]]!r}; correct one of the two",
+            )
 
 
 def _all_names(table: Columns, layout: PairLayout) -> list[str]:
@@ -703,12 +677,7 @@ def _named_parts(
 
 def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
     """Return which rows have the same word in both columns."""
-    other = places_among(a.values, b.values)
-    same = np.empty(len(a.codes), dtype=bool)
-    for low in range(0, len(same), PIECE):
-        rows = slice(low, low + PIECE)
-        same[rows] = a.codes[rows] == other[b.codes[rows]]
-    return same
+    return a.codes == places_among(a.values, b.values)[b.codes]
 
 
 # ------------------------------------------------------------------------- a matrix

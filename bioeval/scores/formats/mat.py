@@ -152,7 +152,6 @@ class MatArchive(Arrays):
         with open(path, "rb") as file:
             is_hdf5 = file.read(10).startswith((b"MATLAB 7.3", b"\x89HDF"))
         self._file: Arrays = Hdf5Arrays(path) if is_hdf5 else Mat5(path)
-        self.elsewhere = self._file.elsewhere
         for name, header in self._file.headers.items():
             shape = header.shape
             if len(shape) == 2 and 1 in shape:  # a list

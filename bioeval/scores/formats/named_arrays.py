@@ -34,8 +34,6 @@ import numpy as np
 
 from bioeval.base.errors import (
     DataError,
-    Part,
-    Words,
     require_choice,
 )
 from bioeval.base.kinds import Kind
@@ -256,7 +254,7 @@ class NamedArrays:
             return wanted
         for name in native:
             if name in self.file:
-                if name in self.file.elsewhere:
+                if self.file.headers[name].is_pickled:
                     self.file.read(name)  # raises, with the reason
                 self.used.add(name)
                 return name
@@ -326,17 +324,16 @@ class NamedArrays:
         columns = {}
         for key, header in self.file.headers.items():
             named = plain or key.startswith(_PREFIXES)
-            if named and len(header.shape) == 1 and key not in RESERVED | self.used:
+            if named and len(header.shape) < 2 and key not in RESERVED | self.used:
                 columns[key] = header
         if len(columns) > MOST_COLUMNS:
             raise DataError(
                 f"{self.file.path}: holds {len(columns):,} arrays of metadata; expected at most "
                 f"{MOST_COLUMNS:,}"
             )
-        for key in self.file.elsewhere:
-            if key.startswith(_PREFIXES) and not foreign:
-                self.file.read(key)  # raises, with the reason
         for key, header in columns.items():
+            if header.is_pickled and key.startswith(_PREFIXES) and not foreign:
+                self.file.read(key)  # raises, with the reason
             side = None
             if key.startswith(_PREFIXES):
                 side = _PREFIXES.index(f"{key.partition('_')[0]}_")
@@ -463,98 +460,29 @@ class NamedArrays:
 # ---------------------------------------------------------------- what is missing
 
 
-def no_arrays_message(file: Arrays) -> Part:
-    """Return the error of a file without scores, and which arrays could be meant."""
-    shapes = file.headers
-    hint = Words(
-        "name the array to use with ", say("columns.scores"), " or ", say("columns.embeddings")
-    )
-    wide = []
-    for key, header in shapes.items():
-        if len(header.shape) == 2 and header.dtype.kind in "iuf" and key not in ("pairs", "mask"):
-            wide.append(key)
-    wide.sort(key=lambda key: "/" in key)  # the others in folders last
-    if lists := _as_search_result({key: shapes[key] for key in wide}):
-        values, entries = lists
-        hint = Words(
-            "say ", say("columns.indices", entries), " with ", say("columns.scores", values)
-        )
-    elif wide:
-        key = wide[0]
-        m, n = shapes[key].shape
-        near = [k for k in shapes if "/" not in k or "/" in key]
-        per_row = [k for k in near if shapes[k].shape == (m,)]
-        per_column = [k for k in near if shapes[k].shape == (n,)]
-        option = "columns.embeddings"
-        if per_row and (m == n or per_column):
-            option = "columns.scores"
-        hint = Words("say, for instance, ", say(option, key))
-        if option == "columns.scores" and m != n:
-            hint += Words(
-                " with ",
-                say("columns.labels", per_row[0]),
-                " and ",
-                say("columns.gallery_labels", per_column[0]),
-            )
-        elif per_row and option == "columns.scores":
-            hint += Words(" with ", _of_both_sides(file, per_row[0]))
-        elif per_row:
-            hint += Words(" with ", say("columns.labels", per_row[0]))
-    return Words(
-        f"{file.path}: no array 'scores' or 'embeddings'; ", hint, f". It holds: {file.listing()}"
+def no_arrays(file: Arrays) -> DataError:
+    """Return the error of a file without scores."""
+    wide = (k for k, v in file.headers.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
+    return DataError(
+        f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with ",
+        say("columns.scores", next(wide, None)),
+        " or ",
+        say("columns.embeddings"),
+        f". It holds: {file.listing()}",
     )
 
 
-def _as_search_result(wide: dict[str, Any]) -> tuple[str, str] | None:
-    """Return the names of scores and of entries, where two matrices look like top-K lists."""
-    if len(wide) != 2:
-        return None
-    (one, first), (other, second) = wide.items()
-    kinds = first.dtype.kind, second.dtype.kind
-    if first.shape != second.shape or len({kind == "f" for kind in kinds}) == 1:
-        return None
-    return (one, other) if kinds[0] == "f" else (other, one)
-
-
-def _of_both_sides(file: Arrays, key: str) -> Part:
-    """Return the options that name the labels of a square matrix of scores.
-
-    With one template a subject, rows and columns are two sets: else no probe has a mate.
-    """
-    labels = file.read(key)
-    if len(set(labels.tolist())) < len(labels):
-        return say("columns.labels", key)
-    return Words(say("columns.labels", key), " and ", say("columns.gallery_labels", key))
-
-
-def no_labels(file: Arrays, m: int, n: int | None) -> Words:
-    """Return the error of a matrix without labels, with the arrays that could be labels."""
-    rows, columns = [], []
-    for key, header in file.headers.items():
-        if header.dtype.kind in "iuSU":
-            if header.shape == (m,):
-                rows.append(key)
-            if header.shape == (m if n is None else n,):
-                columns.append(key)
-    if n == m and rows:
-        hint = Words("say ", _of_both_sides(file, rows[0]))
-    elif n is None or n == m:
-        if rows:
-            hint = Words("say ", say("columns.labels", rows[0]))
-        else:
-            hint = Words("give ", say("labels"), " a CSV")
-    elif rows and columns:
-        hint = Words(
-            "say ",
-            say("columns.labels", rows[0]),
-            " and ",
-            say("columns.gallery_labels", columns[0]),
-        )
-    else:
-        hint = Words("give CSV files with ", say("labels"), " and ", say("gallery_labels"))
-    return Words(
-        f"{file.path}: no labels, the subject of each of {m} "
-        f"rows{'' if n is None or n == m else f' and {n} columns'}; ",
-        hint,
+def no_labels(file: Arrays, m: int, n: int | None) -> DataError:
+    """Return the error of a matrix, or of embeddings, without labels."""
+    columns = "" if n is None or n == m else f" and {n} columns"
+    return DataError(
+        f"{file.path}: no labels, the subject of each of {m} rows{columns}; name the arrays with ",
+        say("columns.labels"),
+        " and, if the columns are other templates, ",
+        say("columns.gallery_labels"),
+        ", or give CSV files with ",
+        say("labels"),
+        " and ",
+        say("gallery_labels"),
         f". It holds: {file.listing()}",
     )

@@ -3,8 +3,8 @@
 A file of embeddings has one row per template; the gallery's embeddings are another file. Arrays are
 memory-mapped.
 
-Beside ``x.npy`` lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``;
-``x.mask.npy`` where there is a mask. A file of embeddings has its labels in ``x.labels.csv``.
+Beside ``x.npy`` lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``.
+A file of embeddings has its labels in ``x.labels.csv``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 
 #: How the files beside ``x.npy`` end.
-SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy")
+SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
 
 
 def sibling(path: Path, ending: str) -> Path:
@@ -97,11 +97,11 @@ def matrix_labels(path: Path, options: ReadOptions, m: int, n: int) -> tuple[Lab
                 say("metric"),
                 " if the rows are embeddings",
             )
-        labels = read_side(probe or "", options, options.meta, m)
+        labels = read_side(probe or "", options, options.meta)
         labels.expect(m, "rows")
         return labels, None
-    rows = read_side(probe or "", options, options.side_meta("probe"), m)
-    columns = read_side(gallery or "", options, options.side_meta("gallery"), n)
+    rows = read_side(probe or "", options, options.side_meta("probe"))
+    columns = read_side(gallery or "", options, options.side_meta("gallery"))
     rows.expect(m, "rows")
     columns.expect(n, "columns")
     return rows, columns
@@ -328,18 +328,14 @@ def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScore
 
 
 def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
-    """Read a matrix with the files beside it: labels and mask."""
+    """Read a matrix with its labels."""
     options.allow("a matrix without names (its labels are in CSV files)", _MATRIX)
     m, n = _checked(path, values).shape
     probe, gallery = matrix_labels(path, options, m, n)
     kind, notes = options.kind_of()
-    place, mask = sibling(path, "mask.npy"), None
-    if place.exists():
-        mask = _checked(place, open_array(existing_file(place)))
     scores = Scores(
         values,
         **side_arguments(probe, gallery),
-        mask=mask,
         kind=kind,
         nan=options.nan or "raise",
         name=path.stem,

@@ -25,7 +25,6 @@ from bioeval.scores.formats.format import (
     ARRAYS,
     Format,
     ReadOptions,
-    is_square,
     keeps_everything,
     say,
 )
@@ -37,7 +36,7 @@ from bioeval.scores.formats.named_arrays import (
     NamedArrays,
     Sides,
     check_schema,
-    no_arrays_message,
+    no_arrays,
     no_labels,
     reid_layout,
 )
@@ -91,7 +90,7 @@ def _read_named(named: NamedArrays) -> Scores:
     if not has_scores and (two := _two_vectors(file)):
         return _read_two_vectors(named, *two)
     if not has_scores:
-        raise DataError(no_arrays_message(file))
+        raise no_arrays(file)
     key = named.key("scores", "scores") or ""
     shape = file.headers[key].shape
     if len(shape) == 1:
@@ -121,7 +120,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
     names = ("probe_labels", "labels")
     probe = named.labels("labels", m, "probes", *names, square=gallery is None and m == n)
     if probe is None and (mask is None or gallery is not None):
-        raise DataError(no_labels(file, m, n))
+        raise no_labels(file, m, n)
     if gallery is None and m != n and probe is not None:
         raise DataError(
             f"{file.path}: {key!r} is {m} x {n}, not square, and there are no gallery labels; "
@@ -197,7 +196,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
     probe = named.labels("labels", len(lists), "queries", "probe_labels", "labels")
     gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels", "labels")
     if probe is None or gallery is None:
-        raise DataError(no_labels(file, len(lists), n))
+        raise no_labels(file, len(lists), n)
     if "labels" in named.used and "probe_labels" not in file and "gallery_labels" not in file:
         gallery = probe  # one set of templates
     sides = Sides(probe, gallery, len(lists), n, square=False)
@@ -414,28 +413,15 @@ def _read_pairs(array: np.ndarray, input_name: str, sides: Sides) -> FoundPairs:
     """Return the pairs of an array, checked.
 
     An array of pairs, shape (p, 2 or more), has index a, index b and in the last of further
-    columns 1 for the same subject; the third of four columns is the fold. In a structured array,
-    the first two fields are the indices and the fields ``same`` and ``fold`` those columns.
+    columns 1 for the same subject; the third of four columns is the fold.
     """
-    if array.dtype.names:
-        names = array.dtype.names
-        columns = [array[name] for name in names[:2]]
-        if "same" in names:
-            columns.append(array["same"])
-        elif len(names) > 2:
-            raise DataError(
-                f"{input_name} has the fields {', '.join(names)}; expected one called 'same'"
-            )
-    elif array.ndim == 2:
-        columns = [*array.T[:2], *array.T[2:][-1:]]  # of further ones, the last
-    else:
-        columns = []
-    if len(columns) < 2 or len(array) == 0 or any(c.dtype.kind not in "iub" for c in columns):
+    if array.ndim != 2 or array.shape[1] < 2 or not len(array) or array.dtype.kind not in "iu":
         raise DataError(
             f"{input_name} is {array.shape} {array.dtype}; expected integers (pairs, 2 or more): "
             "index a, index b and, last, 1 for the same subject"
         )
-    for name, column, count in (("a", columns[0], sides.m), ("b", columns[1], sides.n)):
+    a, b = array[:, :2].T.astype(np.int64)
+    for name, column, count in (("a", a, sides.m), ("b", b, sides.n)):
         wrong = (column < 0) | (column >= count)
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -443,21 +429,13 @@ def _read_pairs(array: np.ndarray, input_name: str, sides: Sides) -> FoundPairs:
                 f"{input_name}: index {name} of pair {row} is {int(column[row])}; expected "
                 f"0..{count - 1}"
             )
-    fold = None
-    if array.dtype.names:
-        if "fold" in array.dtype.names:
-            fold = array["fold"]
-    elif array.ndim == 2 and array.shape[1] == 4:
-        fold = array[:, 2]
-    pairs = FoundPairs(columns[0].astype(np.int64), columns[1].astype(np.int64), None, fold)
-    if sides.square and (pairs.a == pairs.b).any():
-        row = int(np.argmax(pairs.a == pairs.b))
-        raise DataError(
-            f"{input_name}: pair {row} compares template {int(pairs.a[row])} with itself"
-        )
-    if len(columns) == 2:
+    pairs = FoundPairs(a, b, None, array[:, 2] if array.shape[1] == 4 else None)
+    if sides.square and (a == b).any():
+        row = int(np.argmax(a == b))
+        raise DataError(f"{input_name}: pair {row} compares template {int(a[row])} with itself")
+    if array.shape[1] == 2:
         return pairs
-    same = columns[2]
+    same = array[:, -1]
     wrong = (same != 0) & (same != 1)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -498,7 +476,7 @@ def read_embeddings(named: NamedArrays) -> Scores:
     names = ("labels", "probe_labels")
     probe = named.labels("labels", m, "templates", *names, square=other is None)
     if probe is None or (other and gallery is None):
-        raise DataError(no_labels(file, m, n if other else None))
+        raise no_labels(file, m, n if other else None)
     sides = Sides(probe, gallery, m, n, square=other is None)
     probe_meta, gallery_meta = named.metadata(sides, plain=True)
     metric = named.word("metric", "cosine", METRICS)
@@ -577,9 +555,6 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         out.add("scores", scores.values)
         return
     sides = _sides(scores)
-    if scores._keeps_embeddings:
-        _write_embeddings(scores, sides, out, path)
-        return
     for key, array in sides.items():
         out.add(key, _storable(array, key, path))
     if isinstance(scores, TopKScores):
@@ -593,30 +568,10 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     out.add_rows("scores", (m, n), scores.dtype, scores._read_rows)
 
 
-def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, path: Path) -> None:
-    """Write the embeddings that scores are computed from, in place of the scores."""
-    if "probe_ids" in sides:
-        raise DataError(
-            f"{path}: some templates of this selection are on both sides; a file of embeddings "
-            "cannot express that; save the distances"
-        )
-    for key, array in sides.items():
-        out.add(key, _storable(array, key, path))
-    source = scores._base
-    probe, gallery = source.sides
-    m, n = scores.shape
-    out.add("metric", np.array(source.metric))
-    out.add("embeddings", probe[scores._base_rows(np.arange(m))])
-    if "gallery_labels" in sides:
-        out.add("gallery_embeddings", gallery[scores._base_columns(np.arange(n))])
-    if scores.mask is not None:
-        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores._read_mask)
-
-
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
     """Return labels, metadata and, if needed, template identities."""
     arrays = {}
-    square = is_square(scores) and scores.layout != "top-k"
+    square = _is_square(scores) and scores.layout != "top-k"
     if scores._labelled:
         arrays["probe_labels"] = scores.probe_labels
         if not square:
@@ -635,6 +590,21 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         arrays["probe_ids"] = scores.probe_ids
         arrays["gallery_ids"] = scores.gallery_ids
     return arrays
+
+
+def _is_square(scores: Scores) -> bool:
+    """Whether both sides have the same templates in the same order, with equal metadata."""
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        return False
+    rows, columns = scores.probe_meta, scores.gallery_meta
+    if rows.keys() != columns.keys():
+        return False
+    for name, column in rows.items():
+        other = columns[name]
+        missing = column.dtype.kind in "fM" and other.dtype.kind in "fM"
+        if not np.array_equal(column, other, equal_nan=missing):
+            return False
+    return True
 
 
 def _require_free(key: str, name: str) -> None:

@@ -20,7 +20,6 @@ from bioeval.scores.formats.format import (
     FileFacts,
     Format,
     ReadOptions,
-    Written,
     metadata_losses,
     say,
     text_losses,
@@ -45,14 +44,7 @@ from bioeval.scores.formats.trials import (
     scores_alone,
     truth_in_order,
 )
-from bioeval.scores.formats.wide_tables import (
-    WIDE_TEXT,
-    is_wide,
-    wide_columns,
-    wide_losses,
-    wide_scores,
-    write_wide_text,
-)
+from bioeval.scores.formats.wide_tables import is_wide, wide_columns, wide_scores
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
@@ -255,7 +247,7 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
     if scores:
         named = PairLayout(shape.cells[0])
         text, numbers = named.called((0, *words)), named.called(scores)
-        table = read_columns(shape, True, text, numbers)
+        table = read_columns(shape, True, text, numbers, blanks=words)
         matrix = np.column_stack([*table.numbers.values()])
         who = table.text[0].objects().astype(str)
         about = {text[i]: table.text[i].objects().astype(str) for i in words}
@@ -401,10 +393,7 @@ FORMAT = Format(
         *("trials", "impostor", "lists.missing_pairs", "subject_from", "lists.as", "labels"),
         *("meta", "lists.keep", "lists.unordered", "pairs"),
     ),
-    written="a list of pairs, also as .tsv, .txt or .csv.gz; a matrix as .wide.csv",
-    otherwise=(
-        Written(WIDE_TEXT, write_wide_text, lambda scores: wide_losses(scores, ("float64",))),
-    ),
+    written="a list of pairs, also as .tsv, .txt or .csv.gz",
     written_as=(".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
     write=write_text,
     losses=pair_losses,

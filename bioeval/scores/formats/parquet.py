@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,26 +12,16 @@ from bioeval.base.errors import DataError
 from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.files import guarded, optional, replacing
-from bioeval.scores.formats.format import Format, ReadOptions, Written
+from bioeval.scores.formats.format import Format, ReadOptions
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
 from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT, blocks_of_lines, pair_losses
 from bioeval.scores.formats.text_table import MOST_NAMES, Columns, Shape, TextColumn
-from bioeval.scores.formats.wide_tables import (
-    blocks_of_rows,
-    is_wide,
-    names_and_labels,
-    wide_columns,
-    wide_losses,
-    wide_scores,
-)
+from bioeval.scores.formats.wide_tables import is_wide, wide_columns, wide_scores
 from bioeval.scores.matrix import Scores
 
 # Rows of a list that are read together.
 _ROWS = 1 << 17
-
-# The most columns of a matrix that is written.
-_MOST_COLUMNS = 1 << 16
 
 
 def _arrow(path: Path) -> Any:
@@ -158,38 +147,15 @@ def _write(scores: Scores, path: Path) -> None:
     """Write a list of pairs."""
     scores._require_matrix()
     arrow = _arrow(path)
+    writer = arrow.parquet.ParquetWriter
     blocks = map(arrow.table, blocks_of_lines(scores))
     first = next(blocks)
-    _write_tables(arrow, path, first.schema, chain([first], blocks))
-
-
-def _write_wide(scores: Scores, path: Path) -> None:
-    """Write a matrix: a column of labels, and a column for each gallery template."""
-    names, labels = names_and_labels(scores, path, _MOST_COLUMNS)
-    arrow = _arrow(path)
-    dtype = np.float32 if scores.dtype == np.float32 else np.float64
-    kinds = [arrow.string(), *[arrow.from_numpy_dtype(dtype)] * (len(names) - 1)]
-    schema = arrow.schema([*map(arrow.field, names, kinds)])
-
-    def tables() -> Iterator[Any]:
-        for rows, block in blocks_of_rows(scores):
-            columns: Sequence[Any] = [
-                labels[rows].tolist(),
-                *np.ascontiguousarray(block.T, dtype=dtype),
-            ]
-            yield arrow.Table.from_arrays([*map(arrow.array, columns, kinds)], schema=schema)
-
-    _write_tables(arrow, path, schema, tables())
-
-
-def _write_tables(arrow: Any, path: Path, schema: Any, tables: Iterator[Any]) -> None:
-    """Write tables of one schema, with checksums."""
     with (
         replacing(path) as part,
-        arrow.parquet.ParquetWriter(str(part), schema, write_page_checksum=True) as writer,
+        writer(str(part), first.schema, write_page_checksum=True) as out,
     ):
-        for table in tables:
-            writer.write_table(table)
+        for table in chain([first], blocks):
+            out.write_table(table)
 
 
 FORMAT = Format(
@@ -201,14 +167,7 @@ FORMAT = Format(
     recognise=lambda file: file.content == "a Parquet file",
     read=_read,
     options=TEXT.options,
-    written="a list of pairs; a matrix as .wide.parquet",
-    otherwise=(
-        Written(
-            (".wide.parquet",),
-            _write_wide,
-            lambda scores: wide_losses(scores, ("float32", "float64")),
-        ),
-    ),
+    written="a list of pairs",
     write=_write,
     losses=pair_losses,
 )

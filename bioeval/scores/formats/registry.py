@@ -79,7 +79,7 @@ def read(path: Any, options: ReadOptions) -> Scores:
         )
     try:
         options.allow(form.expected, form.options)
-        limit = {"memory_limit": 1} if options.keep_embeddings else {}  # no distances are made
+        limit = {"memory_limit": 1} if options.only_embeddings else {}  # no distances are made
         with (
             set_options(**limit),
             guarded(place, expected=form.expected),
@@ -87,10 +87,10 @@ def read(path: Any, options: ReadOptions) -> Scores:
             scores = form.read(place, options)
         reading = (*scores._reading, *dict.fromkeys(options.chosen_columns))
         scores = scores._with(_reading=reading)
-        if options.keep_embeddings:
+        if options.only_embeddings:
             if not scores._streams:
-                raise DataError(f"{place}: holds no embeddings that could be kept")
-            scores = scores._with(_keep_embeddings=True, **memory_attributes())
+                raise DataError(f"{place}: holds no embeddings")
+            scores = scores._with(**memory_attributes())
         if options.exclude:
             return scores.excluding(*options.exclude)
         return scores
@@ -182,8 +182,6 @@ def holds_labels(file: str) -> bool:
 def role_of_second_file(path: Path, second: Path) -> str:
     """Return the option of a second file: a mask, labels, impostor scores, or trials."""
     if is_bee(existing_file(path)):
-        if second.suffix.lower() == ".xml":
-            return "labels"
         return "mask"
     if lists_lfw_pairs(second):
         return "trials"
@@ -207,7 +205,7 @@ def format_to_write(path: Path) -> Format:
     """Return the format that the suffix of a file to write names."""
     for form in written_formats():
         if path.suffix and path.name.endswith(form.written_as or form.suffixes):
-            return form.written_to(path)
+            return form
     suffixes = list(
         dict.fromkeys(
             suffix

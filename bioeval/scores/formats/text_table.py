@@ -175,21 +175,6 @@ def _names_columns(line: str, mark: str, below: list[str], names: Collection[str
     return known and len(cells) == len(below) and not any(map(is_number, cells))
 
 
-def _refuse_row(path: Path, number: int, line: str, mark: str, below: list[str]) -> None:
-    """Raise where a comment could be a row whose first name begins with ``#``."""
-    cells = _cells(line.strip(), mark)
-    if len(cells) != len(below) or len(cells) < 2:
-        return
-    numbers = [cell for cell, other in zip(cells, below, strict=True) if is_number(other)]
-    named = cells[0].strip(_COMMENT) and not is_number(below[0])
-    if named and numbers and all(map(is_number, numbers)):
-        raise DataError(
-            f"{path}: line {number} begins with # and has {len(cells)} cells like the rows below; "
-            "if it is a comment, delete it; if it is a row, write the names of the columns in a "
-            "first line and the names of templates without #"
-        )
-
-
 def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
     """Return the columns of a text, from its first lines; `names` are known names of columns.
 
@@ -216,8 +201,6 @@ def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
     if commented:
         skipped = comments.pop()
         rows.insert(0, _cells(_bare(texts[skipped]), mark))
-    for i in comments:
-        _refuse_row(path, i + 1, texts[i], mark, rows[-1])
     if len(rows[0]) > MOST_COLUMNS:
         raise DataError(
             f"{path}: line {skipped + 1}: has {len(rows[0]):,} columns; expected at most "
@@ -287,11 +270,7 @@ class TextColumn:
     def renamed(self, values: Iterable[str]) -> TextColumn:
         """Return a column with other words in place of the distinct values."""
         renamed = TextColumn()
-        renamed.append_codes(np.arange(len(self.values)), values)
-        new = renamed.codes
-        renamed._codes = GrowingColumn(np.int32)
-        for low in range(0, len(self.codes), PIECE):
-            renamed._codes.append(new[self.codes[low : low + PIECE]])
+        renamed.append_codes(self.codes, values)
         return renamed
 
     @property

@@ -21,7 +21,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
-from bioeval.scores.columns import PIECE, places_among, united
+from bioeval.scores.columns import places_among, united
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
@@ -79,10 +79,7 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
             f"match, 0, false, impostor, nontarget, nonmatch{more}"
         )
     _one_meaning(column, table, name)
-    flags = np.empty(len(column.codes), dtype=bool)
-    for low in range(0, len(flags), PIECE):
-        flags[low : low + PIECE] = known[column.codes[low : low + PIECE]]
-    return flags
+    return known.astype(bool)[column.codes]
 
 
 def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:

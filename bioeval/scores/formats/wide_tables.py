@@ -1,43 +1,20 @@
 """Matrices as tables: a column of labels, and a column for each gallery template.
 
-``x.wide.csv``, ``x.wide.tsv`` and ``x.wide.parquet`` are written. A text of numbers alone is read
-where the labels of its rows and columns are in other files.
+A text of numbers alone is read where the labels of its rows and columns are in other files.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.csv_cells import as_cell
-from bioeval.base.errors import (
-    Argument,
-    DataError,
-    Part,
-    Words,
-)
-from bioeval.scores.formats.files import replacing, text_to_write
-from bioeval.scores.formats.format import (
-    FileFacts,
-    Format,
-    NamePattern,
-    ReadOptions,
-    is_square,
-    metadata_losses,
-    say,
-    text_losses,
-)
-from bioeval.scores.formats.label_files import (
-    check_cells,
-    first_numbers,
-    matrix_advice,
-    side_arguments,
-)
+from bioeval.base.errors import DataError, Words
+from bioeval.scores.formats.format import FileFacts, Format, NamePattern, ReadOptions, say
+from bioeval.scores.formats.label_files import first_numbers, matrix_advice, side_arguments
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by
 from bioeval.scores.formats.npy import matrix_labels, read_bare
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
@@ -47,11 +24,6 @@ from bioeval.scores.listed_templates import subject_pattern
 from bioeval.scores.matrix import Scores
 
 _ROW_NAMES = ("label", "probe")
-
-#: How the names of such texts end, where they are written.
-WIDE_TEXT = (".wide.csv", ".wide.tsv", ".wide.csv.gz", ".wide.tsv.gz")
-
-_ROWS = 1 << 10
 
 
 def is_wide(names: Sequence[str], options: ReadOptions) -> bool:
@@ -264,73 +236,3 @@ FORMAT = Format(
     read=_read,
     options=_BARE,
 )
-
-# ------------------------------------------------------------------------- writing
-
-
-def names_and_labels(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarray]:
-    """Return the names of the columns and the labels of the rows; raise where they do not fit."""
-    if scores.layout in ("pairs", "top-k"):
-        raise DataError(f"{path}: is a matrix, and these scores are {scores.layout}")
-    if scores._has_mask or scores.exclude or not scores._labelled:
-        raise DataError(f"{path}: a table has no mask and no metadata to exclude by; save .npz")
-    square = is_square(scores)
-    rows = np.array([*map(str, scores.probe_labels.tolist())], dtype=object)
-    columns = np.array([*map(str, scores.gallery_labels.tolist())], dtype=object)
-    if not square and (
-        np.array_equal(rows, columns) or np.isin(scores.probe_ids, scores.gallery_ids).any()
-    ):
-        raise DataError(
-            f"{path}: rows and columns share labels or templates in a way that a table does not "
-            "say; save it as .npz"
-        )
-    for side, input_name in ((rows, "probe label"), (columns, "gallery label")):
-        check_cells(side, input_name, path)
-    names = [_ROW_NAMES[not square], *columns.tolist()]
-    if not 2 < len(names) <= most or not is_wide(names, ReadOptions()):
-        raise DataError(
-            f"{path}: has {len(names) - 1:,} gallery templates; expected 2 to {most - 1:,}, and "
-            "none called score, distance or similarity"
-        )
-    return names, rows
-
-
-def blocks_of_rows(scores: Scores) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield rows of a matrix, each block with its place."""
-    for low in range(0, scores.shape[0], _ROWS):
-        high = min(low + _ROWS, scores.shape[0])
-        yield slice(low, high), np.asarray(scores._read_rows(low, high))
-
-
-def write_wide_text(scores: Scores, path: Path) -> None:
-    """Write a table as text, separated by commas or tabs."""
-    names, rows = names_and_labels(scores, path, MOST_COLUMNS)
-    with replacing(path) as part, text_to_write(part, path) as file:
-        mark = "," if ".csv" in path.suffixes[-2:] else "\t"
-        writer = csv.writer(file, delimiter=mark, lineterminator="\n")
-        writer.writerow(map(as_cell, names))
-        for some, block in blocks_of_rows(scores):
-            for label, values in zip(rows[some], block.astype(float).tolist(), strict=True):
-                writer.writerow([as_cell(label), *values])
-
-
-def wide_losses(scores: Scores, kept: tuple[str, ...]) -> list[Part]:
-    """List what a table cannot hold of a matrix; `kept` are the dtypes that it can hold."""
-    lost = text_losses([scores.probe_labels, scores.gallery_labels], "labels")
-    lost += metadata_losses(scores)
-    if scores.dtype.name not in kept:
-        lost.append(f"{scores.dtype} scores become float64")
-    lost.append(
-        Words(
-            "a table does not record the kind of scores: read it with ",
-            Argument("kind", scores.kind),
-        )
-    )
-    if scores.nan != "raise":
-        lost.append(
-            Words(
-                "what a failed comparison means is not said: read it with ",
-                Argument("nan", scores.nan),
-            )
-        )
-    return lost

@@ -134,7 +134,7 @@ def _embeddings(
     file: str | os.PathLike[str], reading: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the embeddings of a file, with the names and the subjects of their templates."""
-    scores = read_with(file, keep_embeddings=True, **reading)
+    scores = read_with(file, only_embeddings=True, **reading)
     source = scores._base
     if not isinstance(source, EmbeddingSource) or source.metric != "cosine":
         raise DataError(

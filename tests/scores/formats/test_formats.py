@@ -293,13 +293,12 @@ def test_keys_of_pairs(faces):
 
 
 def test_pairs_of_a_matrix(tmp_path):
-    kinds = [("left", "i4"), ("right", "i4"), ("fold", "i4"), ("same", "?")]
     np.savez(
         tmp_path / "x.npz",
         scores=np.arange(6.0).reshape(2, 3),
         probe_labels=[1, 2],
         gallery_labels=[1, 2, 3],
-        trials=np.array([(0, 2, 1, False), (1, 1, 2, True)], dtype=kinds),
+        trials=[(0, 2, 1, 0), (1, 1, 2, 1)],
     )
     pairs = be.load(tmp_path / "x.npz", columns={"pairs": "trials"})
     assert pairs.values.tolist() == [2, 4]
@@ -349,14 +348,14 @@ def test_csv_labels_for_npz(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"no array 'scores'.*\"scores\": .matrix..*rows_of.*\(2, 3\) f"),
+        ({}, r"no array 'scores'.*\"scores\": .matrix..*embeddings.*\(2, 3\) f"),
         (
             {"columns": {"scores": "matrixx"}},
             "no array 'matrixx'.*Did you mean 'matrix'.*It holds: ",
         ),
         (
             {"columns": {"scores": "matrix"}},
-            r"no labels.*\"labels\": .rows_of.*\"gallery_labels\": .c",
+            r"no labels.*2 rows and 3 columns.*rows_of",
         ),
         ({"columns": {"scores": "matrix", "labels": "rows_of"}}, "2 x 3, not square"),
         ({"columns": {"scores": "matrix", "labels": "columns_of"}}, r"\(3,\); expected \(2,\)"),
@@ -548,6 +547,19 @@ def test_csv_labels(matrix, text, labels):
     assert scores.probe_labels.dtype.kind == "U"
 
 
+def test_a_blank_cell_of_metadata_is_unknown(tmp_path):
+    distances, who = (
+        np.array([[0, 1, 4, 3], [1, 0, 2, 6], [4, 2, 0, 5], [3, 6, 5, 0]]),
+        list("aabb"),
+    )
+    np.save(tmp_path / "x.npy", distances)
+    (tmp_path / "x.labels.csv").write_text("label,day\na,1\na,\nb,\nb,1\n")
+    found = be.load(tmp_path / "x.npy", exclude=["all:day"])
+    meta = {"day": ["1", "", "", "1"]}
+    same = be.Scores(distances, who, probe_meta=meta, exclude=["all:day"])
+    assert be.verification(found).impostor_attempts == be.verification(same).impostor_attempts == 6
+
+
 def test_csv_metadata_can_be_renamed(matrix):
     (matrix.parent / "x.probe.csv").write_text("label,cam\na,1\nb,2\n")
     (matrix.parent / "x.gallery.csv").write_text("label,cam\na,1\nb,2\n")
@@ -561,7 +573,7 @@ def test_csv_metadata_can_be_renamed(matrix):
     ("text", "message"),
     [
         (b"label,camera\na\nb,2\n", r"x.labels.csv: line 2: 1 cells; expected 2 \(label, camera"),
-        (b"label,camera\na,1\nb,\n", "line 3: the cell 'camera' is blank"),
+        (b"label,camera\na,1\n,2\n", "line 3: the cell 'label' is blank"),
         (b"label\na\n\nb\n", "line 3: is blank"),
         (b"ann\n\nbob\n", "line 2: is blank"),
         (b"label,label\na,b\n", "line 1: two columns are called 'label'"),

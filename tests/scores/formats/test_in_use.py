@@ -8,7 +8,6 @@ import gc
 import os
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -47,23 +46,6 @@ def refuse(number: int, *paths) -> None:
     raise error
 
 
-class Locks:
-    """The module of locks on Windows, which never waits here."""
-
-    LK_NBLCK = 2
-
-    def __init__(self) -> None:
-        self.refused = threading.Event()
-
-    def locking(self, number: int, mode: int, length: int) -> None:
-        assert (mode, length) == (self.LK_NBLCK, 1)
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.refused.set()
-            raise PermissionError(errno.EACCES, "locked") from None
-
-
 @pytest.fixture(autouse=True)
 def windows(monkeypatch, tmp_path):
     """Refuse what Windows refuses, and have its temporary files."""
@@ -98,14 +80,6 @@ def windows(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "unlink", removing(os.unlink))
     monkeypatch.setattr(os, "remove", removing(os.remove))
     monkeypatch.setattr(tempfile, "TemporaryFile", tempfile.NamedTemporaryFile)
-
-
-@pytest.fixture
-def locks(monkeypatch) -> Locks:
-    """Have the locks of Windows, and no others."""
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setitem(sys.modules, "msvcrt", found := Locks())
-    return found
 
 
 def contents() -> dict[str, bytes]:
@@ -212,19 +186,3 @@ def test_results_are_kept_where_a_file_was_opened_meanwhile():
     assert before.items() < there.items()
     assert set(there) - set(before) == {"out/results-2/a.csv", "out/results-2/summary.json"}
     assert b'"n": 2' in there["out/results-2/summary.json"]
-
-
-def test_writers_wait_for_their_turn(locks):
-    order = []
-
-    def other() -> None:
-        with files.turn_at(Path("x.npy")):
-            order.append("other")
-
-    thread = threading.Thread(target=other)
-    with files.turn_at(Path("x.npy")):
-        thread.start()
-        assert locks.refused.wait(5)
-        order.append("first")
-    thread.join()
-    assert order == ["first", "other"] and os.listdir() == []

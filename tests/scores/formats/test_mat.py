@@ -243,7 +243,6 @@ def test_what_is_no_matrix_is_refused_in_73(tmp_path):
         file.create_group("sparse").attrs["MATLAB_sparse"] = np.uint64(4)
         file.create_group("#refs#")
         file["soft"] = h5py.SoftLink("/query_f")
-        file["nowhere"] = h5py.SoftLink("/gone")
         file["other"] = h5py.ExternalLink(str(tmp_path / "x.h5"), "/y")
         raw = [(str(tmp_path / "secret"), 0, 64)]
         file.create_dataset("raw", (8,), "u8", external=raw)
@@ -256,14 +255,13 @@ def test_what_is_no_matrix_is_refused_in_73(tmp_path):
         "cell": "a MATLAB cell",
         "struct": "a MATLAB struct",
         "sparse": "a MATLAB sparse",
-        "nowhere": "a link that leads nowhere",
-        "other": "an external link to",
-        "raw": "its values in another file",
-        "virtual": "a virtual dataset",
+        "soft": "is a link",
+        "other": "is a link",
+        "raw": "its values in other files",
+        "virtual": "its values in other files",
     }.items():
         with pytest.raises(DataError, match=message):
             archive.read(key)
-    np.testing.assert_array_equal(archive.read("soft"), archive.read("query_f"))
     checked(be.load(place))
 
 

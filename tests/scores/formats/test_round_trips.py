@@ -12,12 +12,6 @@ from optional import optional_import
 import bioeval as be
 from bioeval.scores.formats import losses
 
-TABLES = [
-    ".wide.csv",
-    ".wide.tsv",
-    ".wide.parquet",
-    ".wide.csv.gz",
-]
 LISTS = [".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz"]
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 LABELS = st.lists(st.sampled_from(["ann", "bob", "é x", "007", "1"]), min_size=2, max_size=5)
@@ -80,24 +74,6 @@ def test_matrices_in_npz(place, square):
         assert (found.mask is None) == (scores.mask is None)
         assert found.mask is None or found.mask.tolist() == scores.mask.tolist()
         assert found.dtype == scores.dtype
-
-    holds()
-
-
-@pytest.mark.parametrize("suffix", TABLES)
-@pytest.mark.parametrize("square", [True, False])
-@pytest.mark.cases(1)
-def test_matrices_in_tables(place, suffix, square):
-    @given(matrices(square, meta=False))
-    def holds(scores):
-        path = place(suffix)
-        if not square and scores.probe_labels.tolist() == scores.gallery_labels.tolist():
-            return
-        be.save(scores, path)
-        same_matrix(be.load(path, kind=scores.kind), scores)
-        becomes = [text for text in losses(scores, path) if "become" in text]
-        text = suffix in (".wide.csv", ".wide.tsv", ".wide.csv.gz")
-        assert bool(becomes) == (text and scores.dtype != np.float64)
 
     holds()
 
@@ -183,9 +159,9 @@ def facts(scores):
 @pytest.mark.parametrize("name", ALL_SORTS)
 @pytest.mark.parametrize(
     "suffix",
-    [".npz", *(pytest.param(x, marks=pytest.mark.slow) for x in (*TABLES, *LISTS))],
+    [".npz", *(pytest.param(x, marks=pytest.mark.slow) for x in LISTS)],
 )
-@pytest.mark.cases(77)
+@pytest.mark.cases(40)
 def test_what_is_not_said_to_be_lost_is_kept(place, suffix, name):
     scores, path = ALL_SORTS[name], place(suffix)
     try:
@@ -197,44 +173,10 @@ def test_what_is_not_said_to_be_lost_is_kept(place, suffix, name):
         assert facts(be.load(path)) == facts(scores)
 
 
-# ------------------------------------------------------------------------- what is not held
-
-SQUARE = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"))
-
-
-@pytest.mark.parametrize(
-    ("scores", "name", "message"),
-    [
-        (SQUARE.select(probes=[0], gallery=[0, 1]), "x.wide.csv", "share labels or templates"),
-        (be.Scores(np.eye(2), list("ab"), list("ab")), "x.wide.csv", "share labels or templates"),
-        (be.Scores(np.eye(2), list("ab"), ["c", "score"]), "x.wide.csv", "none called score"),
-        (be.Scores(np.ones((2, 1)), list("ab"), ["c"]), "x.wide.csv", "expected 2 to 999"),
-        (be.Scores(np.eye(2), list("ab"), mask=np.eye(2, dtype="u1")), "x.wide.csv", "no mask"),
-        (be.Scores.from_pairs([1.0], [1]), "x.wide.csv", "is a matrix, and these scores are pairs"),
-    ],
-)
-def test_what_a_file_cannot_hold_is_refused(tmp_path, scores, name, message):
-    with pytest.raises(be.DataError, match=message):
-        be.save(scores, tmp_path / name)
-    assert not any(tmp_path.iterdir())
-
-
-def test_what_a_table_loses_is_said():
-    scores = be.Scores(np.eye(2, dtype="f4"), [1, 2], probe_meta={"day": [1, 2]}, nan="reject")
-    assert losses(scores, "x.wide.csv") == [
-        "labels become text",
-        "the metadata column day is left out",
-        "float32 scores become float64",
-        'a table does not record the kind of scores: read it with kind="distance"',
-        'what a failed comparison means is not said: read it with nan="reject"',
-    ]
-
-
 def test_a_format_that_loses_who_is_no_person_says_so(tmp_path):
     scores = ALL_SORTS["distractors"]
     said = "which labels are of distractors or junk is not said (-1, 0, 5)"
-    for name in ("x.csv", "x.wide.csv"):
-        assert said in losses(scores, name)
+    assert said in losses(scores, "x.csv")
     assert losses(scores, "x.npz") == []
     np.savez(tmp_path / "x.npz", scores=np.eye(2), labels=[0, 1], distractor_ids=[0.5])
     with pytest.raises(be.DataError, match=r"x\.npz: distractor_ids is 0\.5; expected an integer"):

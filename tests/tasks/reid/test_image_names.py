@@ -171,64 +171,6 @@ def test_a_list_of_vehicleid(tmp_path):
     assert labels.meta["image"].tolist() == ["0000001", "0000002", "0000003"]
 
 
-XML = """<?xml version="1.0" encoding="gb2312"?>
-<TrainingImages Version="1.0">
-  <Items number="2">
-    <Item imageName="000001.jpg" vehicleID="0334" cameraID="c016" color="\u7ea2" />
-    <Item imageName="000002.jpg" vehicleID="0095" cameraID="c001" color="\u84dd" />
-  </Items>
-</TrainingImages>
-"""
-
-
-@pytest.mark.parametrize("encoding", ["gb2312", "utf-8"])
-def test_a_label_list_in_xml(tmp_path, encoding):
-    text = XML.replace("gb2312", encoding)
-    (tmp_path / "l.xml").write_bytes(text.encode(encoding))
-    np.save(tmp_path / "d.npy", np.eye(2))
-    scores = be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml")
-    assert scores.probe_labels.tolist() == [334, 95]
-    assert scores.probe_meta["camera"].tolist() == [16, 1]
-    assert scores.probe_meta["image"].tolist() == ["000001.jpg", "000002.jpg"]
-    assert scores.probe_meta["color"].tolist() == ["\u7ea2", "\u84dd"]
-    renamed = be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml", columns={"hue": "color"})
-    assert "hue" in renamed.probe_meta
-    with pytest.raises(DataError, match="these names have no 'colour'.*Did you mean 'color'"):
-        be.load(tmp_path / "d.npy", labels=tmp_path / "l.xml", columns={"hue": "colour"})
-
-
-BOMB = """<?xml version="1.0"?>
-<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
-<l><Item vehicleID="&b;"/></l>"""
-FETCH = """<!DOCTYPE l SYSTEM "file:///etc/passwd"><l><Item vehicleID="1"/></l>"""
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (BOMB, "declares a document type"),
-        (FETCH, "declares a document type"),
-        (XML.replace(' vehicleID="0095"', "").replace("gb2312", "utf-8"), "item 2 has imageName"),
-        ("<l><Item imageName='1.jpg' cameraID='c1'/></l>", "no vehicleID.*have no identities"),
-        ("<l><item/></l>", "holds no <Item"),
-        ("<l><Item></l>", "not well-formed XML"),
-        ("<l><Item vehicleID='&x;'/></l>", "not well-formed XML"),
-        ("<?xml version='1.0' encoding='utf-7'?><l/>", "encoding is 'utf-7'; expected one of"),
-    ],
-)
-def test_xml_that_is_refused(tmp_path, text, message):
-    (tmp_path / "l.xml").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=message) as error:
-        read_names(tmp_path / "l.xml", "label-xml")
-    assert "l.xml" in str(error.value) and "\n" not in str(error.value)
-
-
-def test_xml_that_is_cut_off(tmp_path):
-    (tmp_path / "l.xml").write_bytes(XML.encode("gb2312")[:200])
-    with pytest.raises(DataError, match="not well-formed"):
-        read_names(tmp_path / "l.xml", "label-xml")
-
-
 def test_the_page_on_files_has_every_pattern():
     page = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text("utf-8")
     for name, known in PATTERNS.items():
