@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.random import Stream
@@ -22,7 +21,7 @@ from bioeval.scores.disjoint import mates_among
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import Limits
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import PeopleCounts, QuadraticForms, ratio
+from bioeval.stats.people import PeopleCounts, ratio
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
     DifferencesOfGroups,
@@ -244,36 +243,24 @@ def few_errors(
     return [Message("few-expected-errors-in-groups", **expected, groups=listed)]
 
 
-@stage("bootstrap")
+@stage("leaving people out")
 def group_intervals(
     dataset: xr.Dataset, rates: GroupRates, attempts: SubjectAttempts, options: IntervalMethod
 ) -> xr.Dataset:
     """Return a result by group with confidence intervals.
 
-    All subjects are resampled together, so that groups differ in size between replicates. The
-    threshold of all groups stays. Percentiles hold rates of few people too seldom: with them, FRR
-    and FAR at the threshold of all groups have the limits of the jackknife over people.
+    Percentiles hold rates of few people too seldom: FRR and FAR at the threshold of all groups have
+    the limits of the jackknife over people.
     """
     counts, group, number = rates.counts, rates.group, dataset.sizes["group"]
-    weights = options.weights(attempts.people, attempts.no_person)
-    require_memory(
-        48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
-        f"intervals of {number**2:,} pairs of groups",
-        "expected fewer groups or replicates",
-    )
-    far = _weighted_far(rates, weights)
     made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
-    inside = np.arange(number)[:, None] == group
-    genuine = inside.astype(np.float64) @ (made[:, None] * weights)
-    frr = ratio(genuine - inside.astype(np.float64) @ (accepted[:, None] * weights), genuine)
-    if not rates.defined:
-        far[:], frr[:] = np.nan, np.nan
     trials = independent_trials(attempts, rates)
-    alone = np.array([trials_of(int(n)) for n in trials[0]])
-    limits = {"frr": options.limits(frr, alone), "far": options.limits(far, trials[1])}
+    limits: dict[str, Limits] = {}
+    for name, shape in (("frr", (number,)), ("far", (number, number))):
+        limits[name] = np.full(shape, np.nan), np.full(shape, np.nan)
     remarks: list[Message] = [*options.few_people(int((~attempts.no_person).sum()))]
     pairs, by_person = PairsOfGroups(counts, group), (made - accepted, made)
-    if rates.defined and options.method == "subject-bootstrap":
+    if rates.defined:
         limits |= _limits_without_each(group, by_person, pairs, trials, options.confidence)
     differences = _Differences(dataset, group, by_person, pairs, trials, options)
     measured, variables = {}, {}
@@ -288,18 +275,7 @@ def group_intervals(
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
         "jackknife over people of each group",
-        interval_threshold="the threshold of all groups stays in replicates",
     )
-
-
-def _weighted_far(rates: GroupRates, weights: np.ndarray) -> np.ndarray:
-    """Return FAR at the common threshold, (groups, groups, columns), for columns of weights."""
-    counts, group = rates.counts, rates.group
-    number = len(rates.genuine_attempts)
-    forms = QuadraticForms(weights, 2 * number**2)
-    forms.add(counts.pairs(group[counts.probe] * number + group[counts.claimed], number**2))
-    accepted, rejected = forms.totals.reshape(2, number, number, -1)
-    return ratio(accepted, accepted + rejected)
 
 
 def independent_trials(

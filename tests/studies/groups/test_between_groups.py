@@ -15,8 +15,12 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.studies.groups.combinations import level_together, limits_of_differences
-from bioeval.studies.groups.differences import DifferencesOfGroups, PeopleOfRate
+from bioeval.studies.groups.differences import (
+    DifferencesOfGroups,
+    PeopleOfRate,
+    level_together,
+    limits_of_differences,
+)
 
 OPTIONS = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 

@@ -71,14 +71,6 @@ def test_error_discard(files, tmp_path, capsys):
     assert [x["frr"] for x in curves if x["quality"] == "sharp"] == ds.frr.values.tolist()
 
 
-def test_calibration_of_fused_templates(files, capsys):
-    scores, file, _ = files
-    assert main(["calibration", file, "--templates", "multi", "--fusion", "mean", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["results"].values()
-    ds = be.calibration(be.claim_scores(scores, fusion="mean"))
-    assert found["min_cllr"] == ds.min_cllr.item()
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -96,12 +88,3 @@ def test_wrong_input_is_one_line_and_code_2(files, given, said, capsys):
     assert main([word.format(files[1]) for word in given]) == 2
     errors = capsys.readouterr().err
     assert said in errors and errors.count("\n") == 1
-
-
-def test_other_words_have_two_spellings(files, capsys):
-    given = ["groups", str(files[1]), "--by", "sex", "--threshold", "4", "--json"]
-    texts = []
-    for spelling in ("subject-bootstrap", "subject_bootstrap"):
-        assert main([*given, "--replicates", "100", "--interval", spelling]) == 0
-        texts.append(capsys.readouterr().out)
-    assert texts[0] == texts[1]

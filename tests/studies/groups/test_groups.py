@@ -15,8 +15,6 @@ from naive_folds import RULES, naive_threshold
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.random import Stream
-from bioeval.stats.options import IntervalMethod
 from bioeval.studies.groups.group_rates import inequity
 
 
@@ -198,41 +196,6 @@ def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
     assert ds.far_high.sel(group="x", claimed_group="y") >= 0.95
 
 
-def test_other_intervals_are_of_resampled_subjects(scores):
-    labels = scores.probe_labels.tolist()
-    group = {x: "fm"[x % 2] for x in labels}
-    made = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
-    options = IntervalMethod("subject-bootstrap", 0.95, 100, 7)
-    weights = Stream(options.seed, 0).resampled(30, 100)
-    people = sorted(set(labels))
-    drawn = be.by_group(
-        scores,
-        "sex",
-        threshold="far=0.02",
-        interval=be.stats.IntervalMethod("subject-bootstrap-logit", replicates=100, random_state=7),
-    )
-    at = drawn.threshold.item()
-    far, frr = np.zeros((2, 2, 100)), np.zeros((2, 100))
-    total, genuine = np.zeros((2, 2, 100)), np.zeros((2, 100))
-    for a in made:
-        g, h = ("fm".index(group[x]) for x in (a.probe, a.claimed))
-        w = weights[people.index(a.probe)].astype(float)
-        if a.genuine:
-            genuine[g] += w
-            frr[g] += w * (a.score > at)
-        else:
-            w = w * weights[people.index(a.claimed)]
-            total[g, h] += w
-            far[g, h] += w * (a.score <= at)
-    far, frr = far / total, frr / genuine
-    for name, values in (("far", far), ("frr", frr)):
-        rate = drawn[name].values
-        half = scipy.stats.norm.ppf(0.975) * values.std(axis=-1) / (rate * (1 - rate))
-        for end, sign in (("low", -1), ("high", 1)):
-            expected = scipy.special.expit(scipy.special.logit(rate) + sign * half)
-            np.testing.assert_allclose(drawn[f"{name}_{end}"], expected)
-
-
 def test_similarities_mirror_distances(scores, drawn):
     other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     ds = be.by_group(
@@ -242,17 +205,6 @@ def test_similarities_mirror_distances(scores, drawn):
     assert ds.threshold == -drawn.threshold
     for name in ("frr_low", "far_high"):
         np.testing.assert_allclose(ds[name], drawn[name], atol=1e-12)
-
-
-@pytest.mark.parametrize("variant", ["bca", "logit"])
-def test_other_bootstraps_enclose_the_rates(scores, variant):
-    ds = be.by_group(
-        scores,
-        "sex",
-        interval=be.stats.IntervalMethod(f"subject-bootstrap-{variant}", replicates=200),
-    )
-    for name in ("frr", "far"):
-        assert (ds[f"{name}_low"] <= ds[name]).all() and (ds[name] <= ds[f"{name}_high"]).all()
 
 
 def test_no_error_is_no_certainty(scores):
@@ -306,15 +258,6 @@ def test_a_selection_keeps_its_groups(scores):
     again = be.by_group(view, (scores.probe_meta["sex"][::2], scores.probe_meta["sex"]),
                         threshold=5.0)  # fmt: skip
     np.testing.assert_array_equal(ds.far, again.far)
-
-
-@pytest.mark.slow
-def test_results_survive_netcdf(drawn, tmp_path):
-    drawn.to_netcdf(tmp_path / "g.nc", engine="h5netcdf")
-    import xarray as xr
-
-    with xr.open_dataset(tmp_path / "g.nc", engine="h5netcdf") as again:
-        xr.testing.assert_identical(again.load(), drawn)
 
 
 # ------------------------------------------------------------------------- errors

@@ -9,7 +9,6 @@ from bioeval.document.blocks import Section
 from bioeval.studies.groups.section import section
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text
-from tests.rendered import require_names_kept
 
 BOOTSTRAP = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
@@ -18,20 +17,6 @@ def _verified(name: str):
     scores = be.simulate(70, 2, random_state=1).replace(name=name)
     group = np.where(np.asarray(scores.probe_labels) < 60, np.arange(140) // 2 % 2, 2)
     return be.by_group(scores, group, threshold="far=0.01", **BOOTSTRAP)
-
-
-def test_names_are_kept_and_terms_are_those_of_the_vocabulary():
-    require_names_kept(lambda name: section({"": _verified(name)}))
-
-
-def test_names_of_groups_are_kept():
-    scores = be.simulate(8, 3, random_state=1)
-
-    def of_group(name: str):
-        group = np.where(np.asarray(scores.probe_labels) % 2, name, "other")
-        return section({"": be.by_group(scores, group)})
-
-    require_names_kept(of_group)
 
 
 def test_pairs_of_many_groups_are_in_the_data_alone():
@@ -69,10 +54,3 @@ def test_groups_of_equal_rates_have_no_first():
     scores = be.simulate(60, 2, random_state=1)
     group = np.asarray(scores.probe_labels) % 2
     assert "in 0 % of each group" in answer_of(be.by_group(scores, group, threshold=1e9))
-
-
-def test_the_method_of_limits_is_said():
-    """The limits of the rates leave out each person, though the method resamples."""
-    whole = as_text(section({"": _verified("x")}), 500, "lecture", python_naming)
-    jackknife = "limits of FRR and FAR by leaving out each person (jackknife)"
-    assert jackknife in " ".join(whole.split())
