@@ -402,7 +402,7 @@ class Output:
         with self.styled():
             return write_folder(self.folder, document, fill, self.force)
 
-    def styled(self) -> AbstractContextManager[None]:
+    def styled(self) -> AbstractContextManager[object]:
         """Return a context in which plots have the sizes of --plot-style."""
         if self.plot_style is None:
             return nullcontext()
