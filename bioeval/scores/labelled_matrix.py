@@ -55,17 +55,6 @@ if TYPE_CHECKING:
     from bioeval.scores.embeddings import EmbeddingSource
     from bioeval.scores.stored import FileCheck
 
-_REPLACED = ("kind", "nan", "name", "exclude")
-
-#: What makes scores with another value of an attribute.
-_CHANGED_BY = {
-    **{name: f"scores.replace({name}=...) makes scores with another one" for name in _REPLACED},
-    "values": "scores.with_values(values, kind) makes scores with other values",
-    "mask": "scores.with_mask(mask) makes scores with another one",
-    "fingerprint": "it follows from the scores",
-    "layout": "it follows from the templates; scores.select takes some of them",
-}
-
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = (
     *("probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "genuine", "attack"),
@@ -161,11 +150,10 @@ class LabelledMatrix:
         self._refuse_change(name)
 
     def _refuse_change(self, name: str) -> NoReturn:
-        kind = type(self).__name__
-        instead = _CHANGED_BY.get(name, f"make other ones by bioeval.{kind}(...)")
-        if name[0] == "_" or not (name in vars(self) or hasattr(type(self), name)):
-            instead = "scores.replace, with_values, with_mask and select make other ones"
-        raise AttributeError(f"{kind} do not change: {name} cannot be set; {instead}")
+        raise AttributeError(
+            f"{type(self).__name__} do not change: {name} cannot be set; scores.replace, "
+            "with_values, with_mask and select make other ones"
+        )
 
     @property
     def _base(self) -> Any:

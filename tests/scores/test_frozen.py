@@ -48,25 +48,6 @@ def test_no_attribute_can_be_set_or_deleted(of):
             delattr(scores, name)
 
 
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [
-        ("kind", r"scores.replace\(kind=...\)"),
-        ("exclude", r"scores.replace\(exclude=...\)"),
-        ("nan", r"scores.replace\(nan=...\)"),
-        ("name", r"scores.replace\(name=...\)"),
-        ("values", r"scores.with_values\(values, kind\)"),
-        ("mask", r"scores.with_mask\(mask\)"),
-        ("layout", "scores.select"),
-        ("probe_labels", r"bioeval.Scores\(...\)"),
-        ("kinds", "scores.replace, with_values, with_mask and select"),
-    ],
-)
-def test_the_error_names_the_method(name, method):
-    with pytest.raises(AttributeError, match=f"{name} cannot be set; .*{method}"):
-        setattr(all_kinds()["matrix"], name, 1)
-
-
 @pytest.mark.parametrize("of", KINDS)
 def test_no_array_and_no_mapping_of_scores_can_be_changed(of):
     scores = all_kinds()[of]
@@ -141,10 +122,3 @@ def test_replaced_scores_fit_what_they_hold():
         all_kinds()["matrix"].with_values(VALUES[:2, :2], "distance")
     with pytest.raises(be.DataError, match=r"mask has shape \(2, 4\); expected \(4, 4\)"):
         all_kinds()["matrix"].with_mask(np.ones((2, 4), dtype=int))
-
-
-def test_explaining_a_row_leaves_the_metadata_alone():
-    meta = {"attack": ["", "", "", "print"]}
-    scores = be.Scores(VALUES, list("aabb"), list("aabb"), gallery_meta=meta)
-    be.explain(scores, 0)
-    assert not scores.probe_meta and {*scores.gallery_meta} == {"attack"}

@@ -242,23 +242,6 @@ def test_stored_arrays_are_read_in_blocks_of_rows(name, tmp_path, tiny_blocks):
     assert scores.layout == "all-against-all"
 
 
-def test_a_stored_selection_may_repeat_and_reverse_rows(tmp_path):
-    d = np.arange(20.0).reshape(4, 5)
-    for name in ("h5py", "h5py chunked"):
-        scores = be.Scores(stored(name, d, tmp_path), list("abca"), list("abcab"))
-        view = scores.select(probes=[3, 0, 3, 1])
-        np.testing.assert_array_equal(view.values, d[[3, 0, 3, 1]])
-
-
-def test_blocks_of_a_chunked_array_are_whole_chunks(tmp_path, monkeypatch):
-    d = np.zeros((10, 4))
-    array = h5py.File(tmp_path / "c.h5", "w").create_dataset("d", data=d, chunks=(3, 2))
-    scores = be.Scores(array, list("aabbccddee"), list("abcd"))
-    for values, rows in ((1, 3), (16, 3), (24, 6), (28, 6), (1 << 20, (1 << 18) // 3 * 3)):
-        monkeypatch.setattr(blocks, "BLOCK_VALUES", values)
-        assert blocks.BlockReader(scores).rows_per_block() == rows
-
-
 # ------------------------------------------------------------------------------- refusals
 
 
@@ -266,19 +249,11 @@ def test_blocks_of_a_chunked_array_are_whole_chunks(tmp_path, monkeypatch):
     ("values", "match"),
     [
         (np.zeros(3), r"shape \(3,\); expected two dimensions.*from_pairs"),
-        (np.zeros((2, 2, 2)), r"shape \(2, 2, 2\)"),
-        (np.float64(1), "two dimensions"),
         (np.zeros((3, 0)), r"the gallery is empty: the scores have shape \(3, 0\)"),
         (np.zeros((0, 3)), r"there are no probes: the scores have shape \(0, 3\)"),
-        ([], "two dimensions"),
-        ([[]], "the gallery is empty"),
         (np.zeros((2, 2), dtype=complex), "dtype complex128; expected an integer or float"),
-        (np.zeros((2, 2), dtype=object), "dtype object"),
         ([["0.1", "0.2"], ["0.3", "0.4"]], "dtype <U3"),
-        (np.zeros((2, 2), dtype="datetime64[s]"), "dtype datetime64"),
         ([[1.0, 2.0], [3.0]], "not an array of numbers"),
-        ([[1.0, None], [2.0, 3.0]], "dtype object"),
-        (None, "dtype object"),
         (np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 2), "masked array.*mask="),
     ],
 )
@@ -294,34 +269,19 @@ def test_values_that_are_no_matrix_of_numbers_are_refused(values, match):
             {"labels": list("ab"), "gallery_labels": list("abcd")},
             "labels has 2 labels, but the scores have 3 rows; expected one label for each",
         ),
-        (
-            {"labels": list("abc"), "gallery_labels": list("ab")},
-            "gallery_labels has 2 labels, but the scores have 4 columns",
-        ),
         ({"labels": list("abc")}, r"shape \(3, 4\); without gallery_labels"),
         ({}, "labels is missing"),
-        ({"gallery_labels": list("abcd")}, "labels is missing"),
         (
             {"gallery_labels": list("abcd"), "mask": np.ones((3, 4), int)},
             "gallery_labels is given without labels",
         ),
         ({"kind": "distances"}, r"kind is 'distances'; .*'similarity'.* Did you mean 'distance'"),
-        ({"kind": None}, "kind is None; expected one of"),
         ({"nan": "ignore"}, "nan is 'ignore'; expected one of 'raise', 'reject', 'exclude'"),
         ({"mask": np.ones((4, 3), int)}, r"mask has shape \(4, 3\); expected \(3, 4\)"),
         ({"mask": np.ones((3, 4), bool)}, "mask is boolean.*give labels, or integers"),
         (
             {"labels": list("abc"), "gallery_labels": list("abcd"), "mask": np.zeros((3, 4), bool)},
             "mask is False everywhere; expected True where there is an attempt",
-        ),
-        (
-            {"labels": list("abc"), "gallery_labels": list("abcd"), "mask": np.ones((4, 3), bool)},
-            r"mask has shape \(4, 3\); expected \(3, 4\)",
-        ),
-        ({"mask": np.ones((3, 4))}, "mask has dtype float64"),
-        (
-            {"labels": list("abc"), "gallery_labels": list("abcd"), "probe_meta": ["x"]},
-            "probe_meta is list; expected a mapping",
         ),
         (
             {
@@ -604,11 +564,8 @@ def test_a_view_keeps_labels_metadata_and_the_original_as_it_was():
         ([4, 0, 2], None),
         (None, [5, 1, 0]),
         ([3, 4, 5], [0, 1, 2, 3]),
-        ([0, 2], [0, 2, 5]),
         ([-1, 1], [-6, -1, 2]),
-        (np.array([True, False, True, True, False, False]), None),
         ([False, True, True, False, True, True], [True] * 5 + [False]),
-        (range(2, 5), np.array([0, 3, 4], dtype=np.uint8)),
     ],
 )
 @pytest.mark.cases(1)
@@ -648,17 +605,12 @@ def test_a_probe_may_be_drawn_more_than_once_but_a_gallery_template_may_not():
     ("index", "match"),
     [
         ([], "is empty; expected at least one index"),
-        (np.zeros(6, dtype=bool), "is empty"),
         ([6], r"1 value outside 0\.\.5, the first is 6"),
         ([0, -7, 8], r"2 values outside 0\.\.5, the first is -7"),
-        ([0, 10**6], "the first is 1000000"),
-        (np.array([2**64 - 1], dtype=np.uint64), "the first is 18446744073709551615"),
         ([True, False], r"boolean choice of shape \(2,\); expected \(6,\)"),
-        (np.ones((6, 1), dtype=bool), "boolean choice of shape"),
         ([0.0, 1.0], "dtype float64; expected a list of indices"),
         ([[0, 1]], r"shape \(1, 2\)"),
         (3, r"shape \(\)"),
-        (["a"], "dtype <U1"),
     ],
 )
 @pytest.mark.parametrize("side", ["probes", "gallery"])
@@ -760,16 +712,11 @@ def test_pairs_support_verification_alone():
     ("scores", "genuine", "options", "match"),
     [
         ([], [], {}, "expected one score per pair"),
-        ([[0.1, 0.2]], [[1, 0]], {}, r"shape \(1, 2\); expected one score per pair"),
         ([0.1, 0.2], [1], {}, r"genuine has shape \(1,\); expected \(2,\)"),
         ([0.1, 0.2], [1, 2], {}, "values other than 0 and 1"),
-        ([0.1, 0.2], [1, NAN], {}, "values other than 0 and 1"),
-        ([0.1, 0.2], ["yes", "no"], {}, "values other than 0 and 1"),
         ([0.1, 0.2], [1, 0], {"subjects": [1, 2]}, r"subjects has shape \(2,\); expected \(2, 2\)"),
         ([0.1, 0.2], [1, 0], {"kind": "score"}, "kind is 'score'"),
-        ([0.1, 0.2], [1, 0], {"nan": "drop"}, "nan is 'drop'"),
         (["a", "b"], [1, 0], {}, "scores have dtype <U1"),
-        (np.ma.masked_array([0.1, 0.2], [0, 1]), [1, 0], {}, "scores is a masked array"),
     ],
 )
 def test_pairs_that_do_not_fit_are_refused(scores, genuine, options, match):

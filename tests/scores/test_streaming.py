@@ -75,24 +75,6 @@ def test_streamed_results_are_those_of_the_matrix(metric, layout):
             )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_equal_embeddings_are_at_distance_zero(dtype):
-    x, labels = features(30)
-    x[4] = x[20]
-    for metric in ("l2", "cosine"):
-        scores = streaming(x, labels, metric=metric, dtype=dtype)
-        assert scores.values[4, 20] == 0
-        assert scores.values[20, 4] == 0
-        assert (scores.values.diagonal() == 0).all()
-
-
-def test_close_embeddings_keep_their_digits():
-    x = np.array([[1e4, 0.0], [1e4, 1e-3], [0.0, 1e4]])
-    d = be.Scores.from_embeddings(x, ["a", "a", "b"], metric="l2").values
-    assert d[0, 1] == pytest.approx(1e-3, rel=1e-9)
-    assert d[0, 2] == pytest.approx(np.sqrt(2) * 1e4, rel=1e-12)
-
-
 @pytest.mark.slow
 def test_failed_templates_and_policies_stream():
     x, labels = features()
