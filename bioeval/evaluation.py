@@ -16,6 +16,7 @@ from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
+from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.tasks.gallery_means import mean_over_galleries
 from bioeval.tasks.plan import (
@@ -26,7 +27,6 @@ from bioeval.tasks.plan import (
     galleries_of,
     resolve_card,
 )
-from bioeval.tasks.task_plan import runner_of
 
 
 @leaves_out_attacks
@@ -143,8 +143,10 @@ def _evaluate_system(
 ) -> xr.DataTree:
     """Return the results of one system, by the part of the library that its scores or card need."""
     card = resolve_card(scores, protocol)
-    if (runner := runner_of(scores)) is not None:
-        return runner.evaluate(scores, card, options)
+    if isinstance(scores, TopKScores):
+        from bioeval.tasks.lists import tasks as lists
+
+        return lists.evaluate(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -40,8 +40,6 @@ class VerificationTally:
     of all subjects: then they are those of `about`. `grid` has the user's thresholds, as distances,
     or their number; None is a default. Of counted attempts the `curve` is given.
     """
-
-    form: ClassVar[str] = "verification"
 
     about: Provenance
     templates: str
@@ -146,8 +144,6 @@ class IdentificationTally:
     at their fused distance, otherwise templates; ``nearest_mate`` and ``nearest_other`` are
     distances of templates always (TTR and FTR speak of templates).
     """
-
-    form: ClassVar[str] = "identification"
 
     about: Provenance
     rank_unit: str

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -77,8 +77,6 @@ def sums_of(sums: np.ndarray) -> np.ndarray:
 @dataclass
 class SingleTemplateTally:
     """Expected counts over all galleries of one template of each subject, as exact sums."""
-
-    form: ClassVar[str] = "single_template"
 
     about: Provenance
     ties: str

@@ -34,9 +34,10 @@ from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.task_counts import TaskCounts
-from bioeval.tasks.task_plan import StudyPlan, TaskPlan, TaskPlanner, runner_of
+from bioeval.tasks.task_plan import StudyPlan, TaskPlan, TaskPlanner
 
 #: The tasks that one pass counts; studies offer others.
 _CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
@@ -332,14 +333,15 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """Return the card of a protocol, or raise if it does not take scores of this layout.
 
     This is the only place that decides which layouts a card takes: for every function and every
-    command. A layout that a study evaluates, such as top-K lists, is decided by the study.
+    command.
     """
     require_scores(scores)
     card = for_layout(scores.layout, protocol)
     if protocol == "auto" and scores._claims:
         card = of_claims(card)
-    if (runner := runner_of(scores)) is not None:
-        runner.require_card(scores, card)
+    if isinstance(scores, TopKScores):
+        if set(card.tasks) != {"reid"} or card.has_folds or card.galleries or card.exclude:
+            scores._require_matrix()
         return card
     scores._require_matrix()
     if scores.layout not in card.layouts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,7 +23,7 @@ from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.dataset import Scalars, rate
+from bioeval.results.dataset import rate
 from bioeval.results.identification import (
     CMS_WORDS,
     ClosedSetCounts,
@@ -32,10 +32,6 @@ from bioeval.results.identification import (
 )
 from bioeval.results.ties import rank_message, tie_message
 from bioeval.scores.blocks import BlockReader, require_subjects
-
-if TYPE_CHECKING:
-    from bioeval.stats.options import IntervalMethod
-    from bioeval.tasks.task_counts import TaskCounts
 
 #: Attributes that describe the galleries.
 ATTRS = {
@@ -67,28 +63,11 @@ def single_template_counter(
     return SingleTemplateCounter(reader, ties=task.ties, thresholds=grid, ranks=ranks), notes
 
 
-def dataset(tally: SingleTemplateTally, node: str, options: dict[str, Any]) -> xr.Dataset:
+def single_template_dataset(
+    tally: SingleTemplateTally, node: str, options: dict[str, Any]
+) -> xr.Dataset:
     """Return the result; `node` is ``"open_set"`` or ``"closed_set"``."""
-    if node == "open_set":
-        return _open_set(tally, **options)
-    return _closed_set(tally, **options)
-
-
-def scalars(tally: SingleTemplateTally, node: str, options: dict[str, Any]) -> Scalars:
-    """Return the numbers of the result."""
-    return Scalars.of_dataset(dataset(tally, node, options))
-
-
-def with_intervals(
-    dataset: xr.Dataset,
-    counts: TaskCounts,
-    counter: Any,
-    reader: BlockReader,
-    options: IntervalMethod,
-) -> Message:
-    """Return that the result has no confidence intervals."""
-    of = "means over all galleries of one template of each subject"
-    return Message("no-interval", of=of, why="their galleries share templates")
+    return (_open_set if node == "open_set" else _closed_set)(tally, **options)
 
 
 def _closed_set(tally: SingleTemplateTally, *, unmated: str, notes: list[Message]) -> xr.Dataset:

@@ -10,23 +10,9 @@ import numpy as np
 from bioeval.attempts.counting import Counter
 from bioeval.attempts.identification_counter import IdentificationCounter, check_max_rank
 from bioeval.attempts.thresholds import require_values
-from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores
 from bioeval.tasks.single_template_counts import single_template_counter
-
-
-def runner_of(scores: Any) -> Any:
-    """Return the module of a study that evaluates scores of their layout; None of matrix and pairs.
-
-    It has the functions `require_card`, which refuses cards, `evaluate` and `open_set`.
-    """
-    if isinstance(scores, Scores) and scores.layout not in LAYOUTS:
-        from bioeval.tasks.lists import tasks
-
-        return tasks
-    return None
 
 
 class TaskPlan(NamedTuple):

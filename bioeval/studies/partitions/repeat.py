@@ -23,10 +23,10 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.scores.top_k import TopKScores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
 from bioeval.tasks.plan import EvaluationOptions, Plan, check_systems, resolve_card
-from bioeval.tasks.task_plan import runner_of
 from bioeval.views.messages import warn_of_kind
 
 # Default number of ranks of curves.
@@ -113,8 +113,10 @@ def scalars_of(
     """Return the scalars of every task of a protocol, and the ranks that tables show."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
-    if (runner := runner_of(scores)) is not None:
-        tree = runner.evaluate(scores, card, options)
+    if isinstance(scores, TopKScores):
+        from bioeval.tasks.lists import tasks as lists
+
+        tree = lists.evaluate(scores, card, options)
         of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
         return of_tasks, card.report.ranks
     if card.has_folds:

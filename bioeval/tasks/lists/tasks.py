@@ -14,22 +14,10 @@ from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.reid import refuse_thresholds
 
 
-def require_card(scores: TopKScores, card: Protocol) -> None:
-    """Raise :class:`ProtocolError` of a card with a task that lists cannot answer."""
-    if set(card.tasks) != {"reid"} or card.has_folds or card.galleries or card.exclude:
-        scores._require_matrix()
-
-
 def evaluate(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
-    """Evaluate top-K lists under a card that :func:`require_card` accepts."""
+    """Evaluate top-K lists under a card of re-identification."""
     options.refuse_unused(card)
     ranks = " ".join(map(str, card.report.ranks))
-    dataset = _reid_of_lists(scores, card, options)
-    return tree_of({"reid": dataset.assign_attrs(protocol=card.name, report_ranks=ranks)})
-
-
-def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.Dataset:
-    """Evaluate top-K lists by a convention of re-identification."""
     if options.thresholds is not None:
         refuse_thresholds()
     rules = convention_of(card, max_rank=options.max_rank)
@@ -40,4 +28,4 @@ def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOption
         dataset = query_mean_intervals(
             dataset, measures, scores._probe_people, TOP_K, options.interval
         )
-    return dataset
+    return tree_of({"reid": dataset.assign_attrs(protocol=card.name, report_ranks=ranks)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from bioeval.tasks.reid.matches import MatchLists, concatenated
 @dataclass
 class ReidTally:
     """Counts from which the measures of re-identification are computed, query by query."""
-
-    form: ClassVar[str] = "reid"
 
     about: Provenance
     #: The rules of counting.
@@ -68,8 +65,6 @@ class GomTally(ReidTally):
     Distances and thresholds are normalised. Of the variant ``"reference"``, removed entries are
     counted at distance 1.
     """
-
-    form: ClassVar[str] = "gom"
 
     thresholds: np.ndarray
     retrieved: np.ndarray

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Scalars
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.plan import EvaluationOptions
@@ -19,7 +16,7 @@ from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.counts import GomTally, ReidTally
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.passes import RetrievalPass, kept_scores
-from bioeval.tasks.reid.reid import gom, plan_gom, reid, retrieval_thresholds
+from bioeval.tasks.reid.reid import plan_gom, retrieval_thresholds
 from bioeval.tasks.reid.results import (
     GOM,
     REID,
@@ -30,10 +27,6 @@ from bioeval.tasks.reid.results import (
     reid_dataset,
     reid_measures,
 )
-from bioeval.tasks.task_counts import TaskCounts
-
-#: The calls that evaluate the tasks alone.
-CALLS = {"reid": reid, "gom": gom}
 
 
 def plan(
@@ -63,33 +56,23 @@ def compared(scores: Scores, card: Protocol) -> Scores:
     return kept_scores(scores, convention_of(card, ("reid", "gom")))
 
 
-def dataset(tally: ReidTally, node: str, options: dict[str, Any]) -> xr.Dataset:
+def dataset(tally: ReidTally, options: dict[str, Any]) -> xr.Dataset:
     """Return the result."""
     if isinstance(tally, GomTally):
         return gom_dataset(tally, GomOptions(**options))
     return reid_dataset(tally, ReidOptions(**options))
 
 
-def scalars(tally: ReidTally, node: str, options: dict[str, Any]) -> Scalars:
-    """Return the numbers of the result."""
-    return Scalars.of_dataset(dataset(tally, node, options))
-
-
 def with_intervals(
     dataset: xr.Dataset,
-    counts: TaskCounts,
-    study_pass: Any,
-    reader: BlockReader,
-    options: IntervalMethod,
+    tally: ReidTally,
+    options: dict[str, Any],
+    people: np.ndarray | None,
+    limits: IntervalMethod,
 ) -> xr.Dataset:
-    """Return the result with confidence intervals; `study_pass` made the counts."""
-    tally: Any = counts.tally
-    people: np.ndarray | None = None
-    if options.by_subject:
-        SubjectAttempts.require_people(reader.scores, options.method)
-        people = study_pass.lists.query_identity
-    if tally.form == "reid":
-        names, measures = REID, reid_measures(tally, ReidOptions(**counts.options))
-    else:
-        names, measures = GOM, gom_measures(tally, GomOptions(**counts.options))
-    return query_mean_intervals(dataset, measures, people, names, options)
+    """Return the result with confidence intervals, by the people of the queries."""
+    if isinstance(tally, GomTally):
+        measures = gom_measures(tally, GomOptions(**options))
+        return query_mean_intervals(dataset, measures, people, GOM, limits)
+    measures = reid_measures(tally, ReidOptions(**options))
+    return query_mean_intervals(dataset, measures, people, REID, limits)
