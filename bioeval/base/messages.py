@@ -1,8 +1,8 @@
 """Messages about results: a code with its arguments, which a writer makes a sentence of.
 
 A message is made where something is found, as ``Message("claims-not-enrolled", claims=3)``, and
-kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, at its
-:class:`MessageType` in the catalogue (:mod:`bioeval.document.message_types`).
+kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, with its
+code in the catalogue (:mod:`bioeval.document.messages`).
 """
 
 from __future__ import annotations
@@ -16,17 +16,6 @@ from bioeval.base.errors import BioevalWarning
 
 #: The attribute of a result that keeps its messages.
 ATTRIBUTE = "messages"
-
-
-@dataclass(frozen=True)
-class MessageType:
-    """A message of the catalogue: its code, and its sentence as a template.
-
-    Arguments have their format in the sentence, as those of :func:`bioeval.document.say`.
-    """
-
-    code: str
-    sentence: str
 
 
 @dataclass(frozen=True)

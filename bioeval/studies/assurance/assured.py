@@ -26,6 +26,14 @@ POINTS, STRICTEST = 64, 0.1
 # Difference between the mean over pairs of people and the proportion of attempts that is remarked.
 _APART = 0.1
 
+#: The messages that say why no threshold can be promised.
+REFUSED = (
+    "no-impostor-attempts",
+    "too-few-people-to-resample",
+    "strictest-threshold-above-target",
+    "too-few-people-to-promise",
+)
+
 ASSURED: dict[str, Name] = {
     "assured_threshold": Name("threshold whose FAR is assured to be at most the target", "score"),
     "assured_far": Name(

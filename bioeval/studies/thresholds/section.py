@@ -24,7 +24,6 @@ from bioeval.document.blocks import (
     Table,
 )
 from bioeval.document.cells import Count, Label, Number, Rate, threshold_to_install
-from bioeval.document.messages.assurance import REFUSED
 from bioeval.document.results import (
     attempts_in_words,
     data_facts,
@@ -37,6 +36,7 @@ from bioeval.document.results import (
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Strong, Text, say
 from bioeval.results.support import RuleOf
+from bioeval.studies.assurance.assured import REFUSED
 from bioeval.studies.assurance.section import may_be_absent
 
 #: Ratio to its target above which a FAR on new people is reported as missed.

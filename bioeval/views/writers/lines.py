@@ -20,7 +20,7 @@ from bioeval.document.blocks import (
     walk,
 )
 from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate
-from bioeval.document.message_types import sentence_of
+from bioeval.document.messages import sentence_of
 from bioeval.document.terms import in_other_vocabulary, rate_of_term, word_for
 from bioeval.document.text import Enumeration, Flag, Missing, Phrase, Strong, Term, Text, parts
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_in_sentence

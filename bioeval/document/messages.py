@@ -1,0 +1,434 @@
+"""The sentence of each message, by its code: what was found, where, and what to do about it.
+
+A sentence is a template, and its arguments have their formats in it, as those of
+:func:`bioeval.document.text.say`.
+"""
+
+from __future__ import annotations
+
+from bioeval.base.messages import Message
+from bioeval.document.terms import RATES
+from bioeval.document.text import Phrase, Text
+
+SENTENCES: dict[str, str] = {
+    # Scores, attempts, kinds and intervals: of every evaluation
+    "listed-pairs-missing": (
+        "{pairs:count} of the {listed:count pairs} of the list are left out: one of their "
+        "templates is missing"
+    ),
+    "no-mate-in-gallery": (
+        "no subject of a probe is in the gallery (probe labels are {probe_dtype}, gallery labels "
+        "{gallery_dtype}): check that both sides use the same labels"
+    ),
+    "same-labels-twice": (
+        "probe and gallery labels are the same list; if these are the same templates, leave "
+        "{arg.gallery_labels} out, so that no template is compared with itself"
+    ),
+    "same-value-counted": (
+        "pairs of the same {column} are counted and make rates optimistic; {advice:template}"
+    ),
+    "unknown-values": (
+        "{column:name} is not known (None, NaN, empty text, camera -1) of {probes:count probes} "
+        "and {templates:count gallery templates}: {treatment}"
+    ),
+    "labels-doubtful": "{why}, so there is no {role} attempt: check the labels",
+    "attacks-left-out": (
+        "{presentations:count attack presentations} left out (column {column:name}); "
+        "be.vulnerability (bioeval vulnerability) evaluates them"
+    ),
+    "one-gallery": (
+        "there is one gallery: the metadata have no column {column:name} with several values, "
+        "over which rates would be averaged"
+    ),
+    "mean-over-galleries": (
+        "means over the galleries {galleries:names}, each at its own thresholds; attempts are "
+        "sums, and no weights of the means"
+    ),
+    "repeated-pairs": "{pairs:count pairs} listed again{how}; each counts once{remedy:template}",
+    "self-comparisons-left-out": (
+        "{comparisons:count comparisons} of a template with itself left out; "
+        "{arg.lists.keep=self} counts them"
+    ),
+    "infinite-scores": (
+        "{scores:count infinite scores}{first} accepted at {accepted} finite threshold; check "
+        "that these comparisons did not fail"
+    ),
+    "pairs-in-one-order": (
+        "{one_order:count} of {pairs:count pairs} are listed in one order only{consequence}; "
+        "{arg.lists.unordered=True} counts all pairs alike"
+    ),
+    "not-listed": "{missing:count} of {comparisons:count comparisons} are not listed, and excluded",
+    "too-many-names": (
+        "the list names more than {most:count templates}: repeated pairs and comparisons of a "
+        "template with itself were not looked for"
+    ),
+    "only-genuine-pairs-listed": (
+        "the {pairs:count pairs} of {file:name} are genuine, all others impostors"
+    ),
+    "lines-left-out": "{lines:count lines} of {file:name} left out: they have {have}",
+    "in-order-of-trials": (
+        "the scores are taken to be in the order of the trials of {file:name}; check the order: a "
+        "shifted list gives rates near chance"
+    ),
+    "lists-begin-with-query": (
+        "{lists:count} of {queries:count lists} begin with {entry}; if the gallery was searched "
+        "with its own templates, they are to be left out: {arg.query_positions} names them, and "
+        "{arg.lists.leave_out_query} says whether the entries are the queries themselves"
+    ),
+    "no-attempt": "no {what}: {rates:terms} are not defined (NaN); check the labels of both sides",
+    "probes-without-mate": (
+        "{probes:count probes} without a usable mate in the gallery left out{where}"
+    ),
+    "fewer-templates-than-enrolled": (
+        "{subjects:count subjects} with fewer than {templates:count templates}: all that there "
+        "are are enrolled"
+    ),
+    "enrolled-without-mate": (
+        "no genuine attempt of {probes:count enrolled probes}: no mate is left to compare with; "
+        "check what is excluded"
+    ),
+    "claims-not-enrolled": "{claims:count claims} of subjects who are not enrolled left out",
+    "ties-decide": (
+        "equal scores decide {words:template}: {pessimistic:rate} if genuine scores come last "
+        "among them (pessimistic), {optimistic:rate} if first (optimistic); check whether the "
+        "scores are rounded"
+    ),
+    "no-threshold": (
+        "there is no finite threshold: {why}; choose another rule, or give a number as "
+        "{arg.threshold}"
+    ),
+    "not-all-ranks": (
+        "ranks 1 to {reported:count} of {ranks:count} are reported: {ranks:count} ranks at "
+        "{thresholds:count thresholds} exceed {limit:count values}; {arg.max_rank} sets another "
+        "number"
+    ),
+    "target-not-supported": (
+        "{rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts} "
+        "({needed:counts} needed)"
+    ),
+    "target-uncertain": (
+        "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 errors expected of "
+        "{have:amounts} ({needed:counts} needed)"
+    ),
+    "near-chance": (
+        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check the "
+        "labels, and whether {arg.kind} is {other}"
+    ),
+    "labels-wrong": (
+        "the scores are no better than chance (EER {eer:rate} {over}), and {evidence}: the labels "
+        "are probably wrong; check them and their order"
+    ),
+    "kind-wrong": (
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}){evidence}: "
+        "they are probably of the other kind; state {other} as {arg.kind}"
+    ),
+    "interval-of-few-subjects": (
+        "only {subjects:count subjects}: intervals by subject ({method}) are {fault}"
+    ),
+    "dependent-attempts": (
+        "{method} intervals assume independent {attempts}; those of one subject are dependent, "
+        "and the intervals are then too narrow: {arg.interval=subject-bootstrap} resamples "
+        "subjects"
+    ),
+    "no-interval": "no interval of {of:template}: {why:template}",
+    "limit-not-supported": (
+        "the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates}, which too few "
+        "people or attempts support"
+    ),
+    "actual-cost-above-1": (
+        "the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse than a "
+        "system that always {answer}; choose the threshold on scores like these, or calibrate them"
+    ),
+    "people-of-both-sets": (
+        "{who} of the {set} set are in the development set, too, and its errors are optimistic; "
+        "judge the threshold on other people"
+    ),
+    # Ranked lists of the nearest K
+    "queries-without-match": (
+        "no match for {queries:count queries} (of {absent:count} none is in the gallery, of "
+        "{removed:count} all are removed): {treatment}"
+    ),
+    "matches-beyond-lists": (
+        "some matches are beyond the lists: {what:names} are not defined; save longer lists"
+    ),
+    # Re-identification
+    "more-matches-than-places": (
+        "{beyond:count} of {queries:count queries} with more matches in the gallery than a list "
+        "cut at rank {places:count} has places: even a perfect list has a rank-K average "
+        "precision below 1"
+    ),
+    "expected-ties": (
+        "{queries:count queries} with ties: {measures:names} are not defined under expected ties; "
+        "choose another value of {arg.ties}"
+    ),
+    "queries-left-out": (
+        "left out: {queries:count queries} with an id of {role} ({ids:names}), which match "
+        "nothing; {arg.junk_ids} and {arg.distractor_ids} choose the ids"
+    ),
+    "no-query-with-match": "no query has a match, and {consequence}: {why}",
+    "all-queries-in-gallery": (
+        "the identity of every query is in the gallery, so mFR is not defined; give queries of "
+        "other people with {arg.open_queries}"
+    ),
+    # A check of data
+    "subjects-with-one-template": (
+        "{subjects:count subjects} with one template, who make no genuine attempt; collect a "
+        "second one, or accept this"
+    ),
+    "labels-in-several-spellings": (
+        "{labels:count labels} in several spellings, counted as different subjects; if these are "
+        "the same people, write their labels alike"
+    ),
+    "labels-of-unknown-people": (
+        "labels for unknown people are counted as one subject; leave these templates out, mask "
+        "them, or evaluate under a re-identification card to remove junk"
+    ),
+    "names-repeated": (
+        "{values:count values} of {column:name} {how}; leave the repetitions out, unless these "
+        "are several templates of one file"
+    ),
+    "notes-of-list": "{notes:messages}",
+    "labels-likely-wrong": (
+        "{limit}{templates:count templates} nearer to another label than to the label given, of "
+        "{compared:count} compared: {verdict}; look at these templates, which are listed, and "
+        "correct wrong labels"
+    ),
+    "people-few": (
+        "{size:amounts}: intervals over few people are rough; collect more people; `bioeval "
+        "sample-size` plans the number of people"
+    ),
+    "comparisons-failed": "{comparisons:count comparisons} failed (NaN){treatment:template}",
+    "values-of-failures": (
+        "{comparisons:counts} of {compared:amounts} have the score {values:scores}, {how}; if "
+        "comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no attempt) "
+        "or {arg.nan=reject}, or mask them"
+    ),
+    "templates-repeated": (
+        "{templates:count templates} more than once (equal rows or columns){labels}; correct the "
+        "labels, or leave the copies out"
+    ),
+    "genuine-copies": (
+        "{comparisons:count genuine comparisons}{of} {copy}; leave copies of a template out; they "
+        "are no attempts"
+    ),
+    "impostor-copies": (
+        "{comparisons:count} of {compared:count impostor comparisons} {copy}{proof}; inspect "
+        "these templates and correct their labels; be.worst_pairs, or bioeval run --worst 20, "
+        "lists the nearest pairs"
+    ),
+    # Comparisons of systems
+    "not-in-common": "{what} that not all systems have are left out: {left_out:counts}",
+    "measures-not-defined": (
+        "not all systems have these measures, which are left out: {measures:names}"
+    ),
+    "attempts-of-systems": (
+        "{systems:names} did not make the same attempts as {first:name}, because of failed "
+        "comparisons, masks or exclusions. Attempts of each class are {attempts:counts}, and "
+        "{attempts_of_first:counts} of {first:name}; give all the same mask and exclusions, and "
+        "count failed comparisons with {arg.nan=reject}"
+    ),
+    # Groups
+    "inequity-undefined": (
+        "{what:template} are not defined: {why} ({groups:names}){advice:template}"
+    ),
+    "groups-of-few-subjects": (
+        "groups of fewer than {needed:count subjects} are flagged, and not to be ranked; tests "
+        "and limits of FDR, GARBE and ratios conclude nothing about them: {groups:names}"
+    ),
+    "few-expected-errors-in-groups": (
+        "fewer than {needed:count} {errors:term} are expected at the overall {rate:term} of "
+        "{overall:rate} (rule of {needed:count}): {groups:names}"
+    ),
+    "groups-not-compared": "whether {what:template} is not concluded: {why}",
+    # A zoo
+    "infinite-scores-left-out": (
+        "{attempts:count attempts} with an infinite score are in no mean; give failed comparisons "
+        "as NaN"
+    ),
+    "animals-not-tested": "the test of {animals} is not defined: {why}",
+    # Calibration
+    "scores-are-no-ratios": (
+        "the scores are {scores}, not log-likelihood ratios: only the minima are given; a "
+        "calibrator that has learnt from other people makes ratios of them"
+    ),
+    "cllr-above-1": (
+        "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone; "
+        "calibrate the scores on other people"
+    ),
+    "cllr-infinite": (
+        "Cllr is infinite{where}: attempts have an infinite ratio of the wrong sign, as isotonic "
+        'regression gives beyond the scores of one class; a calibration with `ends="laplace"` has '
+        "finite ratios alone"
+    ),
+    "training-scores-separable": (
+        "the genuine and impostor scores of the training data are separable: the logistic "
+        "regression has no finite solution, and a penalty on its squared weights keeps them "
+        "finite; ratios far from 0 rest on the penalty, not on data; those of `pav` rest on counts"
+    ),
+    "calibration-turns-order": (
+        "of the training scores, {scores}, genuine ones are the farther: calibration turns their "
+        "order round; check {arg.kind}"
+    ),
+    # Fusion and normalisation
+    "people-of-cohort-not-known": (
+        "the subjects of the trials or of the cohort are not known, so that it was not checked "
+        "whether the cohort has subjects of the trials; {arg.subject_from} or {arg.labels} gives "
+        "the subjects"
+    ),
+    "trained-on-same-scores": (
+        "the {model} has learnt from the scores that it is applied to, and results are "
+        "optimistic; train it on scores of other people, or evaluate in folds"
+    ),
+    # Folds and repeated partitions
+    "undefined-in-parts": (
+        "{what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s, means "
+        "are over the others: {why}; divide by subject, into fewer parts"
+    ),
+    "ties-in-partitions": (
+        "equal scores decide the rank of {tied:count} of {probes:count probes} in {number:count} "
+        "partitions, by the rule of ties; ties = optimistic and ties = pessimistic give the range"
+    ),
+    "no-spread-between-parts": (
+        "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval; "
+        "{arg.interval=subject-bootstrap} gives an interval of verification"
+    ),
+    "one-part": (
+        "there is one {unit} only: no interval and no standard deviation; divide the data more "
+        "than once"
+    ),
+    "pairs-across-parts": (
+        "each division into folds leaves {pairs:count pairs} of subjects in different parts "
+        "untested, and tests {tested:count}; fewer folds test more"
+    ),
+    "galleries-of-different-sizes": (
+        "training and test have galleries of different sizes, so their rates are not comparable: "
+        "a smaller gallery makes fewer errors"
+    ),
+    "subjects-in-both-parts": (
+        "up to {subjects:count subjects} of a test part are in its training part, too (in "
+        "{parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide "
+        "by subject, as SubjectKFold does"
+    ),
+    # Threshold studies
+    "no-spread-in-folds": (
+        "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval"
+    ),
+    "pairs-divided": (
+        "pairs are divided, not subjects: a subject of several pairs is not new to the threshold; "
+        "name the subjects of the pairs, so that folds divide people"
+    ),
+    "no-interval-by-subject": (
+        "the subjects of the pairs are not given, so there is no interval by subject; if template "
+        "names contain the subjects, give {arg.subject_from}, such as '{pattern:name}'"
+    ),
+    "target-not-shown": (
+        "the data cannot show {rate:term} {target:rate}: even without a {error:term}, "
+        "{needed:amounts} would be needed (rule of 3)"
+    ),
+    "threshold-uncertain": (
+        "the threshold {which}is uncertain: to expect 30 {errors:term} at {rate:term} "
+        "{target:rate}, {needed:amounts} are needed (rule of 30){beside:template}"
+    ),
+    "wilson-without-subjects": (
+        "the subjects of the evaluation set are not known, so the intervals are Wilson's and "
+        "assume independent attempts: they are too narrow, since the attempts of one subject are "
+        "dependent; if names contain the subjects, give {arg.subject_from}, such as "
+        "'{pattern:name}'"
+    ),
+    # Assured thresholds
+    "no-impostor-attempts": "there are no impostor attempts",
+    "too-few-people-to-resample": (
+        "there are only {people:count} {who}; at least {needed:count} are needed"
+    ),
+    "strictest-threshold-above-target": (
+        "even at the strictest threshold that was tried, {far:rate} {event} in these data, and "
+        "the target is {target:rate}; more people do not help"
+    ),
+    "too-few-people-to-promise": (
+        "even at a strict threshold, at which {far:rate} {event} in these data, the upper limit "
+        "of this rate is {high:rate} with {confidence:rate} confidence, above the target of "
+        "{target:rate}; {people:count} {over} are too few"
+    ),
+    "unequal-numbers-of-templates": (
+        "the assured {far}, {far_of_means:rate}, gives all {over} equal weight; over all attempts "
+        "{far} is {far_of_attempts:rate}, because people have unequal numbers of templates"
+    ),
+    "assurance-of-derived-scores": (
+        "the scores were derived from others ({origin:name}); the assurance holds only if nothing "
+        "was fitted to these same people"
+    ),
+    # Attacks and their detection
+    "genuine-pairs-of-attack-list-left-out": (
+        "{pairs:count genuine pairs} of the attacks' list left out: those of the other list count"
+    ),
+    "too-few-presentations": (
+        "fewer than {needed:count presentations} (rule of 3: 3 / {target:rate}) cannot show "
+        "{rate} {target:rate}, even without an error: {species:counts}"
+    ),
+    "few-instruments": (
+        "there are fewer than {needed:count instruments} of a species, however often each is "
+        "presented: {species:counts}"
+    ),
+    "species-without-response": (
+        "{rate} is without {species:names}, of which no presentation {has}{advice:template}"
+    ),
+    "no-bona-fide-response": (
+        "no bona fide presentation has a response; NaN means that there is none"
+    ),
+    # Error against discard
+    "pauc-undefined": "pAUC is not defined (NaN): {why:template}",
+    # Galleries of other sizes
+    "one-subject-left-out": (
+        "{far} at {subjects:count subjects} is undefined: an enrolled probe has {others:count "
+        "other subjects}"
+    ),
+    # Plans
+    "plan-uncertain": "the plan is a rough one: {why:template}",
+    # Expected performance
+    "sets-of-different-systems": (
+        "at the threshold for alpha {alpha:number} the test set has {far} {test_far:rate} and "
+        "{frr} {test_frr:rate}, the development set a weighted error of {dev_error:rate}: the two "
+        "sets may be of different systems, or on different scales"
+    ),
+    # Tracking
+    "results-without-truth": (
+        "skipped, as there is no ground truth: {number:count results}, such as {names:names}; "
+        "compare the names of both sides"
+    ),
+    "no-boxes": "the {side} has no box to evaluate",
+    "no-matches": (
+        "no box of the result overlaps a target by {iou:digits 6}; compare the coordinates (left, "
+        "top, width and height in pixels) and the frame numbers (from 1) of both sides"
+    ),
+    "class-0-ignored": (
+        "ignored: {boxes:count boxes} of class 0 beside other classes, of which class 1 alone is "
+        "evaluated; if 0 is the class to evaluate, add 1 to all classes"
+    ),
+    "boxes-beyond-truth": (
+        "counted as false positives: {boxes:count boxes} of the result beyond frame {last:name}, "
+        "the last one of the ground truth"
+    ),
+    "ignored-boxes": (
+        "ignored: {boxes:count boxes} of the ground truth; boxes of the result that match {which} "
+        "{treatment}; {arg.ignored} chooses the convention"
+    ),
+    "frames-not-given": (
+        "the number of frames is not given for {unknown:count} of {sequences:count sequences}: "
+        "rates per frame are over the frames with rows; give it in seqinfo.ini or as {arg.frames}"
+    ),
+    "few-sequences": "no intervals over {sequences:count sequences}: at least {needed} are needed",
+    "sequences-not-in-common": (
+        "left out: {left_out:count} of {sequences:count sequences}, such as {names:names}; "
+        "sequences without a result: {trackers:counts}"
+    ),
+    "sequences-of-one-video": (
+        "{sequences:count sequences} show {videos:count videos}, each with the detections of "
+        "several detectors: intervals leave out one video at a time"
+    ),
+}
+
+
+def sentence_of(message: Message) -> Text:
+    """Return the sentence of a message; an argument `task` says what its rates are of."""
+    task = str(message.arguments.get("task", ""))
+    return Phrase(SENTENCES[message.code], message.arguments, task if task in RATES else "")

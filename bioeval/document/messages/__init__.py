@@ -1,1 +1,0 @@
-"""The sentences of messages: one file for each study, and `core` for every evaluation."""
