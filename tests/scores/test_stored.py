@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from limits import limited
 from named_arguments import raises_about
 from optional import optional_import
+from scores import peak_memory
 
 import bioeval as be
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
@@ -242,14 +243,11 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
 def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("peak memory is measured by /proc")
-    import large_data_study as study
-
     optional_import("zarr")
-    study.write(kind, tmp_path, size)
+    peak_memory.write(kind, tmp_path, size)
     # Once more, since a first run may compile a kernel, which takes memory that no limit knows.
     runs = (
-        study.in_a_process("peak", kind, tmp_path, size, f"{limit} MiB", "evaluate")
-        for _ in range(2)
+        peak_memory.in_a_process(kind, tmp_path, size, f"{limit} MiB", "evaluate") for _ in range(2)
     )
     assert any(found["peak"] < limit << 20 for found in runs)
 
