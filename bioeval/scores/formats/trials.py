@@ -52,19 +52,6 @@ class JoinedTrials:
     exchanged: np.ndarray
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """The lines of a file, with a number for the names of each: one for each pair of templates.
-
-    - `enrolled`: of each line a number for the enrolled name, by the columns of the file; it is the
-      same in both files where both have a pair in one order
-    """
-
-    file: Columns
-    numbers: np.ndarray
-    enrolled: np.ndarray
-
-
 def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
     """Return which lines are genuine, by a column of words."""
     known = np.array([TRUTH.get(_word(value), -1) for value in column.values], dtype=np.int8)
@@ -122,36 +109,75 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     keys, once = layout.templates or (), not layout.names_templates
     shape = shape_of(path)
     layout = trial_layout(shape, options)
-    sides = layout.templates or layout.subjects or ()
     other_columns = shape.columns_except(layout.genuine, layout.score)
     trials = read_columns(shape, layout.header, layout.called((*other_columns, layout.genuine)), {})
     chosen = _columns_of_keys(table, keys, trials, other_columns)
+    sides = layout.templates or layout.subjects or ()
+    if sorted(sides) != sorted(chosen):
+        sides = tuple(sorted(chosen))
     genuine = None
     if layout.genuine is not None:
         genuine = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
-    if sorted(sides) != sorted(chosen):
-        sides = tuple(sorted(chosen))
-    wanted, listed = _numbered(table, keys, trials, chosen, sides)
-    if options.unordered and len(keys) == 2:
-        wanted, listed = _numbered(table, keys, trials, chosen, sides, unordered=True)
+    names: list[str] = []
+    scored, listed = [], []  # of each side the number of each line's name
+    for file, columns, codes in ((table, keys, scored), (trials, sides, listed)):
+        for i in columns:
+            names, places = united(names, file.text[i].values)
+            codes.append(places[file.text[i].codes])
+
+    def key(sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
+        """Return a number for the names of each line."""
+        if unordered:
+            sides = [np.minimum(*sides), np.maximum(*sides)]
+        return pd.Index(sides[0] if len(sides) == 1 else sides[0] * len(names) + sides[1])
+
+    unordered, skip = bool(options.unordered) and len(keys) == 2, options.missing_pairs == "skip"
+    wanted, there = key(scored, unordered), key(listed, unordered)
     if once:
-        doubles = pd.Series(wanted.numbers).duplicated().to_numpy()
-        _refuse(doubles, table, "is listed before", "; list each pair once")
-    skip = options.missing_pairs == "skip"
-    if len(keys) == 2 and not options.unordered:
-        # Of a list of genuine pairs alone, those that are not listed are impostors.
-        all_found = _found(wanted, listed) == len(wanted.numbers)
-        if genuine is None:
-            all_found = _found(listed, wanted) == len(listed.numbers)
-        if not all_found:
-            exchanged = _numbered(table, keys, trials, chosen[::-1], sides)
-            wanted, listed = max((wanted, listed), exchanged, key=lambda pair: _found(*pair))
-        if not skip and not (all_found and genuine is None):
-            unordered = _numbered(table, keys, trials, chosen, sides, unordered=True)
-            _suggest_unordered(wanted, listed, unordered, all_found)
+        _refuse(wanted.duplicated(), table, "is listed before", "; list each pair once")
+    if len(keys) == 2 and not unordered:
+        turned = key(listed[::-1])
+        if wanted.isin(turned).sum() > wanted.isin(there).sum():
+            there = turned
+        either = key(scored, True), key(listed, True)
+        mixed = either[0].isin(either[1]) & ~wanted.isin(there)
+        whose = f"pairs of {table.path.name} with their"
+        if genuine is None and there.isin(wanted).all():
+            mixed[:] = False
+        elif genuine is not None and wanted.isin(there).all():
+            mixed = either[1].isin(either[0]) & ~there.isin(wanted)
+            whose = "pairs whose score has its"
+        if mixed.any() and not skip:
+            raise DataError(
+                f"{trials.path}: lists {int(mixed.sum()):,} of the {len(mixed):,} {whose} names in "
+                "the other order (b a); to count a-b and b-a as one attempt, give ",
+                say("lists.unordered"),
+            )
+    notes = []
+    lines = np.flatnonzero(~there.duplicated())
+    place = there[lines].get_indexer(wanted)
+    trial = lines[place]
+    turned_rows = scored[0] != listed[0][trial]
+    again = len(there) - len(lines)
     if genuine is None:
-        return _only_genuine(wanted, listed)
-    return _match(wanted, listed, genuine, skip)
+        notes.append(Message("only-genuine-pairs-listed", pairs=len(lines), file=trials.path.name))
+    elif again:
+        other = genuine != genuine[lines][there[lines].get_indexer(there)]
+        wrong = "gives a pair another class than a line before"
+        _refuse(other, trials, wrong, "; give each pair one class")
+    if again:
+        notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
+    found = place >= 0
+    if genuine is None:
+        # An impostor pair is not listed: it has the order of most genuine ones.
+        turned_rows[~found] = 2 * turned_rows[found].sum() > found.sum()
+        return JoinedTrials(np.arange(len(found)), found, notes, turned_rows)
+    notes += _left_out(~found, table, "no trial", skip)
+    lacking = np.zeros(len(there), dtype=bool)
+    lacking[lines[~there[lines].isin(wanted)]] = True
+    notes += _left_out(lacking, trials, "no score", skip)
+    rows = np.flatnonzero(found)
+    return JoinedTrials(rows, genuine[trial[rows]], notes, turned_rows[rows])
 
 
 def _columns_of_keys(
@@ -177,79 +203,6 @@ def _columns_of_keys(
     return tuple(chosen)
 
 
-def _found(wanted: _Pairs, listed: _Pairs) -> int:
-    """Return how many of the wanted pairs are listed."""
-    import pandas as pd
-
-    return int(pd.Series(wanted.numbers).isin(listed.numbers).sum())
-
-
-def _suggest_unordered(
-    wanted: _Pairs, listed: _Pairs, unordered: tuple[_Pairs, _Pairs], all_listed: bool
-) -> None:
-    """Raise where more pairs are listed, or have a score, if their order does not count."""
-    if all_listed and _found(listed, wanted) == len(listed.numbers):
-        return
-    more = _found(*unordered) - _found(wanted, listed)
-    pairs = f"{len(wanted.numbers):,} pairs of {wanted.file.path.name}"
-    if all_listed:
-        more = _found(unordered[1], unordered[0]) - _found(listed, wanted)
-        pairs = f"{len(listed.numbers):,} pairs"
-    if more > 0:
-        reading = "whose score has its names" if all_listed else "with their names"
-        raise DataError(
-            f"{listed.file.path}: lists {more:,} of the {pairs} {reading} in the other order (b "
-            "a); to count a-b and b-a as one attempt, give ",
-            say("lists.unordered"),
-        )
-
-
-def _only_genuine(wanted: _Pairs, listed: _Pairs) -> JoinedTrials:
-    """Return the classes of the wanted pairs: those that are listed are genuine."""
-    import pandas as pd
-
-    known, name = pd.unique(listed.numbers), listed.file.path.name
-    notes = [Message("only-genuine-pairs-listed", pairs=len(known), file=name)]
-    again = len(listed.numbers) - len(known)
-    if again:
-        notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
-    place = pd.Index(known).get_indexer(wanted.numbers)
-    genuine = place >= 0
-    first = listed.enrolled[~pd.Series(listed.numbers).duplicated().to_numpy()]
-    turned = wanted.enrolled[genuine] != first[place[genuine]]
-    # An impostor pair is not listed: it has the order of most genuine ones.
-    exchanged = np.full(len(genuine), 2 * turned.sum() > len(turned))
-    exchanged[genuine] = turned
-    return JoinedTrials(np.arange(len(genuine)), genuine, notes, exchanged)
-
-
-def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> JoinedTrials:
-    """Return the classes of the wanted pairs, each the `genuine` of the line that lists it.
-
-    With `skip`, lines of one file without a pair in the other are left out.
-    """
-    import pandas as pd
-
-    lines = np.flatnonzero(~pd.Series(listed.numbers).duplicated().to_numpy())
-    index = pd.Index(listed.numbers[lines])
-    again, notes = len(listed.numbers) - len(lines), list[Message]()
-    if again:
-        other = genuine != genuine[lines][index.get_indexer(listed.numbers)]
-        input_name = "gives a pair another class than a line before"
-        _refuse(other, listed.file, input_name, "; give each pair one class")
-        notes = [Message("repeated-pairs", pairs=again, how="", remedy="")]
-    place = index.get_indexer(wanted.numbers)
-    lacking = np.zeros(len(listed.numbers), dtype=bool)
-    lacking[lines] = True
-    lacking[lines[place[place >= 0]]] = False
-    notes += _left_out(place < 0, wanted.file, "no trial", skip)
-    notes += _left_out(lacking, listed.file, "no score", skip)
-    rows = np.flatnonzero(place >= 0)
-    trial = lines[place[rows]]
-    exchanged = wanted.enrolled[rows] != listed.enrolled[trial]
-    return JoinedTrials(rows, genuine[trial], notes, exchanged)
-
-
 def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
     """Return a message on lines that are left out; raise where they may not be, or are all."""
     if not skip or missing.all():
@@ -259,53 +212,6 @@ def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list
         return []
     lines = int(missing.sum())
     return [Message("lines-left-out", lines=lines, file=file.path.name, have=have)]
-
-
-def _numbered(
-    table: Columns,
-    keys: tuple[int, ...],
-    trials: Columns,
-    chosen: tuple[int, ...],
-    sides: tuple[int, ...],
-    *,
-    unordered: bool = False,
-) -> tuple[_Pairs, _Pairs]:
-    """Number the names of each line; equal names have equal numbers in both files.
-
-    The trials have the names of `keys` in the columns `chosen`, and the enrolled name in the first
-    of the columns `sides`. Where pairs are `unordered`, both orders of two names have one number.
-    """
-    if unordered:
-        (a, b), (enrolled, probe) = _over_one_numbering(
-            [(table, key) for key in keys], [(trials, i) for i in sides]
-        )
-        size = 1 + max(int(x.max(initial=0)) for x in (a, b, enrolled, probe))
-        left = np.minimum(a, b) * size + np.maximum(a, b)
-        right = np.minimum(enrolled, probe) * size + np.maximum(enrolled, probe)
-        return _Pairs(table, left, a), _Pairs(trials, right, enrolled)
-    left = np.zeros(len(table.text[keys[0]].codes), dtype=np.int64)
-    right = np.zeros(len(trials.text[chosen[0]].codes), dtype=np.int64)
-    for key, other in zip(keys, chosen, strict=True):
-        first, second = table.text[key], trials.text[other]
-        names, places = united(first.values, second.values)
-        left = left * len(names) + first.codes
-        right = right * len(names) + places[second.codes]
-    turned = np.full(len(right), chosen != sides, dtype=np.int8)
-    return _Pairs(table, left, np.zeros(len(left), dtype=np.int8)), _Pairs(trials, right, turned)
-
-
-def _over_one_numbering(*files: list[tuple[Columns, int]]) -> list[list[np.ndarray]]:
-    """Return a number for each name of each line of each file, of all columns together."""
-    names: list[str] = []
-    codes = []
-    for columns in files:
-        sides = []
-        for table, i in columns:
-            column = table.text[i]
-            names, places = united(names, column.values)
-            sides.append(places[column.codes].astype(np.int64))
-        codes.append(sides)
-    return codes
 
 
 def _refuse(wrong: np.ndarray, file: Columns, input_name: str, advice: Part) -> None:
