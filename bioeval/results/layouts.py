@@ -107,7 +107,7 @@ def _require_schema(attrs: Mapping[Any, Any]) -> None:
 
 def _is_compact(dataset: xr.Dataset) -> bool:
     """Whether statistics, or places of partitions, are along a dimension."""
-    return "statistic" in dataset.dims or any("over" in x.attrs for x in dataset.data_vars.values())
+    return "statistic" in dataset.dims or any("over" in x.attrs for x in dataset.variables.values())
 
 
 _Variables = dict[str, xr.Variable]
