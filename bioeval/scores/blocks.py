@@ -188,7 +188,6 @@ def threads_for(scores: Scores) -> Iterator[None]:
         with ExitStack() as stack:
             stack.enter_context(memory_limited(scores._memory_limit if scores._limited else None))
             yield
-        scores._verify()
     finally:
         numba.set_num_threads(before)
 

@@ -53,7 +53,6 @@ from bioeval.scores.labels import (
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import EmbeddingSource
-    from bioeval.scores.stored import FileCheck
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = (
@@ -111,7 +110,6 @@ class LabelledMatrix:
     _gallery_meta: Mapping[str, np.ndarray] = {}
     #: The layout, where it is not that of the templates.
     _layout: str = ""
-    _verification: FileCheck | None = None
     _origin = ""
     _metric = ""  # that of bioeval by which the scores were computed from embeddings
     _is_derived = False  # whether they were made of other scores, by fusion or calibration
@@ -766,7 +764,6 @@ class LabelledMatrix:
             _mask=self.mask,
             _rows=None,
             _columns=None,
-            _verification=None,
             _embeddings=None,
         )
 
@@ -833,11 +830,6 @@ class LabelledMatrix:
         return index if self._columns is None else self._columns[index]
 
     # ---------------------------------------------------------------- reading
-
-    def _verify(self) -> None:
-        """Raise :class:`DataError` where the file that the values are mapped from is damaged."""
-        if self._verification is not None:
-            self._verification.verify()
 
     @property
     def _subject_pattern(self) -> str:

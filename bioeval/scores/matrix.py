@@ -359,7 +359,6 @@ class Scores(LabelledMatrix):
         if self._mask is not None:
             refuse(self._mask[rows, columns] == Mask.IGNORE, "in cells that the mask ignores")
         refuse(self._excluded(i, j), f"left out by exclude={', '.join(self.exclude)}")
-        self._verify()
         values = self._cells(i, j)
         who = None
         if self._labelled:

@@ -44,7 +44,6 @@ def reduced_matrix(scores: LabelledMatrix, pixels: int) -> MatrixImage:
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
     image, state = _reduce(scores, rows, columns, row_edges, column_edges)
-    scores._verify()
     return MatrixImage(
         image=image,
         state=state,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import zlib
-from collections.abc import Callable
 from itertools import pairwise
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -161,44 +159,3 @@ def _described(array: Any) -> str:
     if _library(array) == "zarr":
         return str(array.store_path)
     return f"the {_library(array)} array of scores"
-
-
-class FileCheck:
-    """Background work that verifies a file."""
-
-    def __init__(self, input_name: str, check: Callable[[], None]):
-        self._error: BioevalError | None = DataError(f"{input_name}: was not read to its end")
-        self._thread: Thread | None = Thread(target=self._run, args=(check,), daemon=True)
-        self._thread.start()
-
-    def _run(self, check: Callable[[], None]) -> None:
-        try:
-            check()
-            self._error = None
-        except BioevalError as error:
-            self._error = error
-
-    def verify(self) -> None:
-        """Wait for the work; raise the :class:`DataError` that it has found, if any."""
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        if self._error is not None:
-            raise self._error
-
-    def __getstate__(self) -> dict[str, None]:
-        self.verify()  # a copy in another process has nothing left to verify
-        return {"_thread": None, "_error": None}
-
-
-def checksum(input_name: str, data: np.ndarray, expected: int) -> FileCheck:
-    """Verify the checksum of a mapped array in one call, during which other threads run."""
-
-    def compute() -> None:
-        if zlib.crc32(data) != expected:
-            raise DataError(
-                f"{input_name} is truncated or damaged (its checksum is not that of the archive); "
-                "write the file again"
-            )
-
-    return FileCheck(input_name, compute)

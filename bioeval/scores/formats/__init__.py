@@ -199,7 +199,6 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
     if not isinstance(scores, Scores):
         raise DataError(f"save was given {type(scores).__name__}; expected Scores")
     place = require_path("path", path)
-    scores._verify()
     try:
         registry.format_to_write(place).write(scores, place)
     except BioevalError:

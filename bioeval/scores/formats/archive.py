@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from numpy.lib import format as npy_format
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.format import say
-from bioeval.scores.stored import FileCheck, checksum
 
 #: Names listed in a message before it says how many more there are.
 LISTED = 12
@@ -28,14 +26,6 @@ _BLOCK_BYTES = 1 << 25
 MOST_DEFLATED = 1032
 _CODE_POINTS = 0x110000
 
-#: Arrays of fewer bytes are read at once; others are mapped where they lie.
-MAPPED_BYTES = 1 << 24
-
-_LOCAL_HEADER = struct.Struct("<4s22xHH")  # of a zip file: signature, lengths of name and extra
-_ALIGNMENT = 64
-_PADDING = 0xD935  # the extra field that zipalign writes
-_ZIP64_EXTRA = 20  # bytes that zipfile adds to a local header
-
 
 @dataclass(frozen=True)
 class Header:
@@ -43,7 +33,6 @@ class Header:
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    fortran: bool = False
 
     @property
     def is_pickled(self) -> bool:
@@ -88,9 +77,9 @@ class Arrays:
         """Read an array that a file need not have."""
         return self.read(key) if key in self.headers else None
 
-    def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return an array, mapped if possible, and what must still be verified, or None."""
-        return self.read(key), None
+    def rows(self, key: str) -> Any:
+        """Return a matrix, read by rows where the file allows it."""
+        return self.read(key)
 
     def text(self, key: str) -> str:
         """Read one word, stored as a 0-d array of text."""
@@ -146,33 +135,6 @@ class Archive(Arrays):
             )
         return array
 
-    def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return a large array mapped from the file, unless it is compressed."""
-        header, input_name = self.headers[key], f"{self.path}: the array {key!r}"
-        with guarded(self.path, f"the array {key!r}"):
-            with zipfile.ZipFile(self.path) as archive:
-                member = archive.getinfo(f"{key}.npy")
-            plain = not header.is_pickled and not header.fortran and len(header.shape) == 2
-            stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
-            if plain and stored and member.file_size >= MAPPED_BYTES:
-                data, start = self._stored(member, header)
-                values = data[start:].view(header.dtype).reshape(header.shape)
-                return values, checksum(input_name, data, member.CRC)
-        return self.read(key), None
-
-    def _stored(self, member: zipfile.ZipInfo, header: Header) -> tuple[np.ndarray, int]:
-        """Return the bytes of a member, mapped, and where its values begin."""
-        with open(self.path, "rb") as file:
-            file.seek(member.header_offset)
-            _, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-            start = file.seek(name + extra, os.SEEK_CUR)
-            if read_header(file) != header:
-                raise ValueError("its two headers differ")
-            before = file.tell() - start
-        if before + prod(header.shape) * header.dtype.itemsize != member.file_size:
-            raise ValueError("its length differs from its header")
-        return np.memmap(self.path, np.uint8, "r", start, (member.file_size,)), before
-
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
     """Return the largest number of bytes that a member of a zip file can inflate to."""
@@ -189,10 +151,10 @@ def read_header(file: Any) -> Header:
         read = npy_format.read_array_header_1_0
     else:
         read = npy_format.read_array_header_2_0
-    shape, fortran, dtype = read(file)
+    shape, _, dtype = read(file)
     if any(isinstance(length, bool) or length < 0 for length in shape):
         raise ValueError(f"the header has the shape {shape}")
-    return Header(tuple(shape), dtype, fortran)
+    return Header(tuple(shape), dtype)
 
 
 def open_array(path: Path, input_name: str = "a .npy matrix", as_: str = "numbers") -> np.ndarray:
@@ -231,25 +193,6 @@ def require_text(array: np.ndarray) -> None:
         raise ValueError(f"it holds the code point {int(wrong[0]):#x}: not a character")
 
 
-def write_npy(
-    file: Any, shape: tuple[int, ...], dtype: np.dtype, read: Callable[[int, int], np.ndarray]
-) -> None:
-    """Write an array in .npy form, read in blocks of rows of some tens of megabytes."""
-    npy_format.write_array_header_1_0(
-        file,
-        {
-            "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
-            "fortran_order": False,
-            "shape": tuple(map(int, shape)),
-        },
-    )
-    rows = shape[0] if shape else 1
-    step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
-    for low in range(0, rows, step):
-        block = read(low, min(rows, low + step))
-        file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
-
-
 class ArchiveWriter:
     """Writes a .npz file array by array, so that no array has to be in memory as a whole."""
 
@@ -275,13 +218,18 @@ class ArchiveWriter:
         dtype: np.dtype,
         read: Callable[[int, int], np.ndarray],
     ) -> None:
-        """Write an array whose rows are read in blocks."""
+        """Write an array whose rows are read in blocks of some tens of megabytes."""
         # A fixed date, so that equal scores give equal files.
         member = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-        # After this extra field, the array is aligned and can be mapped.
-        name_bytes = len(member.filename.encode())
-        before = self._zip.start_dir + _LOCAL_HEADER.size + name_bytes + 4 + _ZIP64_EXTRA
-        size = -before % _ALIGNMENT
-        member.extra = struct.pack("<HH", _PADDING, size) + bytes(size)
+        head = {
+            "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
+            "fortran_order": False,
+            "shape": tuple(map(int, shape)),
+        }
+        count = shape[0] if shape else 1
+        step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
         with self._zip.open(member, "w", force_zip64=True) as file:
-            write_npy(file, shape, dtype, read)
+            npy_format.write_array_header_1_0(file, head)
+            for low in range(0, count, step):
+                block = read(low, min(count, low + step))
+                file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())

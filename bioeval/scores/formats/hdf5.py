@@ -20,7 +20,7 @@ from bioeval.scores.formats.format import ARRAYS, Format, ReadOptions
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npz import read_arrays
 from bioeval.scores.matrix import Scores
-from bioeval.scores.stored import FileCheck, StoredRows
+from bioeval.scores.stored import StoredRows
 
 #: Words that may be attributes of the file.
 _WORDS = ("kind", "nan", "metric")
@@ -114,11 +114,11 @@ class Hdf5Arrays(Arrays):
             )
         return array.astype(bool) if kind == "logical" else array
 
-    def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
+    def rows(self, key: str) -> Any:
         """Return a dataset whose values stay in the file."""
         if key in self._refused or key in self._words or _class_of(self._file[key]):
-            return self.read(key), None
-        return StoredRows(self._file[key], f"{self.path}: the array {key!r}"), None
+            return self.read(key)
+        return StoredRows(self._file[key], f"{self.path}: the array {key!r}")
 
 
 #: Classes of MATLAB that are no arrays of numbers or of characters.

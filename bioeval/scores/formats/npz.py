@@ -130,9 +130,8 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         )
     sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
     probe_meta, gallery_meta = named.metadata(sides, plain=sides.square)
-    values, verification = file.mapped(key)
     scores = Scores(
-        values,
+        file.rows(key),
         probe and probe.label,
         gallery and gallery.label,
         mask=file.read_if_there(mask),
@@ -143,7 +142,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         name=file.path.stem,
         exclude=named.exclude,
     )
-    scores = scores._with(_verification=verification, _reading=named.notes)
+    scores = scores._with(_reading=named.notes)
     if not named.options.names_arrays and "probe_ids" in file:
         probe_ids, gallery_ids = named.ids("probe_ids", m), named.ids("gallery_ids", n)
         scores = scores._with(probe_ids=probe_ids, gallery_ids=gallery_ids)

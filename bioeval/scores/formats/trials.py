@@ -119,7 +119,8 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     if layout.genuine is not None:
         genuine = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
     names: list[str] = []
-    scored, listed = [], []  # of each side the number of each line's name
+    # Of each side the number of each line's name.
+    scored, listed = list[np.ndarray](), list[np.ndarray]()
     for file, columns, codes in ((table, keys, scored), (trials, sides, listed)):
         for i in columns:
             names, places = united(names, file.text[i].values)

@@ -46,8 +46,6 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
         for low in range(0, m, step):
             rows = slice(low, min(low + step, m))
             values[rows] = made([source[rows] for source in sources], np.arange(m)[rows])
-        for scores in systems:
-            scores._verify()
     return first.with_values(values, kind)._with(_origin=origin, _metric="", _is_derived=True)
 
 

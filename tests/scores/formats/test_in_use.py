@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import os
 import sys
 import tempfile
@@ -16,7 +15,7 @@ import pytest
 import bioeval as be
 from bioeval.cli import outputs
 from bioeval.cli.program import main
-from bioeval.scores.formats import archive, files
+from bioeval.scores.formats import files
 
 fcntl = pytest.importorskip("fcntl")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -84,23 +83,6 @@ def windows(monkeypatch, tmp_path):
 
 def contents() -> dict[str, bytes]:
     return {str(x): x.read_bytes() for x in Path().rglob("*") if x.is_file()}
-
-
-def test_a_file_that_scores_are_read_from_is_not_replaced(monkeypatch):
-    monkeypatch.setattr(archive, "MAPPED_BYTES", 1)
-    name = "x.npz"
-    be.save(SCORES, name)
-    found, before = be.load(name), contents()
-    assert str(Path(name).absolute()) in files_in_use()
-    said = rf"^{name}: is in use, by scores that are read from it or by another .* another name"
-    with pytest.raises(be.DataError, match=said):
-        be.save(found, name)
-    assert contents() == before
-    be.save(found, "other.npz")
-    del found
-    gc.collect()
-    be.save(SCORES, name)
-    assert set(contents()) == {*before, "other.npz"}
 
 
 def test_a_file_that_is_opened_meanwhile_is_named(monkeypatch):
