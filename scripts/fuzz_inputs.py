@@ -178,16 +178,6 @@ def valid_inputs(folder: Path) -> list[Input]:
             [*run, "--columns", "embeddings=embeddings,labels=who,image_number=k",
              "--trials", "pairs.txt"],
         ),
-        Input(
-            "thresholds text",
-            {**base, "t.txt": _text(*map(str, range(9)))},
-            [*run, "--labels", "l.csv", "--thresholds", "t.txt"],
-        ),
-        Input(
-            "thresholds npy",
-            {**base, "t.npy": _npy(np.arange(9.0))},
-            ["gallery-size", "s.npz", "--labels", "l.csv", "--thresholds", "t.npy"],
-        ),
         Input("card", {"card.toml": card}, ["protocols", "card.toml"]),
         Input(
             "card run", {"s.npz": matrix, "card.toml": card}, [*run, "--protocol", "card.toml"]

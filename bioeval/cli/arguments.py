@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from bioeval.base.errors import CardError, DataError
 from bioeval.cli.console import note
 
 
@@ -137,69 +135,13 @@ def _gallery(text: str) -> float | int | str:
     return _size(text)
 
 
-def card(value: str) -> str:
-    """Return the name or path of a protocol card, unless a folder or another file has that name."""
-    path = Path(value)
-    if value == "auto" or value.endswith(".toml") or path.name != value:
-        return value
-    from bioeval.protocol.loading import available
-
-    if value in available():
-        return value
-    expected = f"expected the name of a protocol ({', '.join(available())}) or the path of a card"
-    if path.is_dir():
-        raise CardError(f"{value} is a folder; {expected} (.toml)")
-    if path.exists():
-        raise CardError(f"{value} is a file whose name does not end in .toml; {expected}")
-    return value
-
-
-class _Card(click.ParamType):
-    """The name or path of a protocol card."""
-
-    name = "card"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """Return the value, checked."""
-        return card(value)
-
-
-class FilesOption(click.ParamType):
-    """One file or two: scores, and the list of their trials.
-
-    click reads the first; a command adds the second.
-    """
-
-    name = "FILE [FILE]"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the path of the first file."""
-        return (value,) if isinstance(value, str) else value
-
-
-def without_second_files(
-    words: Sequence[str], options: Collection[str]
-) -> tuple[list[str], dict[str, list[tuple[str, ...]]]]:
-    """Return the words of a command line but for the second file of each of these options.
-
-    The second files, or an empty tuple for each that has none, are by option, in order.
-    """
-    kept: list[str] = []
-    second_files: dict[str, list[tuple[str, ...]]] = {}
-    left = list(words)
-    while left and left[0] != "--":
-        word = left.pop(0)
-        kept.append(word)
-        option, equals, _ = word.partition("=")
-        if option not in options:
-            continue
-        second: tuple[str, ...] = ()
-        if not equals and left:
-            kept.append(left.pop(0))
-            if left and not left[0].startswith("-"):
-                second = (left.pop(0),)
-        second_files.setdefault(option, []).append(second)
-    return kept + left, second_files
+def _thresholds(text: str) -> int | list[float]:
+    """Return the number of thresholds, or the thresholds."""
+    if text.isdecimal() and int(text) > 1:
+        return int(text)
+    if set(text) & set(",."):
+        return list(map(_number, text.split(",")))
+    raise ValueError
 
 
 def at_least(smallest: int) -> _Typed:
@@ -244,11 +186,6 @@ class Value(_Typed):
         "comma-separated whole numbers (10,100)",
     )
     COUNTS = _Typed("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
-    AMOUNT = _Typed(
-        "n",
-        lambda text: float(text) if set(text) & set(".eEn") else int(text),
-        "a whole number (5) or a fraction (0.2)",
-    )
     SIZE = _Typed("n", _size, "a proportion (0.3), or a whole number (20)")
     GALLERY = _Typed(
         "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
@@ -256,64 +193,9 @@ class Value(_Typed):
     THRESHOLD = _Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
     TARGET = _Typed("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
     PRIORS = _Typed("p,p", _priors, "different numbers between 0 and 1, comma-separated")
-    FILES = FilesOption()
     ENTRIES = _Typed("key=value", _entries, "KEY=VALUE, or several, comma-separated")
-    CARD = _Card()
-
-
-class ThresholdsOption(click.ParamType):
-    """A number of thresholds (500), the thresholds (0.4,0.5), or a file of them."""
-
-    name = "N|FILE|T,T"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the number, a list, or the array of a file."""
-        if not isinstance(value, str):
-            return value
-        try:
-            number = int(value)
-        except ValueError:
-            pass
-        else:
-            if number < 2:
-                self.fail(
-                    f"{value} is read as the number of thresholds, and there must be 2 or more; a "
-                    f"single threshold is written with a point: {number}.0",
-                    param,
-                    ctx,
-                )
-            return number
-        path = Path(value)
-        if path.exists():
-            return _threshold_file(path)
-        try:
-            return list(map(_number, value.split(",")))
-        except ValueError:
-            self.fail(
-                f"{value!r} is not a file; expected a number of thresholds (500), comma-separated "
-                "thresholds (0.4,0.5), or a file with one on each line",
-                param,
-                ctx,
-            )
-
-
-def _threshold_file(path: Path) -> Any:
-    """Read thresholds from a .npy file, or from text with one on each line."""
-    from bioeval.scores.formats.files import content, decoded_lines, existing_file, guarded
-
-    existing_file(path, "a file of thresholds")
-    if content(path) == "npy":
-        import numpy as np
-
-        with guarded(path, expected="an array of thresholds"):
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-    numbers = []
-    for number, line in enumerate(decoded_lines(path), 1):
-        try:
-            if line.strip():
-                numbers.append(_number(line))
-        except ValueError:
-            raise DataError(f"{path}: line {number}: {line!r}; expected one number") from None
-    if not numbers:
-        raise DataError(f"{path}: is blank; expected one threshold on each line")
-    return numbers
+    THRESHOLDS = _Typed(
+        "n|t,t",
+        _thresholds,
+        "a number of thresholds (500), or thresholds with a point or a comma (0.4,0.5 or 1.0)",
+    )

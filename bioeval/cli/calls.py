@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import ThresholdsOption, Value, at_least
+from bioeval.cli.arguments import Value, at_least
 from bioeval.cli.command import F, option, option_group
 
 _PACKAGE = Path(__file__).parents[1]
@@ -32,9 +32,9 @@ _HOW: dict[str, tuple[str, Any]] = {
     "assure": ("--assure P", Value.CONFIDENCE),
     "attack": ("--attack COLUMN", str),
     "attempts": ("--attempts COLUMN", str),
-    "cards": ("--card CARD", Value.CARD),
+    "cards": ("--card CARD", str),
     "confidence": ("--confidence P", Value.CONFIDENCE),
-    "convention": ("--protocol CARD", Value.CARD),
+    "convention": ("--protocol CARD", str),
     "costs": ("--costs MISS,FALSE", Value.NUMBERS),
     "fusion": ("--fusion RULE", str),
     "days": ("--days N,N", Value.WHOLE_NUMBERS),
@@ -58,14 +58,14 @@ _HOW: dict[str, tuple[str, Any]] = {
     "priors": ("--priors P,P", Value.NUMBERS),
     "probe": ("--probe N|NAME", str),
     "probes": ("--probes N", Value.COUNTS),
-    "protocol": ("--protocol CARD", Value.CARD),
+    "protocol": ("--protocol CARD", str),
     "quality": ("--quality COLUMN", str),
     "random_state": ("--seed N", at_least(0)),
     "sizes": ("--sizes N,N", Value.WHOLE_NUMBERS),
     "target": ("--target T|RULE", Value.TARGET),
     "threshold": ("--threshold T|RULE", Value.THRESHOLD),
-    "thresholds": ("--thresholds N|T,T", ThresholdsOption()),
-    "unenrolled": ("--unenrolled N", Value.AMOUNT),
+    "thresholds": ("--thresholds N|T,T", Value.THRESHOLDS),
+    "unenrolled": ("--unenrolled N", Value.SIZE),
     "within": ("--within SD", Value.NUMBERS),
 }
 

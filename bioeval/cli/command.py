@@ -1,24 +1,18 @@
-"""How a command is declared: its options, their headings, its help; and ``bioeval help``."""
+"""How a command is declared: its options, their headings, its help."""
 
 from __future__ import annotations
 
-import itertools
 import re
 import shlex
 import textwrap
 from collections.abc import Callable, Sequence
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from bioeval.base.errors import BioevalError, Naming, python_words
-from bioeval.cli.arguments import FilesOption, without_second_files
 from bioeval.cli.console import put
-from bioeval.cli.examples import EXAMPLES, all_examples, examples_in_help
-
-if TYPE_CHECKING:
-    from bioeval.cli.progress import Stages
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,9 +28,6 @@ _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
 #: Headings of options that several commands share, after those of a command alone.
 SHARED = ("System in use", "Intervals", "Output", "Reading", "Size and speed")
 
-#: In what the contexts of click share: whether help is given in full.
-_IN_FULL = "bioeval.help_in_full"
-
 
 def by_heading(
     params: Sequence[click.Parameter], ctx: click.Context
@@ -45,21 +36,14 @@ def by_heading(
     listed: dict[str, list[tuple[str, str]]] = {"Options": []}
     for param in params:
         if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
-            listed.setdefault(getattr(param, "heading", ""), []).append(record)
-    listed["Options"] = listed.pop("", [])
-    order = [*SHARED]
-    return dict(sorted(listed.items(), key=lambda x: order.index(x[0]) if x[0] in order else -1))
-
-
-def _long(option: click.Parameter) -> str:
-    """Return the long name of an option."""
-    return max(option.opts, key=len)
+            listed.setdefault(getattr(param, "heading", "") or "Options", []).append(record)
+    return dict(sorted(listed.items(), key=lambda x: SHARED.index(x[0]) if x[0] in SHARED else -1))
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
     """Print the help of a command in full."""
     if wanted:
-        ctx.meta[_IN_FULL] = True
+        ctx.meta[__name__] = True
         put(f"{ctx.get_help()}\n")
         ctx.exit()
 
@@ -67,16 +51,16 @@ def _show_all(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
 class Command(click.Command):
     """A command whose help is its docstring, and whose errors name its options.
 
-    The first paragraph of the docstring comes before the examples and options, the others after.
-
-    The name of each parameter is that of the library's argument, so that a message about the
-    argument is one about the option.
+    The paragraphs of the docstring are what the command does, its examples, and details. The name
+    of each parameter is that of the library's argument, so that a message about the argument is one
+    about the option.
     """
 
     def __init__(self, name: str | None, help: str | None = None, **settings: Any):
-        summary, _, details = cleandoc(help or "").partition("\n\n")
-        details = _INDENTED.sub("\n\n\b\n", f"\n\n{details}").strip("\n")
-        super().__init__(name, help=summary, epilog=details, **settings)
+        summary, examples, *details = cleandoc(help or "\n\n").split("\n\n")
+        self.examples = examples.splitlines()
+        epilog = _INDENTED.sub("\n\n\b\n", "\n\n" + "\n\n".join(details)).strip("\n")
+        super().__init__(name, help=summary, epilog=epilog, **settings)
 
     def naming(self) -> Naming:
         """Return the function that writes an argument of the library as the command's option.
@@ -85,10 +69,7 @@ class Command(click.Command):
         """
         from bioeval.scores.formats.format import LOAD_NAMES
 
-        options = {}
-        for param in self.params:
-            if isinstance(param, click.Option):
-                options[param.name] = _long(param)
+        options = {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
 
         def named(name: str, value: str | None) -> str:
             """Write an argument, and its value if any."""
@@ -109,48 +90,23 @@ class Command(click.Command):
                 return f"{name} = {value} in a protocol card"
             if value is None:
                 return option or name
-            typed = value.strip('"')
             if option is None:
-                return f"{name}={value}"
-            return f"{option} {shlex.quote(typed)}"
+                return f"{name}={value.strip(chr(34))}"
+            return f"{option} {shlex.quote(value.strip(chr(34)))}"
 
         return named
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words of the command line; an option of files takes one or two of them."""
-        of_files = {}
-        for param in self.params:
-            if isinstance(param.type, FilesOption):
-                of_files[_long(param)] = param
-        words, second_files = without_second_files(args, of_files)
-        left = super().parse_args(ctx, words)
-        for option, seconds in second_files.items():
-            name, files = str(of_files[option].name), ctx.params[str(of_files[option].name)]
-            if of_files[option].multiple:
-                pairs = zip(files, seconds, strict=True)
-                ctx.params[name] = tuple(first + second for first, second in pairs)
-            else:  # of several, the last holds
-                ctx.params[name] = files + seconds[-1]
-        return left
-
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the command does, and its most used examples."""
+        """Write what the command does, and examples."""
         super().format_help_text(ctx, formatter)
         with formatter.section("Examples"):
-            for line in examples_in_help(self.name or ""):
+            for line in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters of the command, and those of its help."""
-        in_full = click.Option(
-            ["--help-all"],
-            is_flag=True,
-            default=False,
-            is_eager=True,
-            expose_value=False,
-            callback=_show_all,
-            hidden=True,
-        )
+        """Return the parameters of the command, and that of its help in full."""
+        how: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "hidden": True}
+        in_full = click.Option(["--help-all"], default=False, callback=_show_all, **how)
         return [*super().get_params(ctx), in_full]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -162,7 +118,7 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the details below the options, in full, or where they are."""
-        if not ctx.meta.get(_IN_FULL):
+        if not ctx.meta.get(__name__):
             formatter.write_paragraph()
             formatter.write_text(f"{ctx.command_path} --help-all describes every option, and more.")
         elif self.epilog:
@@ -172,27 +128,23 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings; only the names of those of other headings."""
         listed = by_heading(self.get_params(ctx), ctx)
-        in_full = ctx.meta.get(_IN_FULL, False)
-        described = listed if in_full else {"Options": listed.pop("Options")}
-        every = list(itertools.chain.from_iterable(described.values()))
-        widest = min(_WIDE + 4, max((len(name) for name, _ in every), default=0))
+        described = listed if ctx.meta.get(__name__) else {"Options": listed.pop("Options")}
+        names = [name for lines in described.values() for name, _ in lines]
+        widest = min(_WIDE + 4, max(map(len, names), default=0))
         for heading, lines in described.items():
             if lines:
                 with formatter.section(heading):
                     rows = [(f"{name:{widest}}", text) for name, text in lines]
                     formatter.write_dl(rows, col_max=_WIDE + 6)
-        if not in_full and listed:
-            formatter.write_paragraph()
-            for heading, lines in listed.items():
-                names = (re.search(r"--[\w-]+", name) for name, _ in lines)
-                text = f"{heading}: {' '.join(x[0] for x in names if x)}"
-                indent = " " * (len(heading) + 2)
-                formatter.write(
-                    textwrap.fill(
-                        text, formatter.width, subsequent_indent=indent, break_on_hyphens=False
-                    )
-                    + "\n"
-                )
+        if described is listed:
+            return
+        formatter.write_paragraph()
+        for heading, lines in listed.items():
+            words = re.findall(r"(?<!\S)--[\w-]+", " ".join(name for name, _ in lines))
+            indent = " " * (len(heading) + 2)
+            text = f"{heading}: {' '.join(words)}"
+            how: Any = {"subsequent_indent": indent, "break_on_hyphens": False}
+            formatter.write(textwrap.fill(text, formatter.width, **how) + "\n")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of the library names the command's options."""
@@ -272,43 +224,3 @@ def option(
 
 #: Characters of an option with the words to choose from; longer ones have these in their help.
 _WIDE = 20
-
-
-def progress_shown() -> Stages:
-    """Return the display of a command's stages, imported late: rich takes a while to load."""
-    from bioeval.cli.progress import Stages
-
-    return Stages()
-
-
-@click.command("help", cls=Command)
-@click.argument("words", nargs=-1, metavar="[examples] [COMMAND]")
-@click.pass_context
-def command(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Print the help of a command; with `examples`, all its examples.
-
-    Without a command, `bioeval help` prints the list of commands, and `bioeval help examples` the
-    number of examples of each.
-    """
-    examples = words[:1] == ("examples",)
-    names = words[examples:]  # without that word
-    root = ctx.find_root()
-    assert isinstance(root.command, click.Group)
-    if len(names) > 1:
-        raise click.UsageError(f"expected one command, not {len(names)}: {' '.join(names)}")
-    if not names:
-        put(f"{_counts() if examples else root.get_help()}\n")
-        return
-    _, asked, _ = root.command.resolve_command(root, [*names])
-    assert asked is not None
-    if examples and names[0] not in EXAMPLES:
-        raise click.UsageError(f"{names[0]!r} has no other examples than those of its help")
-    inner = click.Context(asked, info_name=names[0], parent=root)
-    put(f"{all_examples(names[0]) if examples else asked.get_help(inner)}\n")
-
-
-def _counts() -> str:
-    """Return the commands with their numbers of examples."""
-    lines = [f"  {name:17} {len(examples):2}" for name, examples in EXAMPLES.items()]
-    head = "Numbers of examples; bioeval help examples COMMAND prints them:"
-    return "\n".join([head, *lines])

@@ -13,9 +13,6 @@ from bioeval.base.errors import nearest_name
 from bioeval.base.version import __version__
 from bioeval.cli.table import COMMANDS, HEADINGS
 
-#: The command that prints the help of the others.
-HELP_COMMAND = "help"
-
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
 
@@ -40,16 +37,13 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return [*COMMANDS, HELP_COMMAND]
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in COMMANDS:
             return None
-        function = "bioeval.cli.command:command"
-        if cmd_name in COMMANDS:
-            function = COMMANDS[cmd_name].function
-        module, _, name = function.partition(":")
+        module, _, name = COMMANDS[cmd_name].function.partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
@@ -57,7 +51,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or name the nearest one."""
-        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             listed = ", ".join(COMMANDS)
             near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
@@ -68,6 +62,8 @@ class LazyGroup(click.Group):
     ) -> click.Context:
         """Parse the command line, and keep it; ``--help`` is printed here."""
         arguments = list(args)
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
         with _closed_pipes():
             context = super().make_context(info_name, args, *more, **options)
         context.meta[COMMAND_LINE] = arguments
@@ -111,9 +107,7 @@ Examples:
   bioeval run faces-1991.npz
   bioeval threshold faces-1991.npz --target far=0.01
 
-\b
-bioeval help COMMAND prints the help of a command.
-bioeval help examples COMMAND prints all its examples.
+bioeval COMMAND --help prints the help of a command.
 """
 
 

@@ -1,28 +1,20 @@
-"""Options shared by commands, and how messages name them."""
+"""Options that commands share: reading, the system in use, intervals, output."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import (
-    Argument,
-    DataError,
-    Part,
-    ProtocolError,
-    Words,
-)
+from bioeval.base.errors import Argument, DataError, Part, ProtocolError, Words
 from bioeval.base.kinds import KINDS
-from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import F, naming, option, option_group
-from bioeval.cli.use import USE
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -43,11 +35,14 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) 
         raise DataError(error.message(naming())) from error
 
 
-#: How a file is read, for each command that reads one.
-_READING = options_of(
-    "load",
+#: The arguments of `load` that are options of each command that reads a file.
+_READ = (
     *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "metric", "average"),
     *("exclude", "subject_from", "names_of"),
+)
+_READING = options_of(
+    "load",
+    *_READ,
     heading="Reading",
     labels={"usage": "--labels FILE", "type": str},
     gallery={"usage": "--gallery FILE", "type": str},
@@ -70,6 +65,19 @@ _MEMORY = option(
 )
 
 # ------------------------------------------------------------------------- declaring options
+
+#: The options of tries and of enrolled templates.
+TRIES_AND_ENROLMENT = options_of("claim_scores", "attempts", "enrol", heading="System in use")
+
+#: The rule by which scores are fused, of a system in use.
+FUSION_IN_USE = options_of(
+    "claim_scores", "fusion", heading="System in use", fusion={"default": None}
+)
+_USE = option_group(
+    TRIES_AND_ENROLMENT,
+    options_of("verification", "templates", heading="System in use", templates={"default": None}),
+    FUSION_IN_USE,
+)
 
 _INTERVAL = options_of(
     "stats.IntervalMethod",
@@ -150,7 +158,7 @@ def shared_options(
         [_FILES] * files + [_PLOTS] * plots + [_PAGE] * page + [_PRINTED] * printed + names_given
     )
     return option_group(
-        *[USE] * use,
+        *[_USE] * use,
         *[_INTERVAL] * interval,
         option_group(*output, heading="Output"),
         *[_READING] * reading,
@@ -161,18 +169,12 @@ def shared_options(
 # ------------------------------------------------------------------------- taking options
 
 
-def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None:
-    """Refuse options of an interval that are given without its method.
-
-    With `seed_of_draws` the seed is also that of an experiment.
-    """
-    context = click.get_current_context()
-    words = {"confidence": "--confidence", "replicates": "--replicates"}
-    if not seed_of_draws:
-        words["random_state"] = "--seed"
-    for name, word in words.items():
-        if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{word} needs --interval METHOD, such as {_first_method()}")
+def require_method(interval: str | None) -> None:
+    """Refuse options of an interval that are given without its method."""
+    source = click.get_current_context().get_parameter_source
+    for name in ("confidence", "replicates"):
+        if interval is None and source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} needs --interval METHOD")
 
 
 def take_interval(options: dict[str, Any], method: str | None = None) -> None:
@@ -184,18 +186,23 @@ def take_interval(options: dict[str, Any], method: str | None = None) -> None:
     options["interval"] = None if method is None else IntervalMethod(method, **values)
 
 
-def _first_method() -> str:
-    """Return the first method of intervals of the command that runs."""
-    for param in click.get_current_context().command.params:
-        if param.name == "interval" and isinstance(param.type, click.Choice):
-            return str(param.type.choices[0])
-    return INTERVALS[0]
+def take_use(options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of the use of a system from a command's; return those that were given."""
+    if "attempts" not in options:
+        return {}
+    taken = {x: options.pop(x, None) for x in ("attempts", "enrol", "templates", "fusion")}
+    return {name: value for name, value in taken.items() if value is not None}
 
 
-_READ = (
-    *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "metric", "average"),
-    *("exclude", "subject_from", "names_of"),
-)
+def scores_in_use(scores: Scores, use: Mapping[str, Any]) -> Scores:
+    """Return the scores of the claims of a system, or `scores` where each is one comparison."""
+    if not {"attempts", "enrol"} & use.keys() and use.get("templates") != "multi":
+        if "fusion" in use:
+            raise click.UsageError("--fusion has no effect; it needs --templates multi")
+        return scores
+    from bioeval.scores.claim_scores import claim_scores
+
+    return claim_scores(scores, **{"templates": "single", **use})
 
 
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -253,8 +260,12 @@ def load_file(file: str, reading: dict[str, Any], **more: Any) -> Scores:
 
 def system_name(file: str, name: str | None, reading: dict[str, Any]) -> str:
     """Return the name of a system: as given, else that of the file and the chosen array."""
-    array = reading["columns"].get("scores") or reading["columns"].get("embeddings")
-    return name or ":".join(filter(None, (Path(file).stem, array)))
+    columns = reading.get("columns", {})
+    array = columns.get("scores") or columns.get("embeddings")
+    path = Path(file)
+    if path.name == "data":  # of a tracker, whose name is that of the folder above
+        path = path.absolute().parent
+    return name or ":".join(filter(None, (path.stem, array)))
 
 
 def read_scores(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import errno
 import itertools
 import os
 import shlex
 import shutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.progress import Stages
-    from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.views.writers.terminal import Form
 
@@ -151,7 +149,7 @@ def write_folder(
     )
 
     new = not folder.exists()
-    part = part_of(folder.absolute()) if new else part_of(folder / "results")
+    part = part_of(folder.absolute() if new else folder / "results")
     try:
         with naming_writes(folder, part):
             part.mkdir()
@@ -159,15 +157,10 @@ def write_folder(
             names = sorted([*os.listdir(part), SUMMARY])
             text = as_json({**document, "files": names})
             (part / SUMMARY).write_text(text + "\n", encoding="utf-8", newline="\n")
-        if new and not folder.exists():
-            try:
+        if new:
+            with contextlib.suppress(OSError):  # another run may have taken the name
                 move(os.rename, part, folder)
                 return names
-            except (FileExistsError, NotADirectoryError):
-                pass  # another run has taken the name
-            except OSError as error:
-                if error.errno != errno.ENOTEMPTY:
-                    raise
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
         # Another run may have written there in the meantime.
         with naming_writes(folder / SUMMARY):
@@ -185,14 +178,15 @@ def write_folder(
     return names
 
 
-def write_results(
-    folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any, name: str = "results.nc"
-) -> None:
+def write_results(folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any) -> None:
     """Write results, if any, as netCDF 4, and the table as text."""
     if results is not None:  # made in memory: HDF5 ends the process where a disk is full
         # Python 3.12.1 crashes on a view that is collected with what it shows, after a full disk:
         # both are closed here, and `Path.write_bytes` would make another.
-        with results.to_netcdf(engine="h5netcdf") as made, open(folder / name, "wb") as file:
+        with (
+            results.to_netcdf(engine="h5netcdf") as made,
+            open(folder / "results.nc", "wb") as file,
+        ):
             file.write(made)
     text = as_text(table, WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
@@ -222,17 +216,6 @@ def rows_of(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
-    """Return the values of each fold of each repetition as plain numbers."""
-    over = {str(k): v.values for k, v in dataset.data_vars.items() if "fold" in v.dims}
-    rows = []
-    places = itertools.product(range(dataset.sizes["repeat"]), range(dataset.sizes["fold"]))
-    for repeat, fold in places:
-        of_fold = {name: values[repeat, fold].tolist() for name, values in over.items()}
-        rows.append({"repeat": repeat, "fold": fold, **of_fold})
-    return rows
-
-
 def write_csv(target: Path, table: Table) -> None:
     """Write rows with the same keys, or columns of one length, as CSV without formulas."""
     columns = {}
@@ -250,55 +233,6 @@ def write_csv(target: Path, table: Table) -> None:
 
 def _cell(value: Any) -> Any:
     return as_cell(escaped(value)) if isinstance(value, str) else value
-
-
-class MoreOutputs:
-    """What a study adds to the outputs of ``bioeval run``: nothing, in this base class.
-
-    A class derived from it is listed by the command.
-    """
-
-    #: The options that it adds, one after the other, and takes from those of the command.
-    add_options: Sequence[Callable[[Any], Any]] = ()
-    stages: Stages
-
-    def __init__(self, options: dict[str, Any], data: str, output: Output) -> None:
-        self.data, self.output = data, output
-        self.take(options)
-
-    def take(self, options: dict[str, Any]) -> None:
-        """Take its options from those of the command; raise where they do not go together."""
-
-    def require(self, scores: Scores) -> None:
-        """Raise :class:`DataError` unless the scores have what it needs; nothing is counted yet."""
-
-    def make(self, scores: Scores, protocol: str | Protocol, card: str | Protocol) -> None:
-        """Make the outputs of scores under a protocol; `card` is it with the command's options."""
-
-    @property
-    def results(self) -> dict[str, xr.Dataset]:
-        """Further results by name, for the table and the page."""
-        return {}
-
-    @property
-    def page_options(self) -> dict[str, Any]:
-        """Options of the page."""
-        return {}
-
-    def lines(self) -> list[Any]:
-        """Return what stands below the tables."""
-        return []
-
-    def document(self, in_folds: bool) -> dict[str, Any]:
-        """Return further entries of the document."""
-        return {}
-
-    def tables(self) -> dict[str, Table]:
-        """Return what further CSV files hold, by the name of the file."""
-        return {}
-
-    def draw(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
-        """Draw plots; `tell` receives why one is not drawn."""
 
 
 class MoreResults:
@@ -341,56 +275,36 @@ class Output:
 
     folder: Path | None  # of the files; it can be written to
     force: bool  # whether files of the same names are replaced
-    plots: bool  # whether plots are among the files
     as_json: bool  # whether a document is printed, in place of a table
-    markup: Form | None = None  # of the printed table, where it is not text
-    page: Path | None = None  # the page to write; it can be written
-    plot_style: str | None = None  # the sizes of plots
+    markup: Form | None  # of the printed table, where it is not text
+    page: Path | None  # the page to write; it can be written
+    plot_style: str | None  # the sizes of plots
+    formats: tuple[str, ...]  # of the plots among the files; none: there are none
+    verbose: bool  # whether the printed table has all rows and messages
     remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
-    formats: tuple[str, ...] = ("png",)  # of the plots
-    verbose: bool = False  # whether the printed table has all rows and messages
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
         """Remove the output options from a command's, and check them before any computation."""
         out, force = options.pop("out", None), options.pop("force", False)
-        plots = options.pop("plots", None)  # without the option, what there is to draw is drawn
+        plots, style = options.pop("plots", False), options.pop("plot_style", None)
         formats = tuple(options.pop("plot_formats", ()))
-        plot_style = options.pop("plot_style", None)
-        if formats or (plot_style and plots is not None):
-            plots = True
-        if plots and out is None:
+        if (plots or formats or style) and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
+        if not formats and (plots or style):
+            formats = ("png",)
         page = options.pop("report", None)
-        folder = check_folder(out, force) if out is not None else None
+        folder = None if out is None else check_folder(out, force)
         if page is not None:
             page = take_out(page, force)
         as_json = options.pop("as_json", False)
-        latex = options.pop("latex", False)
-        markdown = options.pop("markdown", False)
-        if as_json + latex + markdown > 1:
+        forms: list[Form] = ["latex", "markdown"]
+        markup = [form for form in forms if options.pop(form, False)]
+        if as_json + len(markup) > 1:
             raise click.UsageError("give one of --json, --latex and --markdown")
-        markup: Form | None = None
-        if latex:
-            markup = "latex"
-        elif markdown:
-            markup = "markdown"
-        return cls(
-            folder,
-            force,
-            plots is not False,
-            as_json,
-            markup,
-            page,
-            plot_style,
-            formats=formats or ("png",),
-            verbose=options.pop("verbose", False),
-        )
-
-    @property
-    def documented(self) -> bool:
-        """Whether a document is written or printed."""
-        return self.folder is not None or self.as_json
+        verbose = options.pop("verbose", False)
+        form = markup[0] if markup else None
+        return cls(folder, force, as_json, form, page, style, formats, verbose)
 
     def write(
         self, document: dict[str, Any], fill: Callable[[Path], None], stages: Callable[[str], None]
@@ -399,16 +313,12 @@ class Output:
         if self.folder is None:
             return []
         stages(f"writing to {self.folder}")
-        with self.styled():
-            return write_folder(self.folder, document, fill, self.force)
-
-    def styled(self) -> AbstractContextManager[object]:
-        """Return a context in which plots have the sizes of --plot-style."""
         if self.plot_style is None:
-            return nullcontext()
+            return write_folder(self.folder, document, fill, self.force)
         from bioeval.plot.plot_style import style
 
-        return style(self.plot_style)
+        with style(self.plot_style):
+            return write_folder(self.folder, document, fill, self.force)
 
     def write_page(
         self,
@@ -429,14 +339,12 @@ class Output:
         stages(f"writing {self.page}")
         words = []
         for word in click.get_current_context().meta.get(COMMAND_LINE, []):
-            if os.path.isabs(word):  # names of files, without the folders of this machine
-                word = Path(word).name
-            words.append(word)
+            # Names of files, without the folders of this machine.
+            words.append(Path(word).name if os.path.isabs(word) else word)
         command = shlex.join(["bioeval", *words]) if words else ""
-        read = list(filter(None, files))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", BioevalWarning)
-            report(results, self.page, files=read, command=command, **options)
+            report(results, self.page, files=list(filter(None, files)), command=command, **options)
         self.remarks.extend(str(warning.message) for warning in caught)
 
     def save(
@@ -446,29 +354,27 @@ class Output:
         table: Any,
         stages: Callable[[str], None],
         *,
-        name: str = "results.nc",
         csv: Mapping[str, Table] | None = None,
         drawn: Any = None,
         overlaid: bool = False,
     ) -> list[str]:
-        """Write results of this name, table, CSV files by name, and the plots of `drawn`.
+        """Write results, table, CSV files by name, and the plots of `drawn`.
 
         `drawn` may also be a function that draws into a folder. Return the names of the files.
         """
 
         def fill(folder: Path) -> None:
             """Write them into a folder."""
-            write_results(folder, results, table, name)
+            write_results(folder, results, table)
             for file, rows in (csv or {}).items():
                 write_csv(folder / file, rows)
-            if callable(drawn) and self.plots:
+            if callable(drawn) and self.formats:
                 drawn(folder)
-            elif drawn is not None and self.plots:
+            elif drawn is not None and self.formats:
                 from bioeval.plot.files import save_all
 
-                for one in drawn if isinstance(drawn, list) else [drawn]:
-                    tell = self.remarks.append
-                    save_all(one, (), folder, self.formats, overlaid=overlaid, tell=tell)
+                tell = self.remarks.append
+                save_all(drawn, (), folder, self.formats, overlaid=overlaid, tell=tell)
 
         return self.write(document, fill, stages)
 

@@ -6,12 +6,10 @@ input, 130 interrupted, 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).
 
 from __future__ import annotations
 
-import _thread
 import atexit
 import contextlib
 import errno
 import gc
-import io
 import os
 import signal
 import sys
@@ -47,13 +45,21 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
         Another program with the same exit codes and errors, in place of ``bioeval``.
     """
     before: Any = None
-    if args is None and "matplotlib" not in sys.modules:
+    if args is None:
         # Commands draw into files. Jupyter names a backend of its kernel to all that it starts.
         os.environ["MPLBACKEND"] = "agg"
+        gc.set_threshold(_OBJECTS)
+        atexit.register(gc.freeze)  # no objects are looked through where the process ends
+    # No file that is opened takes the number of a standard stream that is closed.
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    if sys.stdout is None:
+        return _say("standard output is closed", FAILED)
     try:
         if threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGTERM, _terminate)
-        with _outputs(), _escaped(), _heard(), _few_collections():
+        with _escaped():
             return _run(args, command)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
@@ -62,44 +68,6 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
-def _few_collections() -> Iterator[None]:
-    """Look for unreachable objects less often, and not where the process ends anyway."""
-    atexit.unregister(gc.freeze)
-    atexit.register(gc.freeze)
-    before = gc.get_threshold()
-    if before[0]:  # else nothing is collected
-        gc.set_threshold(max(before[0], _OBJECTS))
-    try:
-        yield
-    finally:
-        gc.set_threshold(before[0])
-
-
-class _ClosedOutput(io.TextIOBase):
-    """Standard output where there is none: what cannot be written is an error."""
-
-    def write(self, text: str) -> int:
-        """Raise."""
-        raise OSError(errno.EBADF, "is closed", "standard output")
-
-
-@contextlib.contextmanager
-def _outputs() -> Iterator[None]:
-    """Let no file that is opened take the number of a standard stream that is closed."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        os.set_inheritable(number, True)
-    os.close(number)
-    closed = sys.stdout is None
-    if closed:
-        sys.stdout = _ClosedOutput()
-    try:
-        yield
-    finally:
-        if closed:
-            sys.stdout = None
 
 
 @contextlib.contextmanager
@@ -115,44 +83,6 @@ def _escaped() -> Iterator[None]:
         if strict:
             with contextlib.suppress(OSError, ValueError):  # it is flushed
                 out.reconfigure(errors="strict")
-
-
-@contextlib.contextmanager
-def _heard() -> Iterator[None]:
-    """Raise an interruption once more that Python only reports, as it does in a finaliser."""
-    before, over, reported = sys.unraisablehook, threading.Event(), threading.Event()
-    lost: list[BaseException] = []
-    threads: list[threading.Thread] = []
-
-    def hook(unraisable: Any) -> None:
-        """Raise an interruption from another thread; report all else as before."""
-        if not isinstance(unraisable.exc_value, KeyboardInterrupt | SystemExit):
-            before(unraisable)
-            return
-        lost.append(unraisable.exc_value)
-        if isinstance(lost[-1], KeyboardInterrupt):
-            number = signal.SIGINT
-        else:
-            number = signal.SIGTERM
-        threads.append(threading.Thread(target=again, args=(number,)))
-        threads[-1].start()
-        reported.set()
-
-    def again(number: signal.Signals) -> None:
-        reported.wait()  # in the hook, an interruption would be lost once more
-        if not over.wait(0.01):  # by when the finaliser has ended
-            _thread.interrupt_main(number)
-
-    sys.unraisablehook = hook
-    try:
-        yield
-        if lost:
-            raise lost[0]
-    finally:
-        sys.unraisablehook = before
-        over.set()
-        for thread in threads:
-            thread.join()
 
 
 def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
@@ -222,7 +152,6 @@ def _os_error(error: OSError) -> int:
         return BROKEN_PIPE
     file = f"{error.filename}: " if error.filename else ""
     output = error.filename == "standard output"
-    machine = output or error.errno in _MACHINE or error.errno is None
     message = f"{file}{error.strerror or error}"
     frames = traceback.walk_tb(error.__traceback__)
     if not file and any("numba" in frame.f_globals.get("__name__", "") for frame, _ in frames):
@@ -231,9 +160,8 @@ def _os_error(error: OSError) -> int:
         message += (
             f"; compiled kernels are kept in {CACHE}, and BIOEVAL_CACHE_DIR names another folder"
         )
-    if machine:
-        return _say(message, FAILED)
-    return _say(message, WRONG)
+    machine = output or error.errno in _MACHINE or error.errno is None
+    return _say(message, FAILED if machine else WRONG)
 
 
 def _say(message: str, code: int) -> int:

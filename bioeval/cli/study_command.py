@@ -1,4 +1,4 @@
-"""Common parts of the commands of studies: reading, checks, documents, and what is written."""
+"""One run of a command: reading, the system in use, progress, what is printed and written."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import click
 
 from bioeval.base.errors import NoResultError
 from bioeval.base.version import __version__
-from bioeval.cli.command import Command, naming, option_group, progress_shown
+from bioeval.cli.command import Command, naming, option_group
 from bioeval.cli.console import note
 from bioeval.cli.options import (
     read_scores,
     require_method,
+    scores_in_use,
     shared_options,
     system_name,
     take_interval,
     take_reading,
+    take_use,
 )
 from bioeval.cli.outputs import Output, attributes_but, rows_over, take_out
-from bioeval.cli.use import scores_in_use, take_use
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,77 +36,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Attributes that a document has in other words.
-_NOT_IN_DATA = ("bioeval_version", "messages")
-
-
-def _scalars(ds: xr.Dataset) -> dict[str, Any]:
-    return next(iter(rows_over(ds)), {})
-
-
-def _about(ds: xr.Dataset) -> dict[str, Any]:
-    """Return the attributes and the scalars of a result, without its messages."""
-    return {**attributes_but(ds, *_NOT_IN_DATA), **_scalars(ds)}
-
-
-# The rates by which a gallery among several has a result.
+#: Rates by which a gallery among several has a result.
 _OF_EACH_GALLERY = ("eer", "recognition_rate")
 
-
-def checked(
-    tree: xr.DataTree,
-    scores: Scores,
-    protocol: str | Protocol,
-    at_given_thresholds: bool = False,
-) -> xr.DataTree:
-    """Return the results of an evaluation of which some rate is defined.
-
-    At given thresholds a rate of one class of attempts is a result, too. Raise
-    :class:`NoResultError` if no task has a result.
-    """
-    from bioeval.views.sections.evaluation import rows_of_task
-    from bioeval.views.tasks import datasets, has_folds
-
-    results = dict(datasets(tree))
-    of_galleries = any("partition" in dataset.dims for dataset in results.values())
-    if has_folds(tree) or of_galleries:
-        rates = []
-        for dataset in results.values():
-            for name, values in dataset.items():
-                if str(name).endswith("_mean") or (of_galleries and name in _OF_EACH_GALLERY):
-                    rates.append(values)
-        StudyCommand.require_defined(rates, [scores], protocol, results.values())
-    else:
-        defined = set()
-        for dataset in results.values():
-            for row in rows_of_task(dataset):
-                if row.value.is_defined:
-                    defined.add(row.value.variable)
-        if not at_given_thresholds:
-            defined.discard("far")
-        if not defined:
-            refuse([scores], protocol, results.values())
-    return tree
-
-
-# The messages of results that say why all rates of a task are not defined.
+#: Messages of results that say why all rates of a task are not defined.
 _UNDEFINED = ("no-query-with-match", "no-attempt")
-
-
-def refuse(
-    systems: Iterable[Scores], protocol: str | Protocol, results: Iterable[xr.Dataset] = ()
-) -> NoReturn:
-    """Raise :class:`NoResultError` with the reason that the check or the results give, if any."""
-    from bioeval.base.messages import messages_of
-    from bioeval.studies.check.check_data import why_undefined
-    from bioeval.views.messages import sentence_about
-
-    for scores in systems:
-        if why := why_undefined(scores, protocol):
-            raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
-    found = [x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED]
-    why = "; ".join(dict.fromkeys(map(sentence_about, found)))
-    raise NoResultError(f"nothing could be evaluated: {why or 'no rate is defined for these data'}")
 
 
 def study(
@@ -131,7 +66,7 @@ def study(
 
 
 class StudyCommand:
-    """One run of the command of a study, with the options that click gives.
+    """One run of a command, with the options that click gives.
 
     In its context progress is shown; what :meth:`finish` or :meth:`save` made is printed at the
     end. `options` are those that are left for the library, without those that were not given. A
@@ -149,10 +84,8 @@ class StudyCommand:
         #: The scores as they were read, by the names of their systems.
         self.as_read: dict[str, Scores] = {}
         self._all_options = dict(options)
-        self.reading: dict[str, Any] = {}
-        if reads:
-            self.reading = take_reading(data, options)
-        self._name, self._terms = options.pop("name", None), options.pop("terms", "lecture")
+        self.reading: dict[str, Any] = take_reading(data, options) if reads else {}
+        self._name, self.terms = options.pop("name", None), options.pop("terms", "lecture")
         self.name = Path(data).stem  # until scores are read
         self.options = {name: value for name, value in options.items() if value is not None}
         self._inside = contextlib.ExitStack()
@@ -162,13 +95,17 @@ class StudyCommand:
         self._files: list[str] = []
 
     def __enter__(self) -> Self:
-        self.stages = self._inside.enter_context(progress_shown())
+        from bioeval.cli.progress import Stages  # rich takes a while to load
+
+        self.stages = self._inside.enter_context(Stages())
         return self
 
     def __exit__(self, *exception: Any) -> None:
         self._inside.__exit__(*exception)
         if exception[0] is None:
             self.output.show(self._table, self._document, self._files)
+
+    # -------------------------------------------------------------------------- reading
 
     def reading_of(self, file: str, **changed: Any) -> dict[str, Any]:
         """Return how another file is read, by the options of the command but those `changed`."""
@@ -179,25 +116,28 @@ class StudyCommand:
 
         The options of reading apply to it, but those of a second file where it has one of its own.
         """
-        file, *second = files
+        if len(files) > 2:
+            raise click.UsageError(f"{files[2]} is a third file; expected scores and their trials")
         changed: dict[str, Any] = {"second": None}
-        if second:
-            changed = {"second": second[0], "trials": None}
-        return self.read(file, name, reading=self.reading_of(file, **changed))
+        if len(files) > 1:
+            changed = {"second": files[1], "trials": None}
+        return self.read(files[0], name, reading=self.reading_of(files[0], **changed))
 
-    def names(self, files: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names of several systems: those given, one for each, or their own."""
-        return tuple(
-            name or system_name(file, None, self.reading)
-            for file, name in zip(files, self.given_names(files), strict=True)
-        )
+    def names(self, files: Sequence[str]) -> list[str]:
+        """Return the names of several systems: those given, or those of their files.
 
-    def given_names(self, files: Sequence[str]) -> tuple[str | None, ...]:
-        """Return the names that are given to several systems, None where they have their own."""
-        value = self._name
-        if value and len(value) != len(files):
-            raise click.UsageError(f"--name is given {len(value)} times for {len(files)} systems")
-        return value or (None,) * len(files)
+        Files of one name have their paths.
+        """
+        given = self._name or (None,) * len(files)
+        if len(given) != len(files):
+            raise click.UsageError(f"--name is given {len(given)} times for {len(files)} systems")
+        stems = [system_name(file, None, self.reading) for file in files]
+        own = stems if len(set(stems)) == len(stems) else files
+        names = [x or y for x, y in zip(given, own, strict=True)]
+        for name in names:
+            if names.count(name) > 1:
+                raise click.UsageError(f"{name!r} is given twice; name each system with --name")
+        return names
 
     def read(
         self,
@@ -212,8 +152,7 @@ class StudyCommand:
         With `mates`, some subject must have two templates. The file is read as `data` is, unless
         its own `reading` is given.
         """
-        if reading is None:
-            reading = self.reading
+        reading = self.reading if reading is None else reading
         scores = read_scores(file or self.data, reading, self.stages, mates)
         if self._named or name is not None:
             system = system_name(file or self.data, name or self._name, reading)
@@ -227,10 +166,6 @@ class StudyCommand:
         self.stages("counting")
         return function(*value, **options)
 
-    def file_to_write(self, out: str) -> Path:
-        """Return the path of a file to write, checked before anything is computed."""
-        return take_out(out, self.output.force)
-
     def interval_for(self, scores: Scores, interval: str | None) -> str:
         """Return the given interval, or the one that the scores allow, with a note."""
         if interval is not None:
@@ -243,6 +178,8 @@ class StudyCommand:
             f"'{scores._subject_pattern}'"
         )
         return "wilson"
+
+    # -------------------------------------------------------------------------- no result
 
     @staticmethod
     def require_defined(
@@ -260,33 +197,48 @@ class StudyCommand:
     def checked(
         self, tree: xr.DataTree, scores: Scores, protocol: str | Protocol, at_given_thresholds: bool
     ) -> xr.DataTree:
-        """Return results of which some rate is defined.
+        """Return the results of an evaluation of which some rate is defined.
 
-        Where thresholds are given, a rate of one class of attempts at them is a result, too.
+        At given thresholds a rate of one class of attempts is a result, too. Raise
+        :class:`NoResultError` if no task has a result.
         """
-        return checked(tree, scores, protocol, at_given_thresholds)
+        from bioeval.views.sections.evaluation import rows_of_task
+        from bioeval.views.tasks import datasets, has_folds
+
+        results = dict(datasets(tree))
+        of_galleries = any("partition" in dataset.dims for dataset in results.values())
+        if has_folds(tree) or of_galleries:
+            rates = []
+            for dataset in results.values():
+                for name, values in dataset.items():
+                    if str(name).endswith("_mean") or (of_galleries and name in _OF_EACH_GALLERY):
+                        rates.append(values)
+            self.require_defined(rates, [scores], protocol, results.values())
+        else:
+            defined = set()
+            for dataset in results.values():
+                for row in rows_of_task(dataset):
+                    if row.value.is_defined:
+                        defined.add(row.value.variable)
+            if not at_given_thresholds:
+                defined.discard("far")
+            if not defined:
+                refuse([scores], protocol, results.values())
+        return tree
+
+    # -------------------------------------------------------------------------- output
 
     def in_terms(self, results: Results) -> Results:
         """Return results whose tables and plots use the terms of ``--terms``."""
         from bioeval.views.terms import in_terms
 
-        return in_terms(results, self._terms)
+        return in_terms(results, self.terms)
 
     def table(self, results: Any) -> Any:
         """Return the table of results in the terms of ``--terms``; options stand for arguments."""
         from bioeval.tables.sections import table_of
 
-        return table_of(results, naming(), self._terms)
-
-    def messages_of(self, results: Any) -> list[dict[str, Any]]:
-        """Return the messages of results as data; options stand for arguments."""
-        from bioeval.tables.sections import sections_of
-        from bioeval.views.writers.data import messages_data
-
-        found = []
-        for section in sections_of(results):
-            found += messages_data(section, naming=naming())
-        return found
+        return table_of(results, naming(), self.terms)
 
     def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV.
@@ -294,7 +246,7 @@ class StudyCommand:
         Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
         """
         from bioeval.tables.sections import sections_of
-        from bioeval.views.writers.data import answer_of, as_data, facts_data
+        from bioeval.views.writers.data import answer_of, as_data, facts_data, messages_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
         sections = sections_of(results)
@@ -306,89 +258,90 @@ class StudyCommand:
             for section in sections:
                 document |= facts_data(section)
         csv: dict[str, Table] = {}
+        messages = []
         for section in sections:
             if answer := answer_of(section, naming=naming()):
                 document["answer"] = answer
             tables = as_data(section, naming=naming())
             document |= tables
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
-        return {**document, "messages": self.messages_of(results)}, csv
-
-    def task(self, ds: xr.Dataset) -> dict[str, Any]:
-        """Return the scalars of a task, and its values at FAR targets and at some ranks."""
-        from bioeval.cli.commands.run_outputs import task_document
-
-        return task_document(ds)
-
-    def messages_by_task(self, results: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
-        """Return the messages of several tasks as data, each with its tasks."""
-        from bioeval.cli.commands.run_outputs import messages_by_task
-
-        return messages_by_task(results, naming())
-
-    def curves(self, ds: xr.Dataset, over: str) -> list[dict[str, Any]]:
-        """Return the curves of a task: a row for each threshold, rank or recall level."""
-        from bioeval.cli.commands.run_outputs import curve_rows
-
-        return curve_rows(ds, over)
+            messages += messages_data(section, naming=naming())
+        return {**document, "messages": messages}, csv
 
     def save(
         self, document: dict[str, Any], results: Any, table: Any, shown: Any = None, **how: Any
     ) -> None:
         """Write results where files are wanted; keep for printing the table or what is `shown`."""
-        self._files = self.output.save(document, results, table, self.stages, **how)
-        self._document = document
-        self._table = table
-        if shown is not None:
-            self._table = shown
+        files = self.output.save(document, results, table, self.stages, **how)
+        self.keep(table if shown is None else shown, document, files)
+
+    def keep(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
+        """Keep what is printed at the end, and the names of the files that were written."""
+        self._table, self._document, self._files = table, document, files
+
+    def file_to_write(self, out: str | None) -> None:
+        """Check the path of a file to write, if any, before anything is computed."""
+        if out is not None:
+            take_out(out, self.output.force)
+
+    def save_scores(self, scores: Scores, out: str | None) -> None:
+        """Write scores to a file, if one is named."""
+        if out is None:
+            return
+        from bioeval.scores.formats import save
+
+        self.stages(f"writing {out}")
+        save(scores, out)
+        self.output.remarks.append(f"wrote {out}: {scores!r}")
 
     def finish(
         self,
         results: Any,
-        document: dict[str, Any] | None = None,
         csv: Mapping[str, Table] | None = None,
         *,
         more: Mapping[str, Any] | None = None,
         nodes: Callable[[str], str] = str,
         overlaid: bool = False,
+        drawn: Any = None,
+        shown: Any = None,
         files: Iterable[str] = (),
         page: Any = None,
-        as_dataset: xr.Dataset | None = None,
+        as_dataset: xr.Dataset | xr.DataTree | None = None,
         **of_page: Any,
     ) -> None:
         """Write one result, or several datasets by name, and keep the table for printing.
 
-        The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree of
-        a name. Several results are `overlaid` in one plot. Without a `document` it is what the
-        study says of its results, in data, with `more` entries, and each of its tables is a file of
-        CSV, beside those of `csv`. A result that is no dataset is not drawn, and written
-        `as_dataset`. A page is of the results, unless it shows others, and names the `files`,
-        unless it is the data that were read; `of_page` are its other options, such as images.
+        The document is what the study says of its results, in data, with `more` entries; each of
+        its tables is a file of CSV, beside those of `csv`. The table is that
+        of :func:`bioeval.show`, or of what is `shown`; what is `drawn` are the results, several
+        `overlaid` in one plot. `nodes` makes the node of the written tree of a name; a result that
+        is no dataset is written `as_dataset`. A page is of the results, unless it is of a `page`
+        of others, and names the `files`, unless it is the data that were read; `of_page` are its
+        other options, such as images.
         """
         import xarray as xr
 
-        drawn: Any
-        saved: Any
+        document, tables = self.data_of(results)
+        document |= more or {}
+        if "files" in document:  # of several systems
+            del document["file"]
+        in_terms: Any = results
+        saved: Any = as_dataset
         if isinstance(results, dict):
-            drawn = {name: self.in_terms(ds) for name, ds in results.items()}
+            in_terms = {name: self.in_terms(ds) for name, ds in results.items()}
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in results.items()})
         elif isinstance(results, xr.Dataset):
-            drawn, saved = self.in_terms(results), results
+            in_terms, saved = self.in_terms(results), results
+        if drawn is None and saved is not as_dataset:
+            drawn = in_terms
+        table = self.table(in_terms)
+        csv = tables | dict(csv or {})
+        how = {"csv": csv, "drawn": drawn, "overlaid": overlaid, "shown": shown}
+        self.save(document, saved, table, **how)
+        if page is None and saved is as_dataset:
+            self.write_page(in_terms, *files, title=self.name, **of_page)
         else:
-            drawn, saved = results, None
-        if document is None:
-            document, tables = self.data_of(results)
-            csv = tables | dict(csv or {})
-            document |= more or {}
-        table = self.table(drawn)
-        if saved is None:
-            self.save(document, as_dataset, table, csv=csv)
-        else:
-            self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
-        if page is None and saved is None:
-            self.write_page(drawn, *files, title=self.name, **of_page)
-        else:
-            self.write_page(page or {self.name: drawn}, *files, **of_page)
+            self.write_page(page or {self.name: in_terms}, *files, **of_page)
 
     def write_page(self, results: Any, *files: str, title: str = "", **of_page: Any) -> None:
         """Write the page of results, in the terms of ``--terms``, if ``--report`` names it.
@@ -397,5 +350,27 @@ class StudyCommand:
         title is the names of the systems unless given.
         """
         read = files or (self.data, self._second)
-        more = {"terms": self._terms, "title": title, **of_page}
+        more = {"terms": self.terms, "title": title, **of_page}
         self.output.write_page(results, read, self.stages, **more)
+
+
+def refuse(
+    systems: Iterable[Scores], protocol: str | Protocol, results: Iterable[xr.Dataset] = ()
+) -> NoReturn:
+    """Raise :class:`NoResultError` with the reason that the check or the results give, if any."""
+    from bioeval.base.messages import messages_of
+    from bioeval.studies.check.check_data import why_undefined
+    from bioeval.views.messages import sentence_about
+
+    for scores in systems:
+        if why := why_undefined(scores, protocol):
+            raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
+    found = [x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED]
+    why = "; ".join(dict.fromkeys(map(sentence_about, found)))
+    raise NoResultError(f"nothing could be evaluated: {why or 'no rate is defined for these data'}")
+
+
+def _about(ds: xr.Dataset) -> dict[str, Any]:
+    """Return the attributes and the scalars of a result, without its messages."""
+    scalars: dict[str, Any] = next(iter(rows_over(ds)), {})
+    return {**attributes_but(ds, "bioeval_version", "messages"), **scalars}

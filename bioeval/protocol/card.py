@@ -139,12 +139,13 @@ class Partition(Section):
     )
     by: str = card_field("how the data are divided", choices=PARTITIONS)
     folds: int = card_field(
-        "the number of folds (not with given folds, dev-eval or an experiment)",
+        "the number of folds, each tested at a threshold chosen on the others; not with given "
+        "folds, dev-eval or an experiment",
         ge=2,
         default=10,
     )
     repeats: int = card_field(
-        "how often the folds are drawn (not with given folds)",
+        "how often folds or experiments are drawn; not with given folds",
         ge=1,
         le=10_000,
         default=1,
@@ -168,22 +169,24 @@ class Partition(Section):
         default=None,
     )
     train: Size | None = _of_experiment(
-        "with an experiment: the subjects of the training part; the threshold is chosen on it "
-        "if there is no validation part; the others are tested"
+        "with an experiment: the proportion or number of subjects in the training part, where the "
+        "threshold is chosen if there is no validation part; the others are tested"
     )
     validation: Size | None = _of_experiment(
         "with an experiment: the subjects of the validation part; the threshold is chosen on it"
     )
     gallery_templates: Size | None = _of_experiment(
-        "with an experiment: the templates of each subject that are enrolled; or their metadata, "
-        'as "session=1"; or a number of the best by a metadata column of quality, the largest '
-        "value being the best; without it all templates of a part are compared with each other",
+        "with an experiment: the templates of each subject that are enrolled, as a number, a "
+        "proportion, or metadata such as session=1; or a number of the best by a metadata column "
+        "of quality, the largest value being the best; without it all templates of a part are "
+        "compared with each other",
         pattern="[^=]+=[^=]+",
         pattern_words='or metadata such as session=1 or { quality = "sharpness", number = 2 }',
         table={"quality": "text", "number": "size"},
     )
     unenrolled: Size | None = _of_experiment(
-        "with an experiment: the test subjects that are not enrolled, all of whose templates probe"
+        "with an experiment: the proportion or number of test subjects that are not enrolled; all "
+        "their templates probe"
     )
     enrolled: Size | None = _of_experiment(
         "with an experiment, instead of 'unenrolled': the number of test subjects to enrol, "
@@ -406,9 +409,9 @@ class Report(Section):
         default=None,
     )
     priors: tuple[float, ...] = card_field(
-        "the least expected cost of decisions of verification, divided by that of the better of "
-        "accepting all and rejecting all (minDCF), is given for each of these proportions of "
-        "genuine attempts, both errors costing 1",
+        "the proportions of genuine attempts at which minDCF of verification is given; it is the "
+        "least expected cost of decisions, divided by that of the better of accepting all and "
+        "rejecting all, both errors costing 1",
         distinct=True,
         gt=0,
         lt=1,

@@ -146,7 +146,7 @@ class Search(Task):
 
     layouts = SEARCHABLE
     rank_unit: str = card_field(
-        "the entries of the candidate list",
+        "whether the candidate list has templates, or subjects at their fused scores",
         choices={
             "template": "the candidate list holds every template, so a subject may be on it more "
             "than once",

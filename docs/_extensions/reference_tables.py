@@ -15,7 +15,6 @@ from sphinx.application import Sphinx
 from variables import variables_page
 
 from bioeval.cli.command import by_heading
-from bioeval.cli.examples import all_examples
 from bioeval.cli.lazy_group import root
 from bioeval.cli.table import COMMANDS, HEADINGS
 
@@ -73,7 +72,7 @@ def command_page(name: str) -> str:
         "--------",
         "",
     ]
-    lines += [".. code-block:: bash", "", *(f"   {x}" for x in all_examples(name).split("\n")), ""]
+    lines += [".. code-block:: bash", "", *(f"   {x}" for x in command.examples), ""]
     options_by_heading = by_heading(command.get_params(ctx), ctx)
     for heading, options in options_by_heading.items():
         lines += [heading, "-" * len(heading), "", ".. list-table::", "   :widths: 30 70", ""]

@@ -8,8 +8,8 @@ writes speakers.html. The same work on the command line, with the files that it 
     bioeval normalise eval.scores eval.trials --kind similarity --labels speakers.csv \\
         --cohort eval.cohort --method as --top 40 --save eval-as.txt
     bioeval threshold dev-as.txt --target min-dcf=0.01 --on eval-as.txt
-    bioeval calibration dev-as.txt --apply eval-as.txt --prior 0.01 --priors 0.01,0.05 \\
-        --interval subject-bootstrap --save eval-llr.txt
+    bioeval calibration eval-as.txt --calibrate logistic --train dev-as.txt --prior 0.01 \\
+        --priors 0.01,0.05 --interval subject-bootstrap --save eval-llr.txt
     bioeval run eval-llr.txt --min-dcf 0.01,0.05 --interval subject-bootstrap
 """
 

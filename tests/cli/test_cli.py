@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gc
 import io
 import json
 import os
@@ -12,17 +11,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
-import weakref
 from pathlib import Path
-from typing import Any, get_args
 
 import click
 import numpy as np
 import pytest
 import xarray as xr
 from report_text import Answer
-from result_messages import codes
 from twins import crossed
 
 import bioeval as be
@@ -81,57 +76,22 @@ def test_version_and_help(capsys):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example(command, capsys):
-    assert run(command, "--help") == 0
-    said = capsys.readouterr()
-    assert f"  bioeval {command}" in said.out
-    assert "\b" not in said.out
-    assert said.err == ""
-
-
-@pytest.mark.parametrize("command", [*COMMANDS, "help"])
-@pytest.mark.cases(1)
-def test_help_is_two_lines_and_three_examples_at_80_columns(command, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    assert run("help", command) == 0
-    said = capsys.readouterr().out
-    summary = said.split("\n\n")[1]
-    shown = [line for line in said.splitlines() if line.startswith(f"  bioeval {command}")]
-    rule = (
-        "CONTRIBUTING.md, 'A new study', The command: a docstring begins with one sentence, of two "
-    )
-    rule += (
-        "lines at most; the help shows one to three examples; no line is longer than 80 columns."
-    )
-    assert len(summary.splitlines()) <= 2 and summary.rstrip().endswith("."), rule
-    assert 1 <= len(shown) <= 3, rule
-    assert not [line for line in said.splitlines() if len(line) > 80], rule
-
-
-@pytest.mark.parametrize("command", [*COMMANDS, "help"])
-@pytest.mark.cases(6)
-def test_examples_are_commands_of_this_program(command, capsys, monkeypatch):
-    Path("grid.txt").write_text("1\n2\n")
-    assert run("help", "examples", command) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert all(line.startswith("# ") for line in lines[::2])
-    for line in lines[1::2]:
+def test_examples_are_commands_of_this_program(command):
+    examples = command_of(command).examples
+    assert 1 <= len(examples) <= 3
+    for line in examples:
         program, name, *args = shlex.split(line)
-        assert program == "bioeval"
-        found = root.get_command(click.Context(root), name)
-        assert found.make_context(name, args).command is found
+        assert (program, name) == ("bioeval", command)
+        command_of(name).make_context(name, args)
 
 
 def test_help_of_help(capsys):
     assert run("help") == 0
     assert capsys.readouterr().out.startswith("Usage: bioeval ")
-    assert run("help", "examples") == 0
-    listed = capsys.readouterr().out.splitlines()[1:]
-    assert {line.split()[0] for line in listed} == {*COMMANDS, "help"}
+    assert run("help", "zoo") == 0
+    assert capsys.readouterr().out.startswith("Usage: bioeval zoo ")
     assert run("help", "runn") == 2
     assert "Did you mean 'run'?" in one_line(capsys.readouterr().err)
-    assert run("help", "run", "zoo") == 2
-    assert "expected one command, not 2: run zoo" in one_line(capsys.readouterr().err)
 
 
 def test_help_imports_no_numpy():
@@ -155,11 +115,11 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--columns", "=camera"], "'=camera'; expected KEY=VALUE"),
         (["run", "scores.npz", "--columns", "camera"], "'camera'; --columns camera=NAME names it"),
         (["run", "scores.npz", "--columns", "a=b", "--columns", "a=c"], "'a' is given twice"),
-        (["run", "scores.npz", "--thresholds", "many"], "'many' is not a file; expected a number"),
+        (["run", "scores.npz", "--thresholds", "many"], "'many'; expected a number of thresholds"),
         (["run", "scores.npz", "--far", "x"], "'x'; expected a rate"),
         (["run", "scores.npz", "--far", "2"], "error: --far is "),
         (["run", "scores.npz", "--max-rank", "x"], "'x' is not a valid integer"),
-        (["run", "scores.npz", "--thresholds", "1"], "a single threshold is written .* 1.0"),
+        (["run", "scores.npz", "--thresholds", "1"], "'1'; expected .* with a point or a comma"),
         (["run", "scores.npz", "--thresholds", "5,4"], "error: --thresholds do not increase"),
         (["run", "scores.npz", "--protocol", "pair"], "'pair'.*Did you mean 'pairs'"),
         (["run", "scores.npz", "--protocol", "pairs"], "for the layout pairs"),
@@ -290,14 +250,11 @@ def test_a_full_device(scores):
     assert one_line(done.stderr).endswith("No space left on device")
 
 
-@pytest.mark.parametrize("line", [*COMMAND_LINES, "--version"])
-@pytest.mark.cases(4)
-def test_an_output_that_is_closed(scores, capsys, monkeypatch, line):
+def test_an_output_that_is_closed(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
-    assert run(*line.split()) == 1
-    assert sys.stdout is None
+    assert run("protocols") == 1
     monkeypatch.undo()
-    assert one_line(capsys.readouterr().err) == "bioeval: error: standard output: is closed"
+    assert one_line(capsys.readouterr().err) == "bioeval: error: standard output is closed"
 
 
 def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
@@ -318,66 +275,6 @@ def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
     assert numbers[0] > 2
 
 
-@pytest.mark.parametrize("ended", [False, True], ids=["runs on", "ends at once"])
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143)], ids=["ctrl-c", "term"])
-def test_an_interruption_in_a_finaliser_ends_the_run(capsys, request, error, ended):
-    """Python reports what a finaliser raises, and goes on."""
-    # A shell starts what is in the background with Ctrl-C ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-
-    class Owner:
-        def __del__(self) -> None:
-            raise error
-
-    @click.command("inner")
-    def command() -> None:
-        Owner()
-        for _ in range(0 if ended else 10_000):
-            time.sleep(0.001)
-        went_on.append(True)
-
-    went_on: list[bool] = []
-    if isinstance(error, SystemExit):
-        with pytest.raises(SystemExit, match="143"):
-            main([], command=command)
-        assert capsys.readouterr().err == ""
-    else:
-        assert main([], command=command) == 130
-        assert capsys.readouterr().err.strip() == "bioeval: interrupted"
-    assert bool(went_on) == ended
-
-
-def test_another_error_in_a_finaliser_is_reported_as_before(monkeypatch):
-    @click.command("inner")
-    def command() -> None:
-        weakref.finalize(set(), int, "x")
-
-    seen: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda found: seen.append(found.exc_type))
-    assert main([], command=command) == 0
-    assert seen == [ValueError]
-
-
-def test_a_command_looks_for_unreachable_objects_less_often():
-    found = []
-
-    @click.command("notes")
-    def command():
-        found.append(gc.get_threshold())
-
-    before = gc.get_threshold()
-    try:
-        gc.set_threshold(700, 9, 8)
-        assert main([], command=command) == 0
-        assert gc.get_threshold() == (700, 9, 8)
-        gc.set_threshold(0)  # never
-        assert main([], command=command) == 0
-    finally:
-        gc.set_threshold(*before)
-    assert found == [(10_000, 9, 8), (0, 9, 8)]
-
-
 def test_the_end_of_a_file_is_no_interruption(capsys):
     @click.command("inner")
     def command() -> None:
@@ -385,25 +282,6 @@ def test_the_end_of_a_file_is_no_interruption(capsys):
 
     assert main([], command=command) == 1
     assert "a file ended too early (marshal data too short)" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
-    """Where both go into one file, each through a buffer of its own."""
-    with open("both", "a") as out, open("both", "a") as err:
-        monkeypatch.setattr(sys, "stdout", out)
-        monkeypatch.setattr(sys, "stderr", err)
-        assert run("run", scores, "--out", "results") == 0
-    lines = Path("both").read_text().splitlines()
-    assert lines[0].startswith("Data")
-    assert lines[-1] == "wrote 7 files to results"
-
-
-def test_exit_codes_are_documented(capsys):
-    assert run("--help") == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    for code in (0, 1, 2, 130, 141, 143):
-        assert f" {code} " in shown.partition("Exit codes")[2]
 
 
 # ------------------------------------------------------------------------ run
@@ -420,7 +298,7 @@ def test_table(scores, capsys):
     assert title in said.out.splitlines()
 
 
-@pytest.mark.parametrize("columns", [20, 44, 80, 120])
+@pytest.mark.parametrize("columns", [20, 44, 120])
 @pytest.mark.parametrize("command", [["run", "scores.npz"], ["protocols"]])
 @pytest.mark.cases(1)
 def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command, columns):
@@ -432,14 +310,6 @@ def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command,
         assert max(map(len, lines)) <= columns
     for words in ("ZeroFNMR", "CMS, rank 1") if command[0] == "run" else ("Fixed pair list",):
         assert words in whole
-
-
-def test_protocols_in_a_narrow_terminal_stand_one_below_the_other(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "50")
-    assert run("protocols") == 0
-    lines = capsys.readouterr().out.splitlines()
-    place = lines.index("  pairs")
-    assert lines[place + 1] == "    layout pairs, Fixed pair list"
 
 
 @pytest.mark.slow
@@ -489,23 +359,6 @@ def test_json_has_words_for_infinities(tmp_path, capsys):
     assert (target["frr_at_far"], target["threshold_at_far"]) == (1.0, "-inf")
 
 
-def test_thresholds(scores, tmp_path, capsys):
-    (tmp_path / "t.txt").write_text("1.5\n\n2.5\n")
-    np.save(tmp_path / "t.npy", [1.5, 2.5])
-    counts = []
-    for given in ("1.5,2.5", "t.txt", "t.npy"):
-        assert run("run", scores, "--json", "--thresholds", given) == 0
-        single = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
-        counts.append(single["thresholds"])
-    assert counts == [{"count": 2, "first": 1.5, "last": 2.5}] * 3
-    assert run("run", scores, "--json", "--thresholds", "7") == 0
-    single = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
-    assert single["thresholds"]["count"] == 7
-    (tmp_path / "t.txt").write_text("1.5\nx\n")
-    assert run("run", scores, "--thresholds", "t.txt") == 2
-    assert "t.txt: line 2: 'x'; expected one number" in capsys.readouterr().err
-
-
 def test_json_has_the_rates_at_thresholds(scores, capsys):
     given = ("--thresholds", "1.5,2.5", "--interval", "subject-bootstrap", "--replicates", "100")
     assert run("run", scores, "--json", *given) == 0
@@ -549,23 +402,6 @@ def test_arrays_under_other_names(tmp_path, capsys):
     csvs = ["--columns", "scores=distmat", "--labels", "q.csv", "--gallery", "g.csv"]
     assert run("run", "x.npz", "--json", *csvs) == 0
     assert json.loads(capsys.readouterr().out)["tasks"] == document["tasks"]
-
-
-def test_npy_with_labels_under_another_name(tmp_path, capsys):
-    np.save(tmp_path / "x.npy", np.array([[9, 3, 1], [3, 9, 1], [1, 1, 9]]))
-    (tmp_path / "people").write_text("a\na\nb\n")
-    assert run("run", "x.npy", "--labels", "people", "--kind", "similarity", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["kind"] == "similarity"
-    assert document["tasks"]["closed_set"]["recognition_rate"] == 1.0
-
-
-def test_csv_pairs(tmp_path, capsys):
-    (tmp_path / "p.csv").write_text("distance,genuine\n0.1,1\n0.2,1\n0.9,0\n")
-    assert run("run", "p.csv", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert list(document["tasks"]) == ["verification/single"]
-    assert document["tasks"]["verification/single"]["eer"] == 0
 
 
 def test_nan_policy(tmp_path, capsys):
@@ -625,15 +461,6 @@ def test_out(scores, capsys):
     assert [float(row["cms"]) for row in rows] == truth["closed_set"].cms.values.tolist()
 
 
-@pytest.mark.slow
-def test_out_with_json(scores, capsys):
-    assert run("run", scores, "--out", "results", "--json") == 0
-    said = capsys.readouterr()
-    written = json.loads(Path("results/summary.json").read_text())
-    assert written.pop("files") == FILES
-    assert json.loads(said.out) == written
-
-
 def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     """A used folder is refused; with --force, what the second run does not write stays."""
     assert run("run", scores, "--out", "results") == 0
@@ -652,14 +479,6 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     replaced = {"results.nc", "summary.json", "table.txt", "verification_single.csv"}
     assert {name for name in after if after[name] != before[name]} == replaced
     assert set(json.loads(after["summary.json"])["files"]) == replaced
-
-
-@pytest.mark.slow
-def test_a_folder_with_files_of_other_kinds_is_used(scores):
-    Path("results").mkdir()
-    Path("results/notes.txt").write_text("mine")
-    assert run("run", scores, "--out", "results") == 0
-    assert Path("results/notes.txt").read_text() == "mine"
 
 
 @pytest.mark.slow
@@ -757,23 +576,13 @@ def test_protocols(capsys):
     out = capsys.readouterr().out
     assert "\n  FMR " in out and "\n  FPIR(t) " in out and "\n  TPIR(t, k) " in out
     assert not {"FAR", "FRR", "DIR", "CMS"} & set(re.findall(r"\w+", out))
+    assert run("protocols", "--json") == 0
+    cards = json.loads(capsys.readouterr().out)
+    assert {"course-all-vs-all", "pairs"} <= {card["name"] for card in cards}
 
 
-@pytest.mark.parametrize("args", [["protocols"], ["run", "scores.npz", "--protocol"]])
-def test_a_card_that_is_a_folder(scores, tmp_path, capsys, args):
-    """No protocol's name is guessed where something of that name is there."""
-    (tmp_path / "adir").mkdir()
-    (tmp_path / "card").write_text("schema = 1\n")
-    assert run(*args, "adir") == 2
-    line = one_line(capsys.readouterr().err)
-    assert "adir is a folder; expected the name of a protocol" in line
-    assert "Did you mean" not in line
-    assert run(*args, "card") == 2
-    assert "name does not end in .toml" in one_line(capsys.readouterr().err)
-
-
-@pytest.mark.parametrize("columns", [20, 24, 50, 80, 92, 200])
-@pytest.mark.parametrize("name", ["course-all-vs-all", "course-probe-vs-gallery", "pairs"])
+@pytest.mark.parametrize("columns", [20, 50, 200])
+@pytest.mark.parametrize("name", ["course-all-vs-all", "pairs"])
 def test_a_card_is_explained_as_wide_as_it_may_be(capsys, monkeypatch, name, columns):
     """The words are the same at every width."""
     assert run("protocols", name) == 0
@@ -787,14 +596,6 @@ def test_a_card_is_explained_as_wide_as_it_may_be(capsys, monkeypatch, name, col
         assert out == usual
     words = ["".join(c for c in text if c.isalnum()) for text in (out, usual)]
     assert words[0] == words[1]
-
-
-def test_protocols_as_json(capsys):
-    assert run("protocols", "--json") == 0
-    cards = json.loads(capsys.readouterr().out)
-    assert {"course-all-vs-all", "pairs"} <= {card["name"] for card in cards}
-    assert run("protocols", "pairs", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["layout"] == "pairs"
 
 
 def test_a_card_of_ones_own(scores, tmp_path, root, capsys):
@@ -872,14 +673,6 @@ def test_labels_in_another_order_are_what_check_says(tmp_path, capsys, scale):
     assert said in page and "other kind" not in page
 
 
-def test_a_result_of_fused_attempts_near_chance_advises_no_other_kind():
-    """Of two templates a subject, the EER of nearest templates at random is 62 %."""
-    rng = np.random.default_rng(5)
-    values = rng.random((400, 400))
-    found = be.verification(be.Scores(values, np.repeat(np.arange(200), 2)), templates="multi")
-    assert found.eer > 0.58 and "near-chance" in codes(found)
-
-
 @pytest.fixture
 def unmated(tmp_path):
     """Sides without a subject in common."""
@@ -935,15 +728,6 @@ def test_warnings_name_options(tmp_path, capsys):
     assert "leave --gallery out" in Path("results/summary.json").read_text()
 
 
-@pytest.mark.slow
-def test_a_matrix_as_csv(tmp_path, capsys):
-    """With the labels of its templates."""
-    (tmp_path / "m.csv").write_text("0,1,5\n1,0,5\n5,5,0\n")
-    (tmp_path / "people.csv").write_text("a\na\nb\n")
-    assert run("run", "m.csv", "--labels", "people.csv", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]["recognition_rate"] == 1.0
-
-
 def test_simulate(capsys):
     args = ["--layout", "probe-against-gallery", "--probes", "2-3", "--unenrolled", "0.5"]
     assert (
@@ -963,12 +747,6 @@ def test_simulate(capsys):
     np.testing.assert_array_equal(scores.probe_labels, truth.probe_labels)
     assert run("simulate", "--subjects", 2, "--out", "y.npz", "--json") == 0
     assert json.loads(capsys.readouterr().out)["shape"] == [20, 20]
-
-
-def test_similarities_of_simulate(capsys):
-    args = ["--model", "gaussian-scores", "--kind", "similarity", "--d-prime", "3"]
-    assert run("simulate", "--subjects", 5, "--templates", 2, *args, "--out", "x.npz") == 0
-    assert be.load("x.npz").kind == "similarity"
 
 
 # ------------------------------------------------------------------------ words
@@ -1057,10 +835,23 @@ def test_repeated_folds_in_one_command(capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--train", 0.5, "--protocol", "course-kfold"], "--train applies to experiments"),
-        (["--repeats", 5, "--protocol", "lfw-view2"], "--repeats applies to experiments"),
-        (["--folds", 5, "--protocol", "market1501"], "--folds divides all data"),
-        (["--folds", 5, "--train", 0.5], "--train applies to experiments"),
+        (
+            ["--train", 0.5, "--protocol", "course-kfold"],
+            "--train has no effect on protocol",
+        ),
+        (["--repeats", 5, "--protocol", "lfw-view2"], "--repeats has no effect on protocol lfw"),
+        (["--folds", 5, "--protocol", "market1501"], "it sets folds of [partition], which this"),
+        (["--folds", 5, "--train", 0.5], "--train has no effect on protocol course-kfold"),
+        (
+            ["--templates", "single", "--fusion", "mean", "--protocol", "fvc2004"],
+            "--fusion has no ef",
+        ),
+        (["--protocol", "market1501", "--fusion", "mean"], "it sets fusion of [open_set], [closed"),
+        (["--protocol", "lfw-view2", "--rank-unit", "subject"], "--rank-unit has no effect on"),
+        (["--protocol", "fvc2004", "--templates", "multi"], "does not go with pairs = first-imp"),
+        (["--protocol", "lfw-view2", "--single-gallery"], "--single-gallery has no effect"),
+        (["--fusion", "kth:0"], "--fusion is 'kth:0'; expected kth:K"),
+        (["--min-dcf", "0.1", "--no-auc"], "leave out --no-auc"),
         (["--train", "half"], "'half'; expected a proportion (0.3), or a whole number (20)"),
         (["--train", 4], "the sizes ask for test 0, train 4 of 4 subjects"),
         (["--gallery-templates", "session=1"], "the metadata column is 'session'"),
@@ -1081,28 +872,6 @@ def test_folds_are_named_as_the_option(scores, capsys):
     be.save(be.Scores.from_pairs([1.0, 2.0, 3.0], [1, 0, 1]), "p.npz")
     assert run("threshold", "p.npz", "--folds", 5) == 2
     assert "--folds is 5, but there are only 3 pairs" in one_line(capsys.readouterr().err)
-
-
-def test_choices_are_those_of_the_library():
-
-    from bioeval.attempts.identification_counter import RankUnit
-    from bioeval.attempts.verification_counter import Templates
-    from bioeval.cli.commands.run import command
-    from bioeval.plot.files import FORMATS
-    from bioeval.plot.plot_style import LOOKS
-    from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
-    from bioeval.stats import METHODS
-    from bioeval.views.terms import TERMS
-
-    named = [p for p in command.params if hasattr(p.type, "choices")]
-    choices = {p.name: tuple(p.type.choices) for p in named}  # a list in click 8.1
-    assert choices.pop("plot_formats") == FORMATS
-    assert choices.pop("plot_style") == (*LOOKS,)
-    assert choices.pop("interval") == METHODS
-    assert choices.pop("terms") == TERMS
-    assert choices.pop("rank_unit") == get_args(RankUnit)
-    assert choices.pop("templates") == get_args(Templates)
-    assert choices == {"kind": KINDS, "nan": NAN_POLICIES}
 
 
 @pytest.mark.slow
@@ -1255,23 +1024,6 @@ def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys)
     assert (tasks["open_set"]["rank_unit"], tasks["open_set"]["fusion"]) == ("subject", "mean")
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--templates", "single", "--fusion", "mean"], "--fusion has no effect on protocol cours"),
-        (["--protocol", "market1501", "--fusion", "mean"], "--fusion is of verification and ident"),
-        (["--protocol", "lfw-view2", "--rank-unit", "subject"], "--rank-unit is of identification"),
-        (["--protocol", "market1501", "--templates", "multi"], "--templates is of verification, a"),
-        (["--protocol", "fvc2004", "--templates", "multi"], "first-impostors of protocol fvc2004"),
-        (["--fusion", "kth:0"], "--fusion is 'kth:0'; expected kth:K"),
-    ],
-)
-@pytest.mark.cases(2)
-def test_options_of_tasks_that_a_card_lacks_are_refused(scores, capsys, options, said):
-    assert run("run", scores, *options) == 2
-    assert said in one_line(capsys.readouterr().err)
-
-
 def test_single_template_galleries_are_an_option(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     scores = be.simulate(8, 3, random_state=1)
@@ -1280,6 +1032,3 @@ def test_single_template_galleries_are_an_option(tmp_path, monkeypatch, capsys):
     tasks = json.loads(capsys.readouterr().out)["tasks"]
     expected = be.closed_set(scores, gallery="single").recognition_rate.item()
     assert tasks["closed_set"]["recognition_rate"] == expected
-    be.save(be.Scores.from_pairs([0.1, 0.5], [1, 0]), "pairs.npz")
-    assert main(["run", "pairs.npz", "--single-gallery"]) == 2
-    assert "--single-gallery is of identification" in capsys.readouterr().err

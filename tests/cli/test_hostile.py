@@ -65,7 +65,6 @@ def test_a_size_that_is_none(scores, capsys, size):
 # ------------------------------------------------------------------------- bounds
 
 TEXTS = {
-    "thresholds": ["run", "s.npz", "--thresholds", "x.txt"],
     "labels": ["run", "plain.npz", "--labels", "x.txt"],
     "names": ["run", "plain.npz", "--labels", "x.txt", "--names-of", "market1501"],
     "top-K": ["run", "x.txt", "--labels", "l.csv", "--gallery", "l.csv"],
@@ -121,8 +120,7 @@ def test_one_long_value_does_not_widen_all_the_others(scores, capsys, monkeypatc
     "args",
     [
         ["run", "pipe"],
-        ["run", "s.npz", "--thresholds", "pipe"],
-        ["run", "s.npz", "--thresholds", "/dev/zero"],
+        ["run", "/dev/zero"],
         ["run", "plain.npz", "--labels", "pipe.csv"],
         ["tracking", "pipe", "pipe"],
     ],

@@ -26,7 +26,6 @@ LINES = [
     "run in.npz --report in.npz",
     "run in.npz --protocol=card.toml --report card.toml",
     "run in.npy --labels labels.csv --report labels.csv",
-    "run in.npz --thresholds thresholds.txt --report thresholds.txt",
     "convert in.npz in.npz",
     "convert in.npz link.npz",
     "convert in.npy in.npz --labels in.npz",
@@ -53,7 +52,6 @@ def here(tmp_path, monkeypatch):
     for name in ("card.toml", "a.tally", "b.tally", "other.labels.csv"):
         shutil.copy("in.labels.csv", name)
     shutil.copy("in.npy", "other.npy")
-    (tmp_path / "thresholds.txt").write_text("0.5\n")
     os.symlink("in.npz", "link.npz")
     os.link("in.npz", "hard.npz")
     (tmp_path / "results").mkdir()

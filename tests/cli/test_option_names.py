@@ -21,7 +21,7 @@ OF_EVERY_COMMAND = {
 #: What one command does besides its call.
 OF_THE_COMMAND = {
     # A Calibrator that is fitted to a set, and the scores of others.
-    "calibration": {"apply", "calibrate", "save_to", "train"},
+    "calibration": {"calibrate", "save_to", "train"},
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"steps"},
@@ -34,7 +34,6 @@ OF_THE_COMMAND = {
         "client",
         "fta",
         "fte",
-        "gallery_folds",
         "min_dcf",
         "single_gallery",
     },

@@ -78,7 +78,7 @@ def test_files_of_one_name_keep_apart(systems, inside, capsys):
     ("words", "problem"),
     [
         (("old.npz", "new.npz", "--name", "x"), "--name is for one system"),
-        (("old.npz", "old.npz"), "old.npz is given twice"),
+        (("old.npz", "old.npz"), "'old.npz' is given twice"),
         (("old.npz", "new.npz", "labels.csv"), "labels.csv does not"),
     ],
 )

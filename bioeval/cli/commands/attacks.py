@@ -27,6 +27,9 @@ from bioeval.cli.study_command import StudyCommand, study
 def vulnerability_command(run: StudyCommand) -> None:
     """Evaluate how often presentation attacks are accepted, by species.
 
+    bioeval vulnerability attacked.npz
+    bioeval vulnerability scores.npz attacks.npz --threshold far=0.001
+
     Rows of DATA with a value in the metadata column `attack` are attacks, labelled with the subject
     that they target. ATTACKS may hold the attacks instead, against the same gallery. A list of
     pairs may have class words: target, nontarget and spoof. Thresholds are chosen on bona fide
@@ -61,6 +64,9 @@ def pad_command(
     **options: Any,
 ) -> None:
     """Evaluate presentation attack detection: APCER by species, and BPCER.
+
+    bioeval pad pad.csv --threshold d-eer
+    bioeval pad test.csv --dev dev.csv --threshold apcer=0.05
 
     Each line of LIST has a detection score, larger for bona fide, and the attack instrument species
     in a column `attack`, empty for bona fide. Instead of the column, it may have the class words of

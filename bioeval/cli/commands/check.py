@@ -7,64 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command, naming, option
+from bioeval.cli.command import Command, option
 from bioeval.cli.images import ImageOptions
 from bioeval.cli.options import shared_options
-from bioeval.cli.outputs import MoreOutputs, MoreResults
+from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
-    from bioeval.studies.check.findings import DataCheck
-
-
-class Findings(MoreOutputs):
-    """What the check of labels and metadata finds, among the outputs of ``bioeval run``."""
-
-    _check: DataCheck | None = None
-
-    def make(self, scores: Scores, protocol: str | Protocol, card: str | Protocol) -> None:
-        """Check the data under the card, without its options."""
-        from bioeval.studies.check.check_data import check_data
-
-        if scores.layout != "top-k":
-            self._check = check_data(scores, protocol, read_scores=False)
-
-    def lines(self) -> list[str]:
-        """Return one line on the findings of the check, and doubtful labels themselves."""
-        if self._check is None:
-            return []
-        from bioeval.studies.check.findings import TASK
-        from bioeval.views.writers.lines import written
-
-        # The tables show what the people do not support.
-        named = [x.check for x in self._check.of("error", "warning", "note") if x.check != "people"]
-        lines = []
-        for x in self._check.of("warning"):
-            if x.check == "labels":
-                found, where = (written(text, TASK, naming()) for text in (x.found, x.places))
-                lines.append(f"Labels: {found} ({where})")
-        if named:
-            lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
-        return lines
-
-    def document(self, in_folds: bool) -> dict[str, Any]:
-        """Return the findings, but for an evaluation in folds."""
-        if in_folds:
-            return {}
-        findings = []
-        if self._check is not None:
-            from bioeval.studies.check.findings import TASK
-            from bioeval.views.writers.lines import written
-
-            for x in self._check.of("error", "warning", "note"):
-                message = written(x.found, TASK, naming())
-                about = {"check": x.check, "severity": x.severity, "code": x.code}
-                findings.append({**about, "message": message})
-        return {"check": findings}
 
 
 class ReportedCheck(MoreResults):
@@ -115,6 +67,9 @@ def command(
     **options: Any,
 ) -> None:
     """Check DATA before an evaluation; each finding says what to do.
+
+    bioeval check scores.npz --far 0.001
+    bioeval check faces.npz --columns embeddings=dlib128,labels=subject
 
     Checked are labels and copies, wrong labels, failed comparisons, the kind of scores and the
     number of subjects. Below the findings are the templates whose label is likely wrong, with the

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,9 +58,14 @@ def compared_systems(
 @options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "population", "adjust")
 @shared_options(interval=True, plots=True, names=True)
 def command(data: tuple[str, ...], **options: Any) -> None:
-    """Compare systems on the same templates in the same order.
+    """Compare systems on the same templates, with intervals and tests of their differences.
 
-    DATA are two files or more as `bioeval run` reads them. The people are resampled together for
+    bioeval compare old.npz new.npz
+    bioeval compare old.npz new.npz others.npz --measure eer --out comparison
+    bioeval compare old.mat new.mat --protocol market1501
+
+    DATA are two files or more as `bioeval run` reads them, with the same templates in the same
+    order, or with names of the templates. The people are resampled together for
     all systems. Each line of the differences says whether two systems differ; of three and more,
     systems are ranked by each measure, and those that share a letter do not differ significantly.
     Options apply to all systems. A system that was chosen because it is the best on these data,
@@ -80,23 +83,13 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     options["measures"] = list(options["measures"]) or None
     take_interval(options, "subject-bootstrap")
     with StudyCommand(data[0], options) as run:
-        stems = [Path(file).stem for file in data]
-        own = stems if len(set(stems)) == len(stems) else data
-        names = [x or y for x, y in zip(run.given_names(data), own, strict=True)]
-        for given, what in ((data, "file"), (names, "name")):
-            twice = [x for x, number in Counter(given).items() if number > 1]
-            if twice:
-                raise click.UsageError(f"the {what} {twice[0]} is given twice; expected each once")
         systems = {}
-        for name, file in zip(names, data, strict=True):
-            reading = run.reading if file == data[0] else run.reading_of(file)
-            systems[name] = partial(run.read, file, name, reading=reading)
+        for name, file in zip(run.names(data), data, strict=True):
+            systems[name] = partial(run.read, file, name, reading=run.reading_of(file))
         comparison = run.count(compare, systems, **run.options)
         protocol = run.options.get("protocol") or "auto"
         read = (reader() for reader in systems.values())
         run.require_defined([comparison["value"]], read, protocol)
         run.name = f"{len(systems)} systems"
-        document, csv = run.data_of(comparison)
-        del document["file"]
-        document = {"files": dict(zip(names, data, strict=True)), **document}
-        run.finish(comparison, document, csv, files=list(data))
+        by_name = dict(zip(systems, data, strict=True))
+        run.finish(comparison, more={"files": by_name}, files=list(data))

@@ -10,6 +10,8 @@ from bioeval.cli.study_command import StudyCommand, study
 def command(run: StudyCommand) -> None:
     """Evaluate DATA by every protocol card that fits, one row each.
 
+    bioeval conventions reid.npz --card market1501 --card cuhk03
+
     The same distances have other rates by other conventions: which entries are removed, how ranks,
     ties and average precision are counted.
     """

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bioeval.base.errors import Words, printable, wrapped
-from bioeval.cli.command import Command, naming, option, progress_shown
+from bioeval.cli.command import Command, naming, option
 from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import load_file, shared_options, take_reading
 from bioeval.cli.outputs import take_scores
@@ -17,6 +17,9 @@ from bioeval.scores.formats.registry import listing, written_formats
 _WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
 
 HELP = f"""Read DATA, any file that `bioeval run` reads, and write it to OUT.
+
+bioeval convert features.mat scores.npz
+bioeval convert --list
 
 The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT cannot hold.
 """
@@ -48,11 +51,12 @@ def command(
         )
     data, *second, out = files
     reading = take_reading(data, {**options, "second": second[0] if second else None})
+    from bioeval.cli.progress import Stages
     from bioeval.scores.formats import losses_in_parts, save
 
     place = Path(out)
     take_scores(out, force or dry_run)
-    with progress_shown() as stages:
+    with Stages() as stages:
         stages(f"reading {data}")
         scores = load_file(data, reading)
         if not dry_run:

@@ -12,6 +12,8 @@ from bioeval.cli.study_command import StudyCommand, study
 def command(run: StudyCommand) -> None:
     """Evaluate FRR and FAR of DATA when samples of low quality are discarded.
 
+    bioeval error-discard scores.npz --quality sharpness --threshold far=0.001
+
     A useful measure of quality makes FRR fall. The quality of an attempt is the lower quality of
     its two samples. pAUC is the area under FRR up to a discarded fifth, 1 if nothing changes.
     """

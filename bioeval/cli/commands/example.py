@@ -28,6 +28,9 @@ def command(
 ) -> None:
     """Write scores of real faces: 400 images of 40 people, compared by one of four systems.
 
+    bioeval example faces --system eigenfaces --out faces-1991.npz
+    bioeval example faces --system deep --out faces-2017.npz
+
     Without --out, list the data and the systems. The images are the Database of Faces (AT&T
     Laboratories Cambridge; F. Samaria and A. Harter, 1994). Each template keeps the name of its
     image, so that `bioeval report --worst` and `bioeval explain` show faces.

@@ -42,7 +42,6 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
     "--protocol CARD",
     "Card with folds, such as course-kfold: learn on the training subjects of each fold, "
     "evaluate on its test subjects.",
-    Value.CARD,
 )
 @options_of("verification", "far_targets", "frr_targets")
 @option("--out FILE", "Write the fused scores, as .npz.")
@@ -50,6 +49,9 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 @shared_options(files=False, names=True)
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
+
+    bioeval fuse face.npz finger.npz --normalise z --out fused.npz
+    bioeval fuse face.npz finger.npz --method logistic --protocol course-kfold
 
     Each system is a file as `bioeval run` reads it; options for reading apply to all files. The
     table shows each system beside the fused system. Weights (--method logistic) and scales
@@ -72,11 +74,11 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     weights = _weights(options.pop("weights"))
     with StudyCommand(systems[0], options) as run:
         names = run.names(systems)
-        _require_distinct(names)
-        if out is not None:
-            if Path(out).suffix.lower() != ".npz":
-                raise DataError(f"{out}: fused scores are written as .npz")
-            run.file_to_write(out)
+        if "fused" in names:
+            raise click.UsageError("a system is called 'fused'; name each with --name")
+        if out is not None and Path(out).suffix.lower() != ".npz":
+            raise DataError(f"{out}: fused scores are written as .npz")
+        run.file_to_write(out)
         import warnings
 
         from bioeval.attempts.points import FAR_TARGETS
@@ -88,31 +90,23 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.studies.fusion.section import SideBySide
         from bioeval.tasks.verification_task import verification
 
-        fusion = Fusion(**how, weights=weights)
         read = dict(zip(names, map(run.read, systems, names), strict=True))
         taught = dict(zip(names, map(run.read, train, names), strict=bool(train)))
         options = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
-        fused = None
+        every = dict(read)
         if out is not None or protocol is None:
             run.stages("fusing")
             with warnings.catch_warnings():  # the table has them
                 warnings.simplefilter("ignore", BioevalWarning)
-                fused = fuse(read, **how, weights=weights, train=taught or None)
+                every["fused"] = fuse(read, **how, weights=weights, train=taught or None)
         run.stages("counting")
         if protocol is None:
-            assert fused is not None
-            every = {**read, "fused": fused}
             datasets = {called: verification(scores, **options) for called, scores in every.items()}
             run.require_defined([ds["eer"] for ds in datasets.values()], read.values())
         else:
-            datasets = _in_folds(read, fusion, protocol, options)
+            datasets = _in_folds(read, Fusion(**how, weights=weights), protocol, options)
         if out is not None:
-            from bioeval.scores.formats import save
-
-            assert fused is not None
-            run.stages(f"writing {out}")
-            save(fused, out)
-            run.output.remarks.append(f"wrote {out}: {fused!r}")
+            run.save_scores(every["fused"], out)
         fused_results = datasets["fused"]
         facts = [Fact("Task", str(fused_results.attrs["task"]), "task")]
         if protocol is not None:
@@ -123,23 +117,14 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
                 Fact("Folds", Count(folds, noun="folds")),
             ]
         facts.append(Fact("Fused", Label(fused_results.attrs["origin"])))
+        title = say("Fusion of {number:count systems}", number=len(systems))
+        note = _IN_FOLDS if protocol is not None else ""
         run.finish(
-            SideBySide(
-                say("Fusion of {number:count systems}", number=len(systems)),
-                datasets,
-                facts,
-                _IN_FOLDS if protocol is not None else "",
-            ),
+            SideBySide(title, datasets, facts, note),
             more={**how, "weights": weights, "protocol": protocol},
             files=[*systems, *train],
             page={name: run.in_terms(dataset) for name, dataset in datasets.items()},
         )
-
-
-def _require_distinct(names: tuple[str, ...]) -> None:
-    for called in (*names, "fused"):
-        if (*names, "fused").count(called) > 1:
-            raise click.UsageError(f"two systems are called {called!r}; name each with --name")
 
 
 def _weights(weights: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, float] | None:

@@ -17,6 +17,8 @@ from bioeval.cli.study_command import StudyCommand, study
 def gallery_size_command(run: StudyCommand) -> None:
     """Evaluate identification of DATA by number of enrolled subjects.
 
+    bioeval gallery-size scores.npz --sizes 5,10 --max-rank 3
+
     Rates are exact means over all galleries of as many subjects.
     """
     from bioeval.studies.galleries.gallery_size import gallery_size

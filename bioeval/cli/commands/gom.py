@@ -27,6 +27,8 @@ from bioeval.cli.study_command import StudyCommand
 def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 
+    bioeval gom osnet.npz agw.npz
+
     Each system is a file as `bioeval run` reads it, with queries against a gallery; options apply
     to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
     largest mReP and its threshold, and the areas under mReP and mFR.
@@ -38,44 +40,27 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
         )
     with StudyCommand(systems[0], options) as run:
         names = run.names(systems)
-        _require_distinct(names)
         from bioeval.tasks.reid.reid import gom
 
         results = {}
         query_files = open_queries or (None,) * len(systems)
         for file, called, other in zip(systems, names, query_files, strict=True):
-            gom_options = run.options
+            how = dict(run.options)
             if other is not None:
-                gom_options = {
-                    **gom_options,
-                    "open_queries": run.read(other, Path(other).stem, mates=False),
-                }
+                how["open_queries"] = run.read(other, Path(other).stem, mates=False)
             scores = run.read(file, called, mates=False)
-            results[called] = run.count(gom, scores, **gom_options)
-            result, card = results[called], run.options["convention"]
-            run.require_defined([result["mean_ap"]], [scores], card, [result])
+            results[called] = result = run.count(gom, scores, **how)
+            run.require_defined([result["mean_ap"]], [scores], how["convention"], [result])
+        from bioeval.cli.commands.run_outputs import curve_rows
+
         rows = []
         for called, ds in results.items():
-            rows += [{"system": called, **row} for row in run.curves(ds, "threshold")]
-        inputs = {"inputs": dict(zip(names, systems, strict=True))}
+            rows += [{"system": called, **row} for row in curve_rows(ds, "threshold")]
         run.finish(
             results,
-            None,
-            {"curves.csv": rows},
-            more=inputs,
+            csv={"curves.csv": rows},
+            more={"inputs": dict(zip(names, systems, strict=True))},
+            nodes=lambda called: called.replace("/", "-"),
             overlaid=True,
             files=[*systems, *open_queries],
         )
-
-
-def _require_distinct(names: tuple[str, ...]) -> None:
-    """Raise unless the names of the systems of one result are distinct."""
-    for called in names:
-        if names.count(called) > 1:
-            raise click.UsageError(
-                f"{names.count(called)} systems are called {called!r}; name each with --name"
-            )
-        if not called or "/" in called:
-            raise click.BadParameter(
-                f"{called!r}; expected a word without '/'", param_hint="'--name'"
-            )

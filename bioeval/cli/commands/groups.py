@@ -16,6 +16,8 @@ from bioeval.cli.study_command import StudyCommand, study
 def command(run: StudyCommand) -> None:
     """Evaluate verification of DATA by demographic group.
 
+    bioeval groups scores.npz --by sex --interval subject-bootstrap
+
     The table gives the FRR of each group, the FAR of each pair of groups, and measures of
     inequality: FDR, GARBE, and ratios of the largest rate. With --interval, which groups differ.
     Groups with fewer than 30 subjects or expected errors are flagged.

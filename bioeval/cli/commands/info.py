@@ -19,7 +19,10 @@ from bioeval.cli.console import put, show_json
 @click.command("info", cls=Command)
 @option("--json", "Print one JSON document.", bool, name="as_json")
 def command(as_json: bool) -> None:
-    """Print versions: paste them into a report of a fault."""
+    """Print versions: paste them into a report of a fault.
+
+    bioeval info
+    """
     document = {
         "bioeval": __version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",

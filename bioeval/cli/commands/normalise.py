@@ -14,6 +14,8 @@ from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from bioeval.scores.matrix import Scores
 
 
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
 @click.argument("second", required=False, metavar="[TRIALS]")
 @options_of("normalise", "method", method={"default": "s", "required": False})
 @option(
-    "--cohort FILE [FILE]",
-    "Scores of the recordings against the cohort, or of enrolled and test recordings in two files; "
-    "with --recordings, embeddings.",
-    Value.FILES,
+    "--cohort FILE",
+    "Scores of the recordings against the cohort; given twice, of the enrolled and of the test "
+    "recordings; with --recordings, embeddings.",
     required=True,
+    multiple=True,
 )
 @option(
     "--recordings FILE",
@@ -50,6 +52,9 @@ if TYPE_CHECKING:
 def command(data: str, **options: Any) -> None:
     """Normalise the scores of a list of trials by those of a cohort of other people.
 
+    bioeval normalise dev.txt --kind similarity --cohort cohort.txt
+    bioeval normalise dev.txt --kind similarity --method as --top 4 --cohort c.txt
+
     A score is shifted and scaled by mean and standard deviation of scores of its recordings against
     the cohort. The first name of a trial is that of the enrolled recording. The table shows the
     scores as they were beside the normalised ones.
@@ -69,10 +74,7 @@ def command(data: str, **options: Any) -> None:
     priors = options.pop("min_dcf") or (0.01, 0.05)
     second = options.get("second")
     with StudyCommand(data, options) as run:
-        if how["save_to"] is not None:
-            run.file_to_write(how["save_to"])
-        import xarray as xr
-
+        run.file_to_write(how["save_to"])
         from bioeval.document.blocks import Fact
         from bioeval.document.cells import Count, Label
         from bioeval.studies.fusion.normalise import normalise
@@ -87,48 +89,48 @@ def command(data: str, **options: Any) -> None:
             )
         run.stages("normalising")
         enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores, run.reading)
-        made = normalise(
-            scores,
-            how["method"],
-            enrolled,
-            probe_cohort=probes,
-            top=how["top"],
-            select=how["select"] or "each",
-        )
-        if how["save_to"] is not None:
-            from bioeval.scores.formats import save
-
-            save(made, how["save_to"])
-            run.output.remarks.append(f"wrote {how['save_to']}: {made!r}")
-        name = str(scores.name)
+        top, select = how["top"], how["select"] or "each"
+        given: Any = {"probe_cohort": probes, "top": top, "select": select}
+        made = normalise(scores, how["method"], enrolled, **given)
+        run.save_scores(made, how["save_to"])
         targets: dict[str, Any] = {"far_targets": (0.01,), "frr_targets": ()}
         targets |= {key: run.options[key] for key in targets if key in run.options}
         targets["costs"] = [(prior, 1.0, 1.0) for prior in priors]
+        name = str(scores.name)
         datasets = {}
         for system, evaluated in ((name, scores), (f"{name}, {how['method']}-norm", made)):
-            named = evaluated.replace(name=system)
-            datasets[system] = run.count(verification, named, **targets)
+            datasets[system] = run.count(verification, evaluated.replace(name=system), **targets)
         run.require_defined([ds["eer"] for ds in datasets.values()], [scores])
-        files = [data, second, *how["cohort"], how["recordings"]]
-        facts = [Fact("Normalised", Label(made._origin))]
-        facts += [Fact(words, Label(value)) for words, value in _in_words(how).items()]
+        facts = [
+            Fact("Normalised", Label(made._origin)),
+            Fact("Cohort", Label(", ".join(how["cohort"]))),
+        ]
+        if how["method"] == "as":
+            whose = {"each": "each side", "other": "the other side"}.get(
+                select, "the enrolled side"
+            )
+            facts.append(Fact("Closest", Label(f"{top:,} of {whose}")))
         for words, attempts in (("Genuine", "genuine_attempts"), ("Impostor", "impostor_attempts")):
-            facts.append(Fact(words, Count(int(datasets[system][attempts]), noun="attempts")))
+            facts.append(Fact(words, Count(int(datasets[name][attempts]), noun="attempts")))
         note = "Each number is at the best threshold of these data (optimistic)."
-        trials = SideBySide("Scores normalised by a cohort", datasets, facts, note)
+        files = [data, second, *how["cohort"], how["recordings"]]
         shown = {system: run.in_terms(ds) for system, ds in datasets.items()}
-        document, csv = run.data_of(trials)
-        nodes = {system.replace("/", "-"): ds for system, ds in datasets.items()}
-        run.save(
-            {**document, **how, "file": data},
-            xr.DataTree.from_dict(nodes),
-            run.table(trials),
-            csv=csv,
+        run.finish(
+            SideBySide("Scores normalised by a cohort", datasets, facts, note),
+            more=how,
+            as_dataset=_tree(datasets),
             drawn=shown,
             overlaid=True,
+            page=shown,
+            files=list(filter(None, files)),
         )
-        if run.output.page is not None:
-            run.write_page(shown, *filter(None, files))
+
+
+def _tree(datasets: dict[str, xr.Dataset]) -> xr.DataTree:
+    """Return the results as a tree, by names without a slash."""
+    import xarray as xr
+
+    return xr.DataTree.from_dict({name.replace("/", "-"): ds for name, ds in datasets.items()})
 
 
 def _cohorts(
@@ -153,12 +155,3 @@ def _cohorts(
         options: dict[str, Any] = {"recordings": recordings, "nan": scores.nan, **of_text}
         read.append(read_cohort(file, kind=kind, **options))
     return read[0], read[1] if len(read) > 1 else None
-
-
-def _in_words(how: dict[str, Any]) -> dict[str, str]:
-    """Return what was normalised by what, as facts."""
-    words = {"Cohort": ", ".join(how["cohort"])}
-    if how["method"] == "as":
-        whose = {"each": "each side", "other": "the other side", "enrolled": "the enrolled side"}
-        words["Closest"] = f"{how['top']:,} of {whose[how['select'] or 'each']}"
-    return words

@@ -11,10 +11,14 @@ from bioeval.base.errors import DataError
 from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import shared_options, take_interval
+from bioeval.cli.options import (
+    FUSION_IN_USE,
+    TRIES_AND_ENROLMENT,
+    shared_options,
+    take_interval,
+)
 from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
-from bioeval.cli.use import FUSION_IN_USE, TRIES_AND_ENROLMENT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,6 +48,9 @@ TASKS = ("verification/single", "verification/multi", "open_set")
 @shared_options(name=False)
 def sample_size_command(pilot: str | None, **options: Any) -> None:
     """Find how many subjects and templates a verification test needs.
+
+    bioeval sample-size pilot.npz --far 1e-4 --width 0.01
+    bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
 
     PILOT is the scores of a first, small test, which gives the variation between subjects. Without
     it, --frr and --icc are assumed.
@@ -134,6 +141,9 @@ class ReportedWorkload(MoreResults):
 @shared_options(interval=True, name=False)
 def workload_command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
+
+    bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
+    bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
 
     DATA is scores, evaluated at the operating point, or the results of `bioeval run --out`: the
     folder or its results.nc. Results at a FAR have no interval of the FAR itself. Results at a

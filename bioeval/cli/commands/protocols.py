@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import card as checked
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.options import shared_options
@@ -22,7 +21,11 @@ _LEAST_WIDTH = 20
 @option("--toml", "Print the card as TOML, to copy and change.", bool)
 @shared_options(files=False, page=False, name=False, reading=False)
 def command(card: str | None, toml: bool, terms: str, **options: Any) -> None:
-    """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
+    """List the protocols, or explain CARD, a protocol's name or card file (.toml).
+
+    bioeval protocols
+    bioeval protocols course-all-vs-all --terms iso
+    """
     from bioeval.document.text import say
     from bioeval.protocol.loading import available, explain, load
     from bioeval.views.writers.lines import Lines
@@ -31,7 +34,7 @@ def command(card: str | None, toml: bool, terms: str, **options: Any) -> None:
     as_json, markup = printed.as_json, printed.markup
     if markup and card is not None:
         raise click.UsageError(f"--{markup} is for the table of all cards, without CARD")
-    cards = list(map(load, available() if card is None else [checked(card)]))
+    cards = list(map(load, available() if card is None else [card]))
     if toml:
         if card is None or as_json:
             raise click.UsageError("--toml needs one CARD, and no --json")

@@ -61,6 +61,9 @@ _FURTHER = (
 def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 
+    bioeval report scores.npz --out report.html --check --zoo
+    bioeval report old.npz new.npz --out both.html
+
     DATA are files as `bioeval run` reads them, one per system, or what commands wrote with --out:
     their folders, or the results.nc in these.
     The page has the answer in a few sentences, rates that follow the threshold and the rank,

@@ -8,33 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError, MissingDependencyError
+from bioeval.cli.arguments import at_least
 from bioeval.cli.calls import options_of
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options
-from bioeval.cli.command import Command, naming, option, option_group, progress_shown
-from bioeval.cli.commands.check import Findings
-from bioeval.cli.commands.worst_pairs import ListedPairs
-from bioeval.cli.options import (
-    read_scores,
-    require_method,
-    shared_options,
-    system_name,
-    take_interval,
-    take_reading,
-)
-from bioeval.cli.outputs import Output
-from bioeval.cli.study_command import checked
-from bioeval.cli.use import TRIES_AND_ENROLMENT, scores_in_use, take_use
+from bioeval.cli.command import Command, option, option_group
+from bioeval.cli.images import ImageOptions
+from bioeval.cli.options import TRIES_AND_ENROLMENT, shared_options
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.progress import Stages
     from bioeval.scores.matrix import Scores
-
-
-#: What else a run can give: findings of the check of data, and the worst pairs.
-_FURTHER = (Findings, ListedPairs)
-
 
 # Seconds in which the scheduler of a cluster answers.
 _PATIENCE = 10
@@ -68,13 +53,14 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @options_of("evaluate", "interval")
 @option_group(*(entry.option for entry in CARD_OPTIONS))
 @options_of("with_failures", "fta", "fte", fta={"default": None}, fte={"default": None})
-@option_group(*(option for more in _FURTHER for option in more.add_options))
+@option("--worst N", "List the N worst impostor and genuine pairs.", at_least(1))
 @option(
     "--per-query",
     "Re-identification: list the worst queries; all of them with --json and --out.",
     bool,
 )
 @TRIES_AND_ENROLMENT
+@ImageOptions.add
 @shared_options(interval=True, plots=True)
 @option_group(
     option(
@@ -89,76 +75,52 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     heading="Size and speed",
 )
 def command(
-    data: str,
-    more_files: tuple[str, ...],
-    protocol: str,
-    name: str | None,
-    terms: str,
-    **options: Any,
+    data: str, more_files: tuple[str, ...], protocol: str, worst: int | None, **options: Any
 ) -> None:
     """Evaluate verification, identification or re-identification of DATA, scores or embeddings.
+
+    bioeval run scores.npz --interval subject-bootstrap --out results --plots
+    bioeval run matrix.npy --kind similarity --labels people.csv
+    bioeval run features.mat --protocol market1501
 
     `bioeval convert --list` lists the formats: .npz, .npy, .csv, .mat, .h5, .parquet and
     more. FRR is a proportion of the genuine attempts, FAR of the impostor attempts; the table gives
     the number of each. Further files that hold scores with their labels, and with --trials further
     lists of scores, are further systems, whose plots are also drawn together; else FILE is the
     mask, labels, impostor scores, trials or pairs of DATA.
-
-    KEY names an array in a file that has several arrays, such as .npz or .mat.
     """
     options["auc"] = not options.pop("no_auc")
-    systems, second = _systems_and_second(data, more_files, options["trials"])
-    twice = next((file for file in systems if systems.count(file) > 1), None)
-    if twice is not None:
-        raise click.UsageError(f"{twice} is given twice; each system is a file of its own")
-    if len(systems) > 1 and name is not None:
-        raise click.UsageError(f"--name is for one system; there are {len(systems)}")
-    failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
-    given_options = take_card_options(options)
-    use = take_use(options)
-    if use:  # claims, which have one score for each
-        use |= {x: given_options.pop(x) for x in ("templates", "fusion") if x in given_options}
-    of_tasks = {"templates", "rank_unit", "fusion", "seed"}
-    require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
-    take_interval(options, options["interval"])
-    output = Output.take(options)
-    # On a page all tasks share their thresholds.
-    if output.page is not None:
-        options["extra_thresholds"] = ()
-    evaluations = []
-    with progress_shown() as stages:
+    if options["min_dcf"] and not options["auc"]:
+        raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
+    files, second = _systems_and_second(data, more_files, options["trials"])
+    if len(files) > 1 and options["name"] is not None:
+        raise click.UsageError(f"--name is for one system; there are {len(files)}")
+    given = take_card_options(options)
+    images = ImageOptions(options)
+    with StudyCommand(data, {**options, "second": second}) as run:
+        if images.requested and (worst is None or not (run.output.page or run.output.formats)):
+            raise click.UsageError("--images needs --worst N and --report HTML or --plots")
+        folder = images.folder(data)
+        if run.use:  # claims, which have one score for each
+            run.use |= {x: given.pop(x) for x in ("templates", "fusion") if x in given}
+        if run.output.page is not None:  # all tasks share their thresholds there
+            run.options["extra_thresholds"] = ()
         from bioeval.cli.commands.run_outputs import Evaluation, Evaluations
 
-        for file, called in zip(systems, _names(systems, name), strict=True):
-            of_file = {**options, "second": second}
-            more = [add(of_file, file, output) for add in _FURTHER]
-            reading = take_reading(file, of_file)
-            scores = read_scores(file, reading, stages)
-            scores = scores.replace(name=called or system_name(file, None, reading))
-            as_read, scores = scores, scores_in_use(scores, use, fuses=False)
-            for one in more:
-                one.require(as_read)
-            resolved = resolve(protocol, scores, given_options)
-            tree = _evaluated(scores, resolved, of_file, failures, stages)
-            per_query = of_file["per_query"]
-            evaluation = Evaluation(tree, scores, protocol, file, per_query, naming(), terms, more)
-            for one in more:
-                one.stages = stages
-                one.make(as_read, protocol, resolved)
+        evaluations = []
+        names = run.names(files) if len(files) > 1 else [None]
+        for file, name in zip(files, names, strict=True):
+            scores = run.read(file, name, reading=run.reading_of(file))
+            as_read = run.as_read[run.name]
+            images.require(as_read)
+            card = resolve(protocol, scores, given)
+            tree = _evaluated(run, scores, card)
+            evaluation = Evaluation(tree, scores, card, file, run)
+            evaluation.check_data(as_read, protocol)
+            if worst is not None:
+                evaluation.list_pairs(as_read, worst, images.column, folder)
             evaluations.append(evaluation)
-        together = Evaluations(evaluations)
-        formats = output.formats if output.plots else ()
-        document = together.document() if output.documented else {}
-        tell = output.remarks.append
-        files = output.write(document, lambda folder: together.write(folder, formats, tell), stages)
-        page_options: dict[str, Any] = {}
-        for further in together.more:
-            page_options |= further.page_options
-        output.write_page(together.shown_by_name(), [*systems, second], stages, **page_options)
-    if document:
-        together.add_queries(document)
-    table = together.table(for_paper=output.markup is not None)
-    output.show(table, document, files)
+        Evaluations(evaluations).finish(run, files, second, images=images.column, folder=folder)
 
 
 def _systems_and_second(
@@ -171,9 +133,7 @@ def _systems_and_second(
     from bioeval.scores.formats.registry import holds_labels, role_of_second_file
 
     files = [data, *more]
-    if len(files) == 1:
-        return files, None
-    if all(map(holds_labels, files)):
+    if len(files) == 1 or all(map(holds_labels, files)):
         return files, None
     if trials is not None:
         roles = {role_of_second_file(Path(data), Path(file)) for file in more}
@@ -186,28 +146,15 @@ def _systems_and_second(
     return [data], files[1]
 
 
-def _names(systems: list[str], name: str | None) -> list[str | None]:
-    """Return the names of systems: None for that of the file, the path where files share one."""
-    if name is not None:
-        return [name]
-    stems = [Path(file).stem for file in systems]
-    return [None if stems.count(Path(file).stem) == 1 else file for file in systems]
-
-
-def _evaluated(
-    scores: Scores,
-    card: Any,
-    options: dict[str, Any],
-    failures: dict[str, float],
-    stages: Stages,
-) -> xr.DataTree:
+def _evaluated(run: StudyCommand, scores: Scores, card: Any) -> xr.DataTree:
     """Return the results of scores under a card."""
     from bioeval.evaluation import evaluate
 
-    stages("counting")
-    tree = evaluate(scores, card, **options)
-    stages("checking the scores")
-    tree = checked(tree, scores, card, options["thresholds"] is not None)
+    options = dict(run.options)
+    failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
+    tree = run.count(evaluate, scores, card, **options)
+    run.stages("checking the scores")
+    tree = run.checked(tree, scores, card, "thresholds" in options)
     if any(failures.values()):
         from bioeval.results.failures import with_failures
 

@@ -12,15 +12,8 @@ import numpy as np
 from bioeval.base.errors import Naming
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
-from bioeval.cli.outputs import (
-    MoreOutputs,
-    attributes_but,
-    fold_rows,
-    rows_of,
-    rows_over,
-    write_csv,
-    write_results,
-)
+from bioeval.cli.command import naming
+from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, write_results
 from bioeval.document.blocks import Section
 from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
@@ -29,13 +22,15 @@ from bioeval.views.sections.header import CHOSEN, alarms, has_chosen, left_out
 from bioeval.views.sections.rows import precision_of_queries
 from bioeval.views.tasks import datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms, words_of
-from bioeval.views.writers.data import message_data
+from bioeval.views.writers.data import columns_of_table, message_data, rows_of_table
 from bioeval.views.writers.lines import Lines, written
 from bioeval.views.writers.terminal import TerminalDocument
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.study_command import StudyCommand
+    from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
 
 #: Attributes that all tasks of an evaluation share.
@@ -79,28 +74,45 @@ _SHARED_OF_FOLDS = (
 
 
 class Evaluation:
-    """The results of an evaluation, as a table, as a document and as files."""
+    """The results of one system, as a table, as a document and as files."""
 
     def __init__(
         self,
         tree: xr.DataTree,
         scores: Scores,
-        protocol: str,
+        card: str | Protocol,
         file: str,  # what was read
-        per_query: bool,  # whether the queries of a re-identification are listed
-        naming: Naming,  # writes arguments in warnings as options
-        terms: str,  # of the table and the plots
-        more: Sequence[MoreOutputs] = (),  # of studies
+        run: StudyCommand,
     ):
-        """Keep what was evaluated, and the results in the terms."""
-        self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
-        self.shown, self.more = in_terms(tree, terms), more
+        """Keep what was evaluated, and the results in the terms of the command."""
+        self.tree, self.scores, self.card, self.file, self.run = tree, scores, card, file, run
+        self.name = str(scores.name)
+        self.shown = in_terms(tree, run.terms)
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
         self.queries: list[dict[str, Any]] = []
-        if per_query:
+        if run.options.get("per_query"):
             self.queries = worst_first(self.datasets["reid"], scores)
-        self.naming = naming
+        self.naming = naming()
+        self._findings: list[Any] = []
+        self._pairs: xr.Dataset | None = None
+
+    def check_data(self, scores: Scores, protocol: str) -> None:
+        """Check labels and metadata, under the card without its options."""
+        from bioeval.studies.check.check_data import check_data
+
+        if scores.layout != "top-k":
+            found = check_data(scores, protocol, read_scores=False)
+            self._findings = found.of("error", "warning", "note")
+
+    def list_pairs(self, scores: Scores, number: int, images: str, folder: Path) -> None:
+        """List the worst pairs that the card compares; `images` names the column of their files."""
+        from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+        from bioeval.tasks.plan import compared
+
+        self.run.stages("listing the worst pairs")
+        self._pairs = worst_pairs(compared(scores, self.card), number)
+        self._images, self._folder = images, folder
 
     def _of_card(self, name: str, value: str | None) -> str:
         """Name an argument that only a card can set in folds."""
@@ -113,25 +125,35 @@ class Evaluation:
         """How tables name arguments: as options, or as lines of a card where folds need one."""
         return self._of_card if self.in_folds else self.naming
 
-    def table(self) -> Any:
-        """Return the table."""
+    def lines(self) -> list[str]:
+        """Return one line on the findings of the check, and doubtful labels themselves."""
+        from bioeval.studies.check.findings import TASK
+
         lines = []
-        sections = sections_of(self.shown)
-        for more in self.more:
-            for results in more.results.values():
-                sections += sections_of(results)
-            lines += more.lines()
-        words = next((words_of(x) for _, x in datasets(self.shown)), "lecture")
-        whole = Section("results", "", sections)
-        return TerminalDocument(whole, words, self.naming_of_tables).with_lines(lines)
+        for x in self._findings:
+            if x.check == "labels" and x.severity == "warning":
+                found, where = (written(text, TASK, self.naming) for text in (x.found, x.places))
+                lines.append(f"Labels: {found} ({where})")
+        # The tables show what the people do not support.
+        if named := [x.check for x in self._findings if x.check != "people"]:
+            lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
+        return lines
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
-        """Return the results that a page shows, by the name of the system."""
+        """Return the results that are shown, by the name of the system."""
         tree = self.shown
-        for more in self.more:
-            for name, results in more.results.items():
-                tree = tree.assign({name: type(tree)(results)})
-        return {str(self.scores.name): tree}
+        if self._pairs is not None:
+            tree = tree.assign({"worst_pairs": type(tree)(self._pairs)})
+        return {self.name: tree}
+
+    def table(self) -> Any:
+        """Return the table."""
+        sections = sections_of(self.shown)
+        if self._pairs is not None:
+            sections += sections_of(self._pairs)
+        words = next((words_of(x) for _, x in datasets(self.shown)), "lecture")
+        whole = Section("results", "", sections)
+        return TerminalDocument(whole, words, self.naming_of_tables).with_lines(self.lines())
 
     def document(self) -> dict[str, Any]:
         """Return all results but the curves, and what studies add.
@@ -139,35 +161,36 @@ class Evaluation:
         Rates are fractions. NaN means not defined: a rate whose class had no attempt; JSON has
         null for it, and the words "inf" and "-inf" for infinite thresholds.
         """
-        document = self._results()
-        for more in self.more:
-            document |= more.document(self.in_folds)
-        return document
-
-    def _results(self) -> dict[str, Any]:
-        """Return the results of the tasks, below what they share."""
         results = self.datasets
         document: dict[str, Any] = {"bioeval": __version__, "file": self.file}
-        if results:
-            first = next(iter(results.values())).attrs
-            shared: Sequence[str] = _SHARED
-            if self.in_folds:
-                shared = _SHARED_OF_FOLDS
-            for name in shared:
-                if name in first:
-                    document[name] = first[name]
+        first = next((x.attrs for x in results.values()), {})
+        shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
+        document |= {name: first[name] for name in shared if name in first}
         if self.in_folds:
-            document["tasks"] = {
-                path: _fold_task(ds, self._of_card) for path, ds in results.items()
-            }
-            return document
+            tasks = {path: _fold_task(ds, self._of_card) for path, ds in results.items()}
+            return {**document, "tasks": tasks, **self._pairs_data(rows_of_table)}
         if any(map(has_chosen, results.values())):
             document["chosen_on"] = written(say(CHOSEN), "verification")
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
         if why := left_out(results):
             document["left_out"] = why
         document["messages"] = messages_by_task(results, self.naming)
-        return document
+        from bioeval.studies.check.findings import TASK
+
+        document["check"] = []
+        for x in self._findings:
+            about = {"check": x.check, "severity": x.severity, "code": x.code}
+            document["check"].append({**about, "message": written(x.found, TASK, self.naming)})
+        return document | self._pairs_data(rows_of_table)
+
+    def _pairs_data(self, form: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return the table of the pairs, if they are wanted, in a form of data."""
+        if self._pairs is None:
+            return {}
+        from bioeval.studies.worst_pairs.section import table_of_data
+
+        table = table_of_data(self._pairs)
+        return {table.id: form(table)}
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Write results, table, curves and plots in each format; `tell` why a plot is left out."""
@@ -183,20 +206,38 @@ class Evaluation:
                 write_csv(folder / f"{file}_{other}.csv", curve_rows(dataset, other))
         if self.queries:
             write_csv(folder / "queries.csv", self.queries)
-        for more in self.more:
-            for name, table in more.tables().items():
-                write_csv(folder / name, table)
-        if formats:
-            from bioeval.plot.files import save_all
-            from bioeval.tasks.plan import kept_by_studies, resolve_card
-            from bioeval.tasks.plotted_scores import plotted
+        for name, columns in self._pairs_data(columns_of_table).items():
+            write_csv(folder / f"{name}.csv", columns)
+        if not formats:
+            return
+        from bioeval.plot.files import save_all
+        from bioeval.tasks.plan import kept_by_studies, resolve_card
+        from bioeval.tasks.plotted_scores import plotted
 
-            compared = self.scores
-            if compared.layout != "top-k":  # those that the results are over
-                compared = kept_by_studies(compared, resolve_card(compared, self.protocol))
-            save_all(self.shown, plotted(compared), folder, formats, tell=tell)
-            for more in self.more:
-                more.draw(folder, formats, tell)
+        compared = self.scores
+        if compared.layout != "top-k":  # those that the results are over
+            compared = kept_by_studies(compared, resolve_card(compared, self.card))
+        save_all(self.shown, plotted(compared), folder, formats, tell=tell)
+        if self._pairs is not None:
+            self._draw_pairs(folder, formats, tell)
+
+    def _draw_pairs(
+        self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]
+    ) -> None:
+        """Draw the pairs if they name images; `tell` why named ones are not."""
+        from matplotlib.figure import Figure
+
+        from bioeval.plot.files import save
+        from bioeval.plot.worst_pair_plots import WorstPairsDisplay
+
+        how: Any = {"images": self._images or None, "image_folder": self._folder}
+        display = WorstPairsDisplay.from_results(self._pairs, **how)
+        if not display.why_empty:
+            drawn = display.plot(Figure(layout="constrained"))
+            for kind in formats:
+                save(drawn, folder / f"worst-pairs.{kind}")
+        elif self._images:
+            tell(f"worst-pairs is not drawn: {display.why_empty}")
 
 
 class Evaluations:
@@ -204,46 +245,54 @@ class Evaluations:
 
     def __init__(self, each: Sequence[Evaluation]):
         self.each = each
-        self.more = [more for evaluation in each for more in evaluation.more]
+
+    def finish(
+        self, run: StudyCommand, files: Sequence[str], second: str | None, images: str, folder: Path
+    ) -> None:
+        """Write what is wanted of them, and keep the table for printing."""
+        output = run.output
+        document = self.document() if output.folder is not None or output.as_json else {}
+        tell = output.remarks.append
+        written_files = output.write(
+            document, lambda folder: self.write(folder, output.formats, tell), run.stages
+        )
+        read = [*files, second]
+        page = {"images": images, "image_folder": folder} if images else {"image_folder": folder}
+        output.write_page(self.shown_by_name(), read, run.stages, **page)
+        if document:
+            self.add_queries(document)
+        run.keep(self.table(for_paper=output.markup is not None), document, written_files)
 
     def table(self, *, for_paper: bool = False) -> Any:
         """Return the tables; `for_paper`, several systems are rows of one table of each task."""
+        first = self.each[0]
         if len(self.each) == 1:
-            return self.each[0].table()
+            return first.table()
         if for_paper:
             return paper_table(self.shown_by_name())
-        first = self.each[0]
         whole = Section("results", "", sections_of(self.shown_by_name()))
         words = next((words_of(x) for _, x in datasets(first.shown)), "lecture")
         lines: list[Text] = []
-        for evaluation in self.each:
-            name = evaluation.scores.name
-            for more in evaluation.more:
-                lines += [say("{name:name}: {line}", name=name, line=x) for x in more.lines()]
+        for one in self.each:
+            lines += [say("{name:name}: {line}", name=one.name, line=x) for x in one.lines()]
         return TerminalDocument(whole, words, first.naming_of_tables).with_lines(lines)
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
         """Return the results that a page shows, by the name of the system."""
-        shown: dict[str, xr.DataTree] = {}
-        for evaluation in self.each:
-            shown |= evaluation.shown_by_name()
-        return shown
+        return {name: tree for one in self.each for name, tree in one.shown_by_name().items()}
 
     def document(self) -> dict[str, Any]:
         """Return the document of one system, or those of several under their names."""
         if len(self.each) == 1:
             return self.each[0].document()
-        systems = {str(x.scores.name): x.document() for x in self.each}
-        return {"bioeval": __version__, "systems": systems}
+        return {"bioeval": __version__, "systems": {x.name: x.document() for x in self.each}}
 
     def add_queries(self, document: dict[str, Any]) -> None:
         """Add to a document the queries of re-identification, the worst first, where asked for."""
-        for evaluation in self.each:
-            if evaluation.queries:
-                of_system = document
-                if len(self.each) > 1:
-                    of_system = document["systems"][str(evaluation.scores.name)]
-                of_system["tasks"]["reid"]["worst_first"] = evaluation.queries
+        for one in self.each:
+            if one.queries:
+                of_system = document if len(self.each) == 1 else document["systems"][one.name]
+                of_system["tasks"]["reid"]["worst_first"] = one.queries
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Write the files of each system; of several, under names that begin with the system's.
@@ -255,11 +304,11 @@ class Evaluations:
             return
         write_results(folder, None, self.table())
         stems: list[str] = []
-        for number, evaluation in enumerate(self.each, 1):
+        for number, one in enumerate(self.each, 1):
             part = folder / f"system-{number}"
             part.mkdir()
-            evaluation.write(part, formats, tell)
-            stem = re.sub(r"[^\w.-]+", "-", str(evaluation.scores.name)).strip("-.")
+            one.write(part, formats, tell)
+            stem = re.sub(r"[^\w.-]+", "-", one.name).strip("-.")
             if not stem or stem in stems:
                 stem = f"{stem}-{number}".strip("-")
             stems.append(stem)
@@ -269,7 +318,7 @@ class Evaluations:
         if formats:  # all systems in one plot of each kind
             from bioeval.plot.files import save_all
 
-            shown = {str(one.scores.name): one.shown for one in self.each}
+            shown = {one.name: one.shown for one in self.each}
             save_all(shown, (), folder, formats, overlaid=True, tell=tell)
 
 
@@ -344,7 +393,7 @@ def _fold_task(dataset: xr.Dataset, naming: Naming) -> dict[str, Any]:
     for name, values in dataset.data_vars.items():
         if "fold" not in values.dims:
             document[str(name)] = values.values.tolist()
-    document["folds"] = fold_rows(dataset)
+    document["folds"] = rows_of(fold_columns(dataset))
     return document
 
 

@@ -40,6 +40,9 @@ MOST_SEEDS = 1_000_000_000
 def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate a population, and write the scores of its templates with labels.
 
+    bioeval simulate --subjects 100 --templates 5 --out scores.npz
+    bioeval simulate --model gaussian-scores --d-prime 3 --out gauss.npz
+
     Files of two seeds are of other people; those of two systems have the same --first-subject.
 
     Subjects whose embeddings lie near the common centre are near to all others, and `bioeval zoo`

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.cli.arguments import Value, at_least
+from bioeval.cli.arguments import at_least
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import shared_options, take_interval
@@ -21,14 +21,8 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
 
-#: Options that a threshold judged on another set does not take.
-_NOT_WITH_ON = {
-    "folds": "--folds",
-    "repeats": "--repeats",
-    "assure": "--assure",
-    "threshold": "--threshold",
-    "claim": "--claim",
-}
+#: Options of a threshold that is tried on other people.
+_OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
 
 
 class RatesOnNewPeople(MoreResults):
@@ -70,9 +64,9 @@ class RatesOnNewPeople(MoreResults):
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
 @option(
-    "--on SCORES [TRIALS]",
-    "Choose the threshold on DATA, and count its errors on this set.",
-    Value.FILES,
+    "--on FILE",
+    "Choose the threshold on DATA, and count its errors on this set; repeated: on its trials.",
+    multiple=True,
 )
 @options_of("study_threshold", "target", "task", "folds", "repeats", "assure")
 @option(
@@ -85,6 +79,10 @@ class RatesOnNewPeople(MoreResults):
 @shared_options(use=True, interval=True, plots=True)
 def command(data: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
+
+    bioeval threshold scores.npz --target far=0.1% --assure 0.95
+    bioeval threshold dev.npz --target far=1% --on test.npz
+    bioeval threshold others.npz --threshold 3.61 --claim far=1%
 
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
     chosen on some of the subjects and evaluated on the others.
@@ -101,19 +99,32 @@ def command(data: str, **options: Any) -> None:
       cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
                        A of a false accept
     """
-    target = options["target"]
-    if options["on"] is not None:
+    if options["on"]:
+        _refuse_with(options, "on", "folds", "repeats", "assure", "threshold", "claim")
         _judge(data, options)
-        return
-    del options["on"]
-    if options["claim"] is not None:
+    elif options["claim"] is not None:
+        _refuse_with(options, "claim", "folds", "repeats", "assure")
         _check_claim(data, options)
-        return
-    if options["threshold"] is not None:
+    elif options["threshold"] is not None:
         raise click.UsageError("--threshold is for a claim: give --claim far=X too")
-    for name in ("threshold", "claim", "target"):
+    else:
+        _choose(data, options)
+
+
+def _refuse_with(options: dict[str, Any], chosen: str, *others: str) -> None:
+    """Refuse other options, and another task than verification, beside --on or --claim."""
+    for name in others:
+        if options[name]:
+            raise click.UsageError(f"--{name} does not go with --{chosen}")
+    if options["task"] != "verification":
+        raise click.UsageError(f"--{chosen} is of verification; leave out --task open_set")
+
+
+def _choose(data: str, options: dict[str, Any]) -> None:
+    """Choose a threshold on the data, and try it on other people in folds."""
+    target = options.pop("target")
+    for name in ("on", "threshold", "claim"):
         del options[name]
-    files_read = [data, options.get("second")]
     seed = options["random_state"]
     take_interval(options, "subject-bootstrap")
     options["random_state"] = seed  # of the folds, too
@@ -123,27 +134,19 @@ def command(data: str, **options: Any) -> None:
         if run.options["task"] == "open_set":  # whose subjects are ranked
             run.options["fusion"] = run.use.pop("fusion", "min")
         scores = run.read()
-        run.stages("counting")
         study = run.count(study_threshold, scores, target, **run.options)
         run.require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
-        document, csv = run.data_of(study)
-        shown = run.in_terms(study)
-        run.save(document, study, run.table(shown), csv=csv, drawn=[shown])
+        page: Any = None
         if run.output.page is not None:
-            results = _with_curves(study, scores, run)
-            run.output.write_page({scores.name: run.in_terms(results)}, files_read, run.stages)
+            page = {scores.name: run.in_terms(_with_curves(study, scores, run))}
+        run.finish(study, page=page)
 
 
 def _judge(data: str, options: dict[str, Any]) -> None:
     """Choose a threshold on the data, and print its errors on another set."""
-    files, target = options.pop("on"), options.pop("target")
-    if options.pop("task") != "verification":
-        raise click.UsageError("--on is of verification; leave out --task open_set")
-    for name, word in _NOT_WITH_ON.items():
-        if options.pop(name):
-            raise click.UsageError(f"{word} is not for a threshold that is judged --on other data")
-    options.pop("rank_unit")
-    second = options.get("second")
+    files, target, second = options["on"], options["target"], options.get("second")
+    for name in (*_OF_FOLDS, "on", "target", "threshold", "claim"):
+        del options[name]
     with StudyCommand(data, options) as run:
         from bioeval.studies.thresholds.judged_threshold import judge_threshold
 
@@ -152,24 +155,17 @@ def _judge(data: str, options: dict[str, Any]) -> None:
         take_interval(run.options, run.interval_for(test, None))
         judged = run.count(judge_threshold, development, test, target, **run.options)
         run.require_defined([judged["far"], judged["frr"]], [test])
-        run.finish(
-            judged,
-            more={"file": files[0], "dev": data},
-            files=list(filter(None, [data, second, *files])),
-        )
+        more = {"file": files[0], "dev": data}
+        run.finish(judged, more=more, files=list(filter(None, [data, second, *files])))
 
 
 def _check_claim(data: str, options: dict[str, Any]) -> None:
     """Say whether the data show, refute or leave open a claim."""
-    at, claim = options.pop("threshold"), options.pop("claim")
+    at, claim = options["threshold"], options["claim"]
     if at is None:
         raise DataError("--claim needs the threshold that it is about: --threshold T")
-    if options.pop("task") != "verification":
-        raise DataError("--claim is of comparisons; leave out --task open_set")
-    for name in ("folds", "repeats", "assure", "target", "rank_unit"):
-        options.pop(name, None)
-    for name in ("replicates", "random_state"):
-        options.pop(name, None)  # nothing is drawn
+    for name in (*_OF_FOLDS, "on", "target", "threshold", "claim", "replicates", "random_state"):
+        del options[name]
     with StudyCommand(data, options) as run:
         from bioeval.attempts.threshold_rules import Rule
         from bioeval.studies.assurance.claim import check_claim
@@ -177,10 +173,8 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         rule = Rule.parse(claim, "claim")
         if rule.name not in ("far", "frr"):
             raise DataError(f"--claim is {claim}; expected far=X or frr=X")
-        dataset = run.count(
-            check_claim, run.read(), at, **{rule.name: rule.values[0]}, **run.options
-        )
-        run.finish(dataset)
+        rate = {rule.name: rule.values[0]}
+        run.finish(run.count(check_claim, run.read(), at, **rate, **run.options))
 
 
 def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.DataTree:

@@ -45,6 +45,8 @@ class ReportedZoo(MoreResults):
 def command(run: StudyCommand) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
 
+    bioeval zoo scores.npz --threshold far=0.001
+
     The table gives the mean scores of each subject, its false rejects, the false accepts by its
     probes (many for a wolf) and by claims of its identity (many for a lamb), and the rates without
     the subject. The tests compare two halves of each subject's templates. Embeddings usually have

@@ -569,7 +569,7 @@ def test_an_undefined_number_has_no_rank():
 def test_names_and_files_are_given_once(folder, capsys):
     files = [str(folder / f"team{i}.npz") for i in range(3)]
     assert main(["compare", *files, "--name", "x", "--name", "x", "--name", "y"]) == 2
-    assert "the name x is given twice" in capsys.readouterr().err
+    assert "'x' is given twice" in capsys.readouterr().err
     assert main(["compare", files[0], *files]) == 2
     assert "is given twice" in capsys.readouterr().err
 

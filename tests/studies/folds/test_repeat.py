@@ -6,6 +6,7 @@ import json
 import math
 from collections import namedtuple
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -244,14 +245,17 @@ def test_each_template_is_enrolled_in_turn_by_a_loop(tmp_path, monkeypatch, caps
     tree = be.repeat(scores, be.partition.GalleryKFold(3))
     assert tree["closed_set"].recognition_rate.values.tolist() == pytest.approx(hits)
     assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
-    assert main(["run", "a.npz", "--gallery-folds", "3", "--json"]) == 0
+    card = be.protocol.load("course-all-vs-all").to_toml()
+    more = '[partition]\nby = "gallery-folds"\nfolds = 3\n[decision]\nrule = "none"\n'
+    Path("card.toml").write_text(f"{card}\n{more}")
+    assert main(["run", "a.npz", "--protocol", "card.toml", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["tasks"]["closed_set"]["partitions"]
     drawn = be.partition.GalleryKFold(3, shuffle=True, random_state=0)
     expected = be.repeat(scores, drawn)["closed_set"].recognition_rate.values.tolist()
     assert [x["recognition_rate"] for x in found] == expected
-    assert main(["run", "a.npz", "--gallery-folds", "4"]) == 2
+    assert main(["run", "a.npz", "--protocol", "card.toml", "--folds", "4"]) == 2
     assert "give at most 3 folds" in capsys.readouterr().err
-    assert main(["run", "a.npz", "--gallery-folds", "3", "--target", "far=0.1"]) == 2
+    assert main(["run", "a.npz", "--protocol", "card.toml", "--target", "far=0.1"]) == 2
 
 
 def test_partitions_without_an_attempt_say_so():

@@ -173,7 +173,7 @@ def files(tmp_path):
 def test_the_command(files, tmp_path, capsys):
     (dev, dev_trials), (test, trials) = files
     plain = ["threshold", dev, "--kind", "similarity", "--trials", dev_trials]
-    given = [*plain, "--on", test, trials, "--target", "min-dcf=0.01"]
+    given = [*plain, "--on", test, "--on", trials, "--target", "min-dcf=0.01"]
     out = tmp_path / "o"
     assert main([*given, "--out", str(out), "--report", str(tmp_path / "p.html")]) == 0
     printed = capsys.readouterr().out
@@ -183,32 +183,29 @@ def test_the_command(files, tmp_path, capsys):
         assert found[name] == pytest.approx(ds[name].item())
     assert f"{ds.dcf.item():.4f}" in printed
     assert f"{ds.dcf.item():.4f}" in (tmp_path / "p.html").read_text()
-    assert main([*plain, "--on", test, trials, "--target", "min-dcf"]) == 2
+    assert main([*plain, "--on", test, "--on", trials, "--target", "min-dcf"]) == 2
     assert "min-dcf" in capsys.readouterr().err
-    assert main([*plain, "--on", test, trials, "--folds", "3"]) == 2
+    assert main([*plain, "--on", test, "--on", trials, "--folds", "3"]) == 2
     assert "--folds" in capsys.readouterr().err
-    assert main([*plain, "--on", trials, test]) == 2  # exchanged
+    assert main([*plain, "--on", trials, "--on", test]) == 2  # exchanged
     assert "without scores" in capsys.readouterr().err
-    assert main([*plain, "--on", test, dev_trials]) == 2  # of the other set
+    assert main([*plain, "--on", test, "--on", dev_trials]) == 2  # of the other set
     assert "none of the names" in capsys.readouterr().err
 
 
 def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_path, capsys):
     dev, test = files
     saved = str(tmp_path / "eval-llr.txt")
-    given = ["calibration", *dev, "--kind", "similarity", "--json"]
-    assert main([*given, "--apply", *test, "--save", saved]) == 0
+    given = ["calibration", *test, "--kind", "similarity", "--calibrate", "logistic", "--json"]
+    of_dev = ["--train", dev[0], "--train", dev[1]]
+    assert main([*given, *of_dev, "--save", saved]) == 0
     found = json.loads(capsys.readouterr().out)["results"]["eval, calibrated"]
     made = be.Calibrator("logistic").fit(lists(1)).transform(lists(2))
     assert found["cllr"] == pytest.approx(be.calibration(made).cllr.item())
     np.testing.assert_allclose(be.load(saved).values, made.values)
-    for wrong, hint in (
-        ([*given, "--apply", *test, "--train", *test], "--train or --apply"),
-        (["calibration"], "DATA"),
-    ):
-        assert main(wrong) == 2
-        assert hint in capsys.readouterr().err
-    assert main([*given, "--apply", *dev]) == 0
+    assert main([*given, *of_dev, "--train", dev[1]]) == 2
+    assert "is a third file" in capsys.readouterr().err
+    assert main([*given, "--train", test[0], "--train", test[1]]) == 0
     codes = [x["code"] for x in json.loads(capsys.readouterr().out)["messages"]]
     assert "trained-on-same-scores" in codes
 
@@ -222,7 +219,6 @@ def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_pat
     paths = [str(tmp_path / f"{name}.npz") for name in ("dev", "test")]
     for command, set_name in (
         (["threshold", paths[0], "--target", "eer", "--on", paths[1]], "evaluation"),
-        (["calibration", paths[0], "--apply", paths[1]], "evaluation"),
         (["calibration", paths[1], "--train", paths[0], "--calibrate", "pav"], "evaluation"),
     ):
         assert main([*command, "--json"]) == 0, capsys.readouterr().err

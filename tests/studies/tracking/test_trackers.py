@@ -302,12 +302,12 @@ def test_the_command_compares_several(four, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["A", "B", "--targets"], "--targets shows one tracker, and several are given"),
-        (["A", "--measure", "mota"], "--measure compares trackers; give two or more"),
-        (["A", "--name", "x"], "--name compares trackers; give two or more"),
-        (["A", "--seed", "1"], "--seed compares trackers; give two or more"),
-        (["A", "A"], "2 trackers are called 'A'; name each with --name"),
-        (["A", "B", "--name", "x"], "--name is given 1 times for 2 trackers"),
+        (["A", "B", "--targets"], "--targets is of one tracker; 2 given"),
+        (["A", "--measure", "mota"], "--measure is of several trackers; 1 given"),
+        (["A", "--name", "x"], "--name is of several trackers"),
+        (["A", "--seed", "1"], "--seed is of several trackers"),
+        (["A", "A"], "A' is given twice; name each"),
+        (["A", "B", "--name", "x"], "--name is given 1 times for 2 systems"),
         (["A", "B", "--measure", "x"], "a name in --measure is 'x'"),
     ],
 )
