@@ -9,13 +9,12 @@ from typing import Any
 import xarray as xr
 
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import to_user
-from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Cost, Label, Number, Quantity, Rate, threshold_to_install
+from bioeval.document.cells import Cost, Label, Number, Quantity, Rate
 from bioeval.document.results import data_facts, interval_note, result_messages, rule_in_words
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
+from bioeval.studies.thresholds.section import accepts_where
 
 #: The rows of the table: variables of the evaluation and of the development set, and attempts.
 _RATES = (
@@ -34,7 +33,7 @@ def section(results: ResultsBySystem) -> Section:
         Fact("Evaluation set", _numbers(ds, "")),
     )
     rule = Rule.written(str(ds.attrs["threshold_rule"]))
-    blocks: list[Block] = [facts, Paragraph(_threshold(ds), "answer")]
+    blocks: list[Block] = [facts, Paragraph(accepts_where(ds, "Install"), "answer")]
     if rule.name != "fixed":
         by = say("By {rule}, chosen on the development set.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
@@ -52,19 +51,6 @@ def _numbers(ds: xr.Dataset, prefix: str) -> Text:
     if not prefix:
         return numbers
     return say("{name:name}: {numbers}", name=str(ds.attrs["dev_system"]), numbers=numbers)
-
-
-def _threshold(ds: xr.Dataset) -> Text:
-    """Return which scores the threshold accepts."""
-    threshold, kind = ds["threshold"].item(), str(ds.attrs["kind"])
-    if math.isnan(threshold) or threshold == to_user(-math.inf, kind):
-        return say("Accept nothing (threshold {threshold})", threshold=Label(threshold))
-    return say(
-        "Accept where the {noun} {sign} {threshold}",
-        noun=noun_of(kind),
-        sign=">=" if larger_is_closer(kind) else "<=",
-        threshold=threshold_to_install(threshold, kind, variable="threshold"),
-    )
 
 
 def _rates(ds: xr.Dataset, rule: Rule) -> Table:

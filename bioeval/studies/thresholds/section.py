@@ -35,7 +35,6 @@ from bioeval.document.results import (
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Strong, Text, say
-from bioeval.results.support import RuleOf
 from bioeval.studies.assurance.assured import REFUSED
 from bioeval.studies.assurance.section import may_be_absent
 
@@ -53,29 +52,39 @@ _RATES = (
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of a threshold study."""
     study = results[""]
-    said = _said_before(study)
-    messages = [x for x in result_messages(results).messages if x not in said]
+    doubts = [x for x in messages_of_result(study) if is_doubt(x)]
+    # Of doubtful kinds or labels no threshold is of use.
+    refused = any(doubt.code != "near-chance" for doubt in doubts)
+    beside = () if refused else (*REFUSED, "target-not-shown")
+    answer: Iterator[Block] = _answer(study)
+    if refused:
+        nothing = (
+            "No threshold to install: impostor scores are nearer than genuine scores. Mend the "
+            "kind or the labels as the warning says, and repeat."
+        )
+        answer = iter([Paragraph(nothing, "answer")])
+    messages = [
+        x for x in result_messages(results).messages if x not in doubts and x.code not in beside
+    ]
+    searched = "unenrolled_people" in study
+    compared: Text = ""
+    if not searched and "gallery_templates" in study.attrs and "use" not in study.attrs:
+        compared = attempts_in_words(study.attrs)
     return Section(
         "threshold_study",
         "",
         (
-            data_facts(results, Fact("Attempts", _attempts(study))),
-            *_doubt(study),
-            *_answer(study),
+            data_facts(results, Fact("Attempts", compared)),
+            *([Messages(doubts, alarm=True)] if doubts else []),
+            *answer,
             _rates(study),
             *_missed(study),
             *people_needed(study),
             table_of_variables(study, "repeat", "fold", id="folds"),
             Messages(messages),
         ),
-        task=rates_are_of(study.attrs, searches="unenrolled_people" in study),
+        task=rates_are_of(study.attrs, searches=searched),
     )
-
-
-def _said_before(study: xr.Dataset) -> list[Message]:
-    """Return the messages that stand beside the answer: doubts, and why it is no more."""
-    beside = () if _is_refused(study) else (*REFUSED, "target-not-shown")
-    return [x for x in messages_of_result(study) if is_doubt(x) or x.code in beside]
 
 
 def refusal_of(study: xr.Dataset) -> Message | None:
@@ -95,58 +104,25 @@ def new_people(study: xr.Dataset) -> str:
     return "new people" if divided == "subjects" else f"new {divided}"
 
 
-def _attempts(study: xr.Dataset) -> Text:
-    """Return what a comparison is, where an attempt is one."""
-    attrs = study.attrs
-    if "unenrolled_people" in study or "use" in attrs or "gallery_templates" not in attrs:
-        return ""
-    compared = attempts_in_words(attrs)
-    if attrs["gallery_templates"] == attrs.get("gallery_subjects"):
-        return compared
-    return say(
-        "{statement}; with {arg.templates=multi}, the probe is compared with all templates of this "
-        "subject",
-        statement=compared,
-    )
-
-
-def _doubt(study: xr.Dataset) -> Iterator[Block]:
-    """Yield the doubt of the kind of the scores, or of the labels."""
-    if doubts := list(filter(is_doubt, messages_of_result(study))):
-        yield Messages(doubts, alarm=True)
-
-
-def _is_refused(study: xr.Dataset) -> bool:
-    """Whether the kind or the labels are so doubtful that no threshold is of use."""
-    doubts = filter(is_doubt, messages_of_result(study))
-    return any(doubt.code != "near-chance" for doubt in doubts)
-
-
 def _rule(study: xr.Dataset) -> Rule:
     return Rule.written(str(study.attrs["threshold_rule"]))
 
 
 def _answer(study: xr.Dataset) -> Iterator[Block]:
     """Yield the threshold to install, with what can be promised of it."""
-    if _is_refused(study):
-        yield Paragraph(
-            "No threshold to install: impostor scores are nearer than genuine scores. Mend the "
-            "kind or the labels as the warning says, and repeat.",
-            "answer",
-        )
-        return
-    promised = "assured_threshold" in study
-    if promised:
-        yield from _promise(study)
-    prefix, rule = "Install", _rule(study)
+    prefix, rule, promised = "Install", _rule(study), "assured_threshold" in study
     out_of_reach = _first(study, "target-not-shown")
     if promised:
-        prefix = "Without assurance" if refusal_of(study) is None else "Without a promise"
+        yield from _promise(study)
+        prefix = "Without assurance"
     elif out_of_reach is not None:
         prefix = "Provisional"
     elif rule.name == "fixed":
         prefix = "Given"
-    blocks = [Paragraph(_headline(study, prefix), "" if promised else "answer")]
+    headline = accepts_where(study, prefix)
+    if math.isnan(study["threshold"].item()) and np.isnan(study["optimistic_hter"]):
+        headline = "No threshold: there are no attempts of both classes to choose it on"
+    blocks = [Paragraph(headline, "" if promised else "answer")]
     if rule.name != "fixed":
         by = say("This threshold was chosen on all data for {rule}.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
@@ -155,48 +131,37 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
     yield Section("threshold_of_these_data", "", blocks)
 
 
-def _headline(study: xr.Dataset, prefix: str) -> Text:
-    """Return which scores the threshold of these data accepts."""
-    threshold, kind = study["threshold"].item(), str(study.attrs["kind"])
-    if math.isnan(threshold) and np.isnan(study["optimistic_hter"]):
-        return "No threshold: there are no attempts of both classes to choose it on"
-    if math.isnan(threshold) or threshold == to_user(-np.inf, kind):
+def accepts_where(ds: xr.Dataset, prefix: str) -> Text:
+    """Return which scores the threshold of a result accepts."""
+    threshold, kind = ds["threshold"].item(), str(ds.attrs["kind"])
+    if math.isnan(threshold) or threshold == to_user(-math.inf, kind):
         nothing = "{prefix}: accept nothing (threshold {threshold})"
         return say(nothing, prefix=prefix, threshold=Label(threshold))
     exact: Text = ""
     if math.isfinite(threshold) and float(f"{threshold:.6g}") != threshold:
         exact = say(" (exactly {threshold})", threshold=Label(threshold))
     return say(
-        "{prefix}: {accept} {threshold}{exact}",
+        "{prefix}: accept where the {noun} {sign} {threshold}{exact}",
         prefix=prefix,
-        accept=_accept(kind),
+        noun=noun_of(kind),
+        sign=">=" if larger_is_closer(kind) else "<=",
         threshold=threshold_to_install(threshold, kind, variable="threshold"),
         exact=exact,
     )
 
 
-def _accept(kind: str) -> str:
-    """Return the words before a threshold: which scores are accepted."""
-    sign = ">=" if larger_is_closer(kind) else "<="
-    return f"accept where the {noun_of(kind)} {sign}"
-
-
 def _promise(study: xr.Dataset) -> Iterator[Block]:
-    """Yield what can be promised of the assured threshold, its rates here, and its basis."""
+    """Yield what can be promised of the assured threshold, and its rates here."""
     refusal, v, attrs = refusal_of(study), scalars(study), study.attrs
     if refusal is not None:
-        needs: Text = ""
-        if refusal.code == "too-few-people-to-promise":
-            needed: Text = ""
-            if not math.isnan(v["people_estimated"]):
-                needed = say(
-                    " About {people:count people} are needed, at a {far} of {rate:rate}.",
-                    people=v["people_estimated"],
-                    rate=v["people_far"],
-                )
-            help_ = "{needed} More people help; more templates of the same people hardly do."
-            needs = say(help_, needed=needed)
-        text = say("No threshold can be promised: {why}.{needs}", why=refusal, needs=needs)
+        needed: Text = ""
+        if refusal.code == "too-few-people-to-promise" and not math.isnan(v["people_estimated"]):
+            needed = say(
+                " About {people:count people} are needed, at a {far} of {rate:rate}.",
+                people=v["people_estimated"],
+                rate=v["people_far"],
+            )
+        text = say("No threshold can be promised: {why}.{needed}", why=refusal, needed=needed)
         yield Paragraph(text, "answer")
         return
     threshold, kind = v["assured_threshold"], str(attrs["kind"])
@@ -214,43 +179,34 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
             without=v["optimistic_frr"],
             here=v["assured_frr"],
         )
-    by = "This promise is exact, since every person is in only one comparison."
-    rare: Text = ""
-    if attrs["assured_rule"] == "estimated":
-        by = (
-            "This promise is estimated: docs/uncertainty.md gives the proportion of simulated data "
-            "sets in which it failed. It does not cover very rare kinds of people."
-        )
-        rare = say(" {rare}", rare=may_be_absent(int(v["assured_people"])))
     searched = "unenrolled_people" in v
     text = say(
         "{install} With {confidence:rate} confidence, the {far}{searches} among {people} is at "
-        "most {target:rate}.{paid}{rare}",
+        "most {target:rate}.{paid}",
         install=install,
         confidence=float(attrs["assure"]),
         target=float(_rule(study).values[0]),
         searches=" of searches by people who are not enrolled" if searched else "",
         people=str(attrs["assured_for"]),
         paid=paid,
-        rare=rare,
     )
     yield Paragraph(text, "answer")
-    if np.isfinite(v["assured_far"]):
-        attempts = "searches by people who are not enrolled" if searched else "impostor attempts"
-        here = say(
-            "{accept} {threshold}; on these data this threshold accepts {far:rate} of {impostors} "
-            "(mean over {over}; upper limit {high:rate}) and rejects {frr_there:rate} of genuine "
-            "attempts.",
-            accept=f"A{_accept(kind)[1:]}",
-            threshold=Label(threshold),
-            far=v["assured_far"],
-            impostors=attempts,
-            over=str(attrs["assured_over"]),
-            high=v["assured_far_high"],
-            frr_there=v["assured_frr"],
+    by: Text = "The promise is exact, since every person is in only one comparison."
+    if attrs["assured_rule"] == "estimated":
+        by = say(
+            "The promise is estimated (docs/uncertainty.md). {rare}",
+            rare=may_be_absent(int(v["assured_people"])),
         )
-        yield Paragraph(here, "note")
-    yield Paragraph(by, "note")
+    here = say(
+        "At {threshold} the {far} on these data is {rate:rate} (mean over {over}; upper limit "
+        "{high:rate}). {by}",
+        threshold=Label(threshold),
+        rate=v["assured_far"],
+        over=str(attrs["assured_over"]),
+        high=v["assured_far_high"],
+        by=by,
+    )
+    yield Paragraph(here, "note")
 
 
 def _rates(study: xr.Dataset) -> Table:
@@ -291,37 +247,30 @@ def _columns(study: xr.Dataset, v: Mapping[str, Any], fixed: bool) -> Iterator[T
     resampled: Text = ""
     if any(_limits(v, f"optimistic_{name}") for name, *_ in _RATES):
         resampled = say(
-            "; the brackets contain its {confidence:rate} interval (subject-bootstrap for new "
-            "people), for which the threshold is kept",
+            ", with the {confidence:rate} interval at this threshold (subject-bootstrap for new "
+            "people)",
             confidence=float(study.attrs["confidence"]),
         )
-    here = (
-        "Where chosen: the rate on the data on which the threshold was chosen, which is "
-        "optimistic{resampled}."
-    )
-    if fixed:
-        here = "These data: the rate on all data at this threshold{resampled}."
-    yield say(here, resampled=resampled)
+    here = "These data" if fixed else "Where chosen: on the same data (optimistic)"
+    yield say("{here}{resampled}.", here=here, resampled=resampled)
     yield say(
         "{new}: the mean over the test {divided} of {repeats:count divisions} into "
-        "{folds:count folds}{chosen}; the brackets contain its interval over folds (Nadeau and "
-        "Bengio), which is a heuristic.",
+        "{folds:count folds}{chosen}, with its interval over folds (Nadeau and Bengio, a "
+        "heuristic).",
         new=new_people(study).capitalize(),
-        chosen="" if fixed else ", each tested at a threshold chosen on the others",
+        chosen="" if fixed else ", each at a threshold chosen on the others",
         divided=str(study.attrs["divided"]),
         repeats=study.sizes["repeat"],
         folds=study.sizes["fold"],
     )
     t = study["fold_threshold"].values
     t = t[np.isfinite(t)]
-    if len(t) and not fixed:
+    if len(t) > 1 and not fixed:
         yield say(
-            "The thresholds of {folds:count folds} are between {low:score} and {high:score}; "
-            "their standard deviation (sd) is {sd}.",
-            folds=len(t),
+            "Thresholds of the folds: {low:score} to {high:score}, sd {sd}.",
             low=float(t.min()),
             high=float(t.max()),
-            sd=Number(float(t.std(ddof=1)) if len(t) > 1 else math.nan, digits=3),
+            sd=Number(float(t.std(ddof=1)), digits=3),
         )
 
 
@@ -330,19 +279,17 @@ def _missed(study: xr.Dataset) -> Iterator[Block]:
     rule, far, low = _rule(study), study["far_mean"].item(), study["far_low"].item()
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return
-    target, new = float(rule.values[0]), new_people(study)
-    if not target:
-        text = "On {new} the {far} was {rate:rate}; the target was 0."
-        yield Paragraph(say(text, new=new, rate=far), "warning")
-        return
-    within = ", but its interval contains the target" if low <= target else ""
-    text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}{within}."
+    target = float(rule.values[0])
+    text = "On {new} the {far} was {rate:rate}; the target was 0."
+    times: Text = ""
+    if target:
+        text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}"
+        text += ", but its interval contains the target." if low <= target else "."
+        times = Count(far / target) if far / target >= 9.95 else Number(far / target, decimals=1)
     if "assured_threshold" in study and refusal_of(study) is None:
         text = f"Of the threshold without assurance alone: o{text[1:]}"
-    times = Count(far / target) if far / target >= 9.95 else Number(far / target, decimals=1)
-    yield Paragraph(
-        say(text, new=new, rate=far, times=times, target=target, within=within), "warning"
-    )
+    said = say(text, new=new_people(study), rate=far, times=times, target=target)
+    yield Paragraph(said, "warning")
 
 
 def people_needed(study: xr.Dataset) -> Iterator[Table]:
@@ -369,10 +316,18 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
         names = {"people": "subjects", "pairs": "impostors", "missing": "more"}
         needed = _counts(v, **{key: f"{name}_for_{rule}" for key, name in names.items()})
         rows.append({"purpose": f"{purpose}, rule of {rule}", **needed})
+    notes: list[Text] = [
+        "Lower bounds: attempts that share a person are not independent, and further templates of "
+        "the same people do not count."
+    ]
     if np.isfinite(v.get("people_estimated", math.nan)):
         assure = float(study.attrs["assure"])
         promise = say("to promise the target at {assure:rate}, about", assure=assure)
         rows.append({"purpose": Strong(promise), **_counts(v, people="people_estimated")})
+        strict = "The promise is by a threshold with a {far} of {strict:rate} here; a looser one "
+        notes.append(say(f"{strict}needs more people.", strict=v["people_far"]))
+    if people and pairs and "subjects" in v:
+        notes.append(may_be_absent(v["subjects"]))
     yield Table(
         "people",
         columns,
@@ -382,42 +337,13 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
             who="People" if people else "Impostor pairs",
             rate="far" if far else "frr",
         ),
-        notes=(_of_people(v, people=people, pairs=pairs),),
+        notes=tuple(notes),
     )
 
 
 def _counts(v: Mapping[str, Any], **names: str) -> dict[str, Text | None]:
     """Return numbers that a study has, by the name of their column."""
     return {key: Count(v[name], variable=name) for key, name in names.items() if name in v}
-
-
-def _of_people(v: Mapping[str, Any], *, people: bool, pairs: bool) -> Text:
-    """Return what the numbers of people rest on."""
-    rare: Text = ""
-    if people and pairs and "subjects" in v:
-        rare = say(
-            ", and kinds of people rarer than {share:rate} may be absent from the data",
-            share=min(1.0, RuleOf(3) / v["subjects"]),
-        )
-    statement = "The rules assume independent attempts, but only people are independent."
-    if not people:
-        statement = (
-            "The rules assume independent pairs, but pairs that share a person are not independent."
-        )
-    elif pairs:
-        statement = (
-            "All people are compared with each other, and a pair of people counts once, however "
-            "many templates the two people have. The numbers are lower bounds: pairs that share a "
-            "person are not independent if some people are closer to all others{rare}."
-        )
-    if "people_estimated" in v:
-        statement += " A promise needs people: more templates of the same people hardly help."
-    if np.isfinite(v.get("people_estimated", math.nan)):
-        statement += (
-            " The number for a promise is for a strict threshold, with a {far} of {strict:rate} on "
-            "these data; the promise of a looser threshold needs more people."
-        )
-    return say(statement, rare=rare, strict=v.get("people_far", math.nan))
 
 
 def scalars(study: xr.Dataset) -> dict[str, Any]:

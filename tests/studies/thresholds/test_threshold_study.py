@@ -227,8 +227,7 @@ def test_the_command(scores, tmp_path, capsys):
     text = capsys.readouterr().out
     installed = float(re.search(r"accept where the distance <= (\S+)", text)[1])
     assert 0 <= ds.threshold.item() - installed < 1e-5 * installed
-    assert "Data      s: 160 templates of 40 subjects, all against all" in text
-    assert "Scores    distances, accepted at or below the threshold" in text
+    assert "s: 160 templates of 40 subjects, all against all" in text
     assert {p.name for p in out.iterdir()} == {
         "results.nc",
         "summary.json",
@@ -486,5 +485,5 @@ def test_what_the_rules_cannot_see_is_told_below_the_people_needed(capsys):
     study = be.study_threshold(be.simulate(20, 2, random_state=1), "far=0.01", folds=2, repeats=1)
     be.show(study)
     text = " ".join(capsys.readouterr().out.split())
-    assert "rarer than 15 % may be absent from the data" in text
+    assert "rarer than 15 % (3 in 20) may be absent from the data" in text
     assert "disjoint" not in text
