@@ -228,27 +228,6 @@ class Words:
 Part = str | Argument | Words
 
 
-class _Enumerated(Words):
-    """Parts as an enumeration; two arguments that a surface gives one name are named once."""
-
-    def __init__(self, parts: Iterable[Part], last: str):
-        super().__init__(*parts)
-        self.last = last
-
-    def __eq__(self, other: object) -> bool:
-        same = isinstance(other, _Enumerated) and self.last == other.last
-        return same and super().__eq__(other)
-
-    def __hash__(self) -> int:
-        return hash((self.parts, self.last))
-
-    def write(self, naming: Naming) -> str:
-        *first, end = dict.fromkeys(Words(part).write(naming) for part in self.parts)
-        if first and self.last:
-            return f"{', '.join(first)} {self.last} {end}"
-        return ", ".join((*first, end))
-
-
 class _Renamed(Words):
     """Parts whose arguments have other names in the function that was called."""
 
@@ -266,7 +245,13 @@ class _Renamed(Words):
 
 def enumerated(parts: Iterable[Part], last: str = "") -> Words:
     """Return parts as an enumeration: ``a, b, c``, or with `last` as ``"and"``, ``a, b and c``."""
-    return _Enumerated(parts, last)
+    *first, end = parts
+    listed: list[Part] = []
+    for part in first:
+        listed += [part, ", "]
+    if first and last:
+        listed[-1] = f" {last} "
+    return Words(*listed, end)
 
 
 class BioevalError(Exception):

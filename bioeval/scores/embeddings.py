@@ -31,7 +31,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_text
+from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import (
     Argument,
@@ -165,19 +165,9 @@ class EmbeddingSource:
         gallery: np.ndarray,
         metric: Metric,
         dtype: str = "float64",
-        metric_name: str | None = None,
     ):
         """Bring both sides into the form in which they are compared."""
         metric = known_metric(metric)
-        if metric_name is not None:
-            require_text("metric_name", metric_name)
-            if not callable(metric):
-                raise DataError(
-                    Argument("metric_name"),
-                    " is the name of a metric that is a function, but ",
-                    Argument("metric", metric),
-                    "; leave it out",
-                )
         require_choice("dtype", dtype, get_args(FloatType))
         if probe.shape[1] != gallery.shape[1]:
             raise DataError(
@@ -185,8 +175,6 @@ class EmbeddingSource:
                 f"{gallery.shape[1]}; expected the same number"
             )
         self.metric, self.dtype = metric, np.dtype(dtype)
-        #: The name by which the user states that a function is the same one.
-        self.metric_name = metric_name
         #: Both sides as they were given.
         self.sides = probe, gallery
         self.shape = (len(probe), len(gallery))
@@ -602,19 +590,12 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
     return "distance"
 
 
-def describe_metric(metric: Metric, embeddings: np.ndarray, metric_name: str | None = None) -> str:
+def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
     """Describe how scores were computed from embeddings."""
     name = f"metric {metric}"
-    if metric_name is not None:
-        name = f"function {metric_name}"
-    elif callable(metric):
+    if callable(metric):
         name = f"function {getattr(metric, '__name__', type(metric).__name__)}"
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
-
-
-def own_metric(metric: Metric, metric_name: str | None = None) -> str:
-    """Return the name of a metric of bioeval, empty for a function of the user."""
-    return metric if isinstance(metric, str) and metric_name is None else ""
 
 
 def _plain(values: np.ndarray, metric: str, input_name: Part, dtype: np.dtype) -> np.ndarray:

@@ -109,7 +109,6 @@ class Scores(LabelledMatrix):
         gallery_labels: Any = None,
         *,
         metric: Metric = "cosine",
-        metric_name: str | None = None,
         kind: Kind | None = None,
         dtype: FloatType = "float64",
         nan: NanPolicy = "raise",
@@ -140,8 +139,6 @@ class Scores(LabelledMatrix):
             ``euclidean``, ``manhattan`` (or ``cityblock``) and ``chebyshev``; ``bhattacharyya`` is
             ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
             blocks of rows, ``(b, f)`` and ``(c, f)``, and returns their scores, ``(b, c)``.
-        metric_name : str, optional
-            Name of a callable metric, for results.
         kind : {"distance", "similarity", "llr"}, optional
             Kind of the scores that a callable returns, and needed with it: whether smaller or
             larger ones are closer. The named metrics give distances.
@@ -173,7 +170,6 @@ class Scores(LabelledMatrix):
             as_embeddings,
             describe_metric,
             kind_of_metric,
-            own_metric,
         )
 
         left = as_embeddings(probe, "probe embeddings")
@@ -206,7 +202,7 @@ class Scores(LabelledMatrix):
                 right, gallery_labels, gallery_meta = _averaged(
                     right, gallery_labels, gallery_meta, names, "gallery"
                 )
-        source = EmbeddingSource(left, right, metric, dtype, metric_name)
+        source = EmbeddingSource(left, right, metric, dtype)
         kind = kind_of_metric(metric, kind)
         limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
         small = math.prod(source.shape) * source.dtype.itemsize <= limit
@@ -224,13 +220,13 @@ class Scores(LabelledMatrix):
             exclude=exclude,
             distractor_ids=distractor_ids,
         )
-        origin = describe_metric(source.metric, left, metric_name)
+        origin = describe_metric(source.metric, left)
         if names:
             origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
         return made._with(
             _embeddings=left,
             _origin=origin,
-            _metric=own_metric(source.metric, metric_name),
+            _metric=source.metric if isinstance(source.metric, str) else "",
         )
 
     @staticmethod

@@ -47,10 +47,6 @@ def test_parts_that_are_made_elsewhere():
     several = enumerated(map(Argument, "abc"), "and")
     assert str(several) == "a, b and c" == f"{several}"
     assert str(enumerated([Argument("a")], "or")) == "a"
-    # Two arguments with one name on another surface are named once.
-    both = enumerated(map(Argument, ["labels", "labels_key", "mask"]), "or")
-    assert both.write(lambda name, value: f"--{name.removesuffix('_key')}") == "--labels or --mask"
-    assert enumerated("ab", "and") != enumerated("ab", "or")
     assert str(bad_choice("the card", "x", [])) == "the card is 'x', but there is none."
     assert [x.name for x in bad_choice("ties", "x", ["y"]).arguments()] == ["ties"]
 

@@ -26,7 +26,6 @@ from bioeval.scores.embeddings import (
     as_embeddings,
     average_embeddings,
     describe_metric,
-    own_metric,
 )
 from bioeval.scores.formats.archive import open_array
 from bioeval.scores.formats.files import content, existing_file
@@ -200,7 +199,9 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     if names:
         origin += f", means by {' and '.join(names)} of {len(values)} embeddings"
     pair_ids = np.column_stack([pairs.a, pairs.b])
-    return listed._with(_origin=origin, _metric=own_metric(metric), _pair_ids=pair_ids)
+    return listed._with(
+        _origin=origin, _metric=metric if isinstance(metric, str) else "", _pair_ids=pair_ids
+    )
 
 
 def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ...]) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_text
 from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.evaluation import evaluate
@@ -77,7 +76,7 @@ class Meter:
         As for :meth:`Scores.from_embeddings`.
     far_targets, frr_targets, auc
         As for :func:`evaluate`.
-    kind, metric_name, dtype, nan, exclude, average, distractor_ids, name
+    kind, dtype, nan, exclude, average, distractor_ids, name
         As for :meth:`Scores.from_embeddings`.
 
     Raises
@@ -118,7 +117,6 @@ class Meter:
         frr_targets: Sequence[float] | None = None,
         auc: bool = True,
         kind: Kind | None = None,
-        metric_name: str | None = None,
         dtype: FloatType = "float64",
         nan: NanPolicy = "raise",
         exclude: Sequence[str] = (),
@@ -130,8 +128,6 @@ class Meter:
         if not isinstance(protocol, str) or protocol != "auto":
             protocol = load(protocol)
         kind_of_metric(metric, kind)
-        if metric_name is not None:
-            require_text("metric_name", metric_name)
         require_choice("dtype", dtype, get_args(FloatType))
         require_choice("nan", nan, get_args(NanPolicy))
         EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
@@ -141,7 +137,7 @@ class Meter:
             "far_targets": far_targets, "frr_targets": frr_targets, "auc": auc
         }  # fmt: skip
         self._comparison: dict[str, Any] = {
-            "kind": kind, "metric_name": metric_name, "dtype": dtype, "nan": nan,
+            "kind": kind, "dtype": dtype, "nan": nan,
             "exclude": exclude, "average": average, "distractor_ids": distractor_ids, "name": name,
         }  # fmt: skip
         self._batches: dict[str, list[_Batch]] = {}
