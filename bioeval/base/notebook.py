@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from html import escape
 from typing import Any
 
 from bioeval.base.errors import printable
 
 # Seconds of work that shows nothing, and between two changes of the line.
 _SHORTEST, _BETWEEN = 0.5, 0.2
-
-_BAR = (
-    '<div role="status" style="color:inherit">{name} '
-    '<progress {value} style="vertical-align:middle;width:16em"></progress> {share}</div>'
-)
 
 
 class NotebookProgress:
@@ -28,48 +22,39 @@ class NotebookProgress:
     def __init__(self, shell: Any):
         """Follow the cells from now on."""
         self._shell, self._publisher = shell, shell.display_pub
-        self._handle: Any = None
-        self._begun, self._shown, self._written = time.monotonic(), 0.0, 0.0
-        self._now = ""
+        self.begin()
         shell.events.register("pre_run_cell", self.begin)
         shell.events.register("post_run_cell", self.end)
 
     def begin(self, *_: object) -> None:
         """Begin a cell."""
-        self._handle, self._begun, self._written, self._now = None, time.monotonic(), 0.0, ""
+        self._handle: Any = None
+        self._begun, self._shown, self._written = time.monotonic(), 0.0, 0.0
 
     def end(self, *_: object) -> None:
         """End the line at the end of a cell."""
         if self._handle is not None:
-            text = f"ended after {self._written - self._shown:.0f} s"
-            shown = {"text/html": f'<div style="color:inherit">{text}</div>', "text/plain": text}
-            self._handle.update(shown, raw=True)
+            self._show(f"ended after {self._written - self._shown:.0f} s")
         self._handle = None
 
     def __call__(self, name: str, done: int, total: int) -> None:
         """Show a stage, and how much of it is done where its length is known."""
         now = time.monotonic()
-        soon = now - self._begun < _SHORTEST or now - self._written < _BETWEEN
-        if soon and (name == self._now or self._handle is None):
+        if now - self._begun < _SHORTEST or now - self._written < _BETWEEN:
             return
         if self._shell.display_pub is not self._publisher:
             return  # the outputs of the cell are captured
-        self._written, self._now = now, name
-        share = value = ""
-        if total:
-            share = f"{100 * done / total:.0f} %"
-            value = f'value="{done}" max="{total}"'
-        text = f"{name} {share}".strip()
-        shown = {
-            "text/html": _BAR.format(name=escape(printable(name)), value=value, share=share),
-            "text/plain": text,
-        }
+        self._written = now
+        self._shown = self._shown or now
+        self._show(f"{name} {100 * done / total:.0f} %" if total else name)
+
+    def _show(self, text: str) -> None:
+        shown = {"text/plain": printable(text)}
         if self._handle is not None:
             self._handle.update(shown, raw=True)
             return
         from IPython.display import display
 
-        self._shown = now
         self._handle = display(shown, raw=True, display_id=True)
 
 

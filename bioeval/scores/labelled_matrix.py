@@ -206,10 +206,7 @@ class LabelledMatrix:
         self._set(**memory_attributes(), _base=as_values(values))
         m, n = self._source.shape
         if labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
-            (labels, probe_columns), (gallery_labels, other) = sides
-            probe_meta = probe_columns | dict(probe_meta or {})
-            if gallery_labels is not None:
-                gallery_meta = other | dict(gallery_meta or {})
+            labels, gallery_labels = sides
         self._set(_labelled=labels is not None)
         if not self._labelled:
             self._init_from_mask(mask, gallery_labels)

@@ -504,47 +504,20 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
     return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]
 
 
-#: The labels of one side, None for those of the other side, and its metadata.
-Labelled = tuple[Any, dict[str, Any]]
+def labels_of_table(table: Any) -> tuple[Any, Any] | None:
+    """Return the labels of rows and columns of a DataFrame of pandas, None for the same columns.
 
-
-def labels_of_table(table: Any) -> tuple[Labelled, Labelled] | None:
-    """Return labels and metadata of both sides of a matrix, from a table's index and columns.
-
-    None where it has none: no DataFrame of pandas, or rows that are merely numbered.
+    None where it has none: it is no DataFrame, or its rows are merely numbered.
     """
     index: Any = getattr(table, "index", None)
     columns: Any = getattr(table, "columns", None)
-    if not (hasattr(index, "get_level_values") and hasattr(columns, "get_level_values")):
+    if getattr(index, "nlevels", 0) != 1 or getattr(columns, "nlevels", 0) != 1:
         return None
     counted = np.asarray(index).dtype.kind in "iu" and np.asarray(columns).dtype.kind not in "iu"
     numbered = counted and index.names == [None]
     if numbered or "RangeIndex" in (type(index).__name__, type(columns).__name__):
         return None
-    rows = _levels(index, "index")
-    if index.equals(columns):
-        return rows, (None, {})
-    return rows, _levels(columns, "columns")
-
-
-def _levels(index: Any, input_name: Part) -> Labelled:
-    """Return the level of an index that holds labels, and the others by name."""
-    names = [*index.names]
-    if len(names) == 1:
-        return np.asarray(index), {}
-    present = [name for name in LABEL_COLUMNS if name in names]
-    if not present:
-        raise DataError(
-            "the ",
-            input_name,
-            f" of the table has the levels {', '.join(map(repr, names))}; expected one called "
-            f"{', '.join(map(repr, LABEL_COLUMNS[:-1]))} or {LABEL_COLUMNS[-1]!r}",
-        )
-    values = [np.asarray(index.get_level_values(i)) for i in range(len(names))]
-    place = names.index(present[0])
-    del names[place]
-    label = values.pop(place)
-    return label, dict(zip(map(str, names), values, strict=True))
+    return np.asarray(index), None if index.equals(columns) else np.asarray(columns)
 
 
 def digest_of_values(arrays: Iterable[np.ndarray]) -> str:

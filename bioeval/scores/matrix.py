@@ -40,9 +40,8 @@ class Scores(LabelledMatrix):
     labels : sequence, shape (m,)
         The subject of each row, any hashable values that define when two of them are equal; an
         array or tensor of no dimension is the value that it holds, here and in metadata. May be
-        left out where `mask` is given, and where `values` is a DataFrame of pandas with labels in
-        its index and columns; of several levels, that called label or subject holds them, and the
-        others are metadata.
+        left out where `mask` is given, and where `values` is a DataFrame of pandas with labels as
+        its index and columns.
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.

@@ -73,8 +73,6 @@ def test_long_work_shows_each_stage_and_ends_as_its_time(shell, at_once):
     shell.trigger("post_run_cell")
     shown = ["counting 25 %", "look <here>", "look <here> 75 %"]
     assert texts(shell) == [*shown, "ended after 0 s"]
-    assert 'value="3" max="4"' in shell.shown[2]["text/html"]
-    assert "look &lt;here&gt;" in shell.shown[2]["text/html"]
     shell.trigger("pre_run_cell")
     shell.trigger("post_run_cell")
     assert len(shell.shown) == 4
@@ -134,6 +132,6 @@ def test_in_a_kernel():
     Client(book, timeout=120, kernel_name="python3").execute()
     assert any(text.startswith("counting") for text in seen)
     for cell, expected in zip(book.cells, cells.values(), strict=True):
-        found = [x["text"] if "text" in x else x["data"]["text/html"] for x in cell.outputs]
+        found = [x["text"] if "text" in x else "".join(x["data"].values()) for x in cell.outputs]
         assert len(found) == len(expected), found
         assert all(a in b for a, b in zip(expected, found, strict=True))

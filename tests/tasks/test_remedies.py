@@ -111,17 +111,6 @@ def test_a_table_of_pandas_has_its_labels():
     assert "labels is missing" in message(be.Scores, pd.DataFrame(values))
 
 
-def test_labels_and_metadata_are_levels_of_an_index():
-    levels = pd.MultiIndex.from_arrays(
-        [["ann", "ann", "bob"], [1, 2, 1]], names=["subject", "session"]
-    )
-    table = pd.DataFrame(RNG.random((3, 3)), index=levels, columns=levels)
-    result = be.Scores(table)
-    assert result.layout == "all-against-all"
-    assert result.probe_labels.tolist() == ["ann", "ann", "bob"]
-    assert result.probe_meta["session"].tolist() == [1, 2, 1]
-
-
 NAMES = {
     "s1-3": (["s1-1", "s1-3", "s2-1", "s2-2"], r"^(.+)-\d+$"),
     "lfw": (["A_B_0001.jpg", "A_B_0002.jpg", "C_0001.jpg", "C_0002.jpg"], r"^(.+)_\d+\.\w+$"),
