@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.attempts.counts import IdentificationTally
+from bioeval.attempts.ranks import mates_of
 from bioeval.kernels.left_out import ByGroup, count_by_group
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
@@ -101,12 +102,13 @@ def _count(
         shape = len(block.values), len(block.starts) - 1
         closer, tied, before = np.empty((3, *shape), dtype=np.int32)
         nearest, second = np.empty(shape[0], dtype=np.int64), np.empty(shape[0])
+        mates = mates_of(block)
         count_by_group(
             block.values,
             block.columns,
             block.starts,
             block.probe_group,
-            block.probe_position,
+            (mates.best, mates.place),
             ByGroup(closer, tied, before, nearest, second),
         )
         least, most = _before_mate(ties, closer, tied, before)

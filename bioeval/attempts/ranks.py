@@ -84,11 +84,16 @@ def facts_of(found: Sequence[Ranks], mates: Mates, *, by_subject: bool) -> dict[
     }
 
 
+def mates_of(block: Block) -> Mates:
+    """Return the mates of the rows of a block."""
+    own = block.own()
+    places = np.broadcast_to(block.columns, block.values.shape)[own]
+    return Mates.of(block.values[own], own[0], places, len(block.values))
+
+
 def facts_of_block(block: Block) -> dict[str, np.ndarray]:
     """Return the same of the rows of a block."""
-    columns = np.broadcast_to(block.columns, block.values.shape)
-    own = block.own()
-    mates = Mates.of(block.values[own], own[0], columns[own], len(block.values))
+    mates, columns = mates_of(block), np.broadcast_to(block.columns, block.values.shape)
     others, best = block.impostors(), mates.best[:, None]
     tied = others == best
     before = np.zeros(len(tied), dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.counters import ThresholdCounter, grid_over_attempts
+from bioeval.attempts.counters import grid_over_attempts, guide_to
 from bioeval.attempts.counting import Counter
 from bioeval.attempts.lists import runs
 from bioeval.attempts.thresholds import check_thresholds, to_internal
@@ -123,7 +123,7 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
             tied=np.zeros((2, 1, 1), dtype=np.int64),
             within=np.zeros((2, 4, count), dtype=np.int64),
         )
-        self.grid = kernel.Grid(thresholds, *ThresholdCounter(thresholds).guide)
+        self.grid = kernel.Grid(thresholds, *guide_to(thresholds))
         most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
         self.rules = _rules(most_tied)
         self.steps = _steps(int(np.diff(reader.gallery.starts).max()))

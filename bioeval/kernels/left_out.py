@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import parallel_rows
 
@@ -28,41 +27,19 @@ class ByGroup(NamedTuple):
     second: np.ndarray
 
 
-@register_jitable
-def _best_mate(row, place, start, stop, probe_position):
-    """Return distance, place and number of the best mates."""
-    best = np.inf
-    best_place = np.int64(0)
-    mates = np.int64(0)
-    for p in range(start, stop):
-        x = row[p]
-        if p == probe_position or x != x:
-            continue
-        if mates == 0 or x < best:
-            best = x
-            best_place = place[p]
-        elif x == best:
-            best_place = min(best_place, place[p])
-        mates += 1
-    return best, best_place, mates
-
-
 @parallel_rows("block")
-def count_by_group(begin, end, block, columns, starts, probe_group, probe_position, output):
+def count_by_group(begin, end, block, columns, starts, probe_group, mates, output):
     """Count the candidates of each group up to the best mate of each row.
 
-    Group ``g`` is at ``starts[g]:starts[g + 1]``, the row's own is ``probe_group[i]`` or -1, the
-    probe itself is at `probe_position` or -1. `columns` has the shape (1, n) or (b, n).
+    Group ``g`` is at ``starts[g]:starts[g + 1]``, the row's own is ``probe_group[i]`` or -1.
+    `columns` has the shape (1, n) or (b, n). `mates` are the distance and the place of the best
+    mate of each row, NaN without one.
     """
+    best_of, place_of = mates
     for i in range(begin, end):
         row = block[i]
         place = columns[0] if columns.shape[0] == 1 else columns[i]
-        start = np.int64(0)
-        stop = np.int64(0)
-        if probe_group[i] >= 0:
-            start = starts[probe_group[i]]
-            stop = starts[probe_group[i] + 1]
-        best, best_place, mates = _best_mate(row, place, start, stop, probe_position[i])
+        best = best_of[i]
         nearest = np.int64(-1)
         first = np.nan
         second = np.nan
@@ -76,11 +53,10 @@ def count_by_group(begin, end, block, columns, starts, probe_group, probe_positi
                     x = row[p]
                     if x == x and not low <= x:
                         low = np.float64(x)
-                    if mates > 0:
-                        closer += np.int32(x < best)
-                        if x == best:
-                            tied += np.int32(1)
-                            before += np.int32(place[p] < best_place)
+                    closer += np.int32(x < best)
+                    if x == best:
+                        tied += np.int32(1)
+                        before += np.int32(place[p] < place_of[i])
                 if low == low and not first <= low:
                     second = first
                     first = low

@@ -14,6 +14,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import parallel_rows
+from bioeval.kernels.count import threshold_of
 
 # Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
 # its first best template, or in all orders on average.
@@ -386,7 +387,7 @@ def rank_chances(begin, end, block, usable, policy, rules, ranks):
 
 
 class Grid(NamedTuple):
-    """Thresholds, and a guide to find a value among them, as for ``count_thresholds``."""
+    """Thresholds, and a guide to find a value among them: the arguments of `threshold_of`."""
 
     thresholds: np.ndarray  # float64 (t,), increasing
     base: float
@@ -418,25 +419,6 @@ def cells_within(cells, x):
     for p in range(len(cells)):
         count += cells[p] <= x
     return count
-
-
-@register_jitable
-def threshold_of(x, grid):
-    """Return the first threshold that is not below `x`."""
-    places = len(grid.guide) - 1
-    y = (x - grid.base) * grid.scale
-    c = 0
-    if y > 0:
-        c = places - 1 if y >= places - 1 else np.int64(y)
-    low = grid.guide[c]
-    high = grid.guide[c + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if grid.thresholds[middle] < x:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @register_jitable
@@ -520,7 +502,9 @@ def row_within(row, block, i, usable, grid, steps, chances):
             x = row[p]
             if x <= farthest and g != group:
                 near.group[count] = g
-                near.bins[count] = threshold_of(x, grid)
+                near.bins[count] = threshold_of(
+                    x, grid.thresholds, grid.base, grid.scale, grid.guide
+                )
                 count += 1
             p += np.uint64(1)
     if sure > 0:
@@ -531,7 +515,7 @@ def row_within(row, block, i, usable, grid, steps, chances):
         x = row[p]
         if p != probe_position and x <= thresholds[last - 1]:
             near.group[count] = group
-            near.bins[count] = threshold_of(x, grid)
+            near.bins[count] = threshold_of(x, grid.thresholds, grid.base, grid.scale, grid.guide)
             count += 1
     chance_within(near, count, usable, steps, chances.oneself[i])
 

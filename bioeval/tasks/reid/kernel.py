@@ -13,6 +13,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import parallel_rows
+from bioeval.kernels.count import threshold_of
 
 
 class Queries(NamedTuple):
@@ -357,74 +358,22 @@ def single_shots(begin, end, queries, columns, mates, orders, at_rank):
                 _add_ranks(orders.nodes[0], 1.0 / (high - low), entries, line, at_rank[i])
 
 
-# Values whose places are found at a time, without a branch.
-PIECE = 256
-
-
-class GuidedThresholds(NamedTuple):
-    """Thresholds, and a guide that finds the place of a value among them.
-
-    The place of a value is ``(value - base) * scale``, clipped to ``0 ... last``; ``guide[p]`` is
-    the first threshold that is not of an earlier place. The entry after the last place is for NaN,
-    and leads to ``t + 1``. The first four are of the dtype of the distances.
-    """
-
-    values: np.ndarray  # (t + 2,), not decreasing; the last two are infinite, as guards
-    base: np.floating
-    scale: np.floating
-    last: np.floating
-    guide: np.ndarray  # int64
-    steps: int  # the largest number of thresholds in one place
-
-
-@register_jitable
-def _places(part, kept, base, scale, last, places):
-    """Write the place of each value in the guide: 0 ... last; last + 1 for NaN, or not kept."""
-    zero = scale - scale
-    for q in range(len(part)):
-        x = part[q]
-        y = (x - base) * scale
-        p = np.int32(y) if y > zero and y < last else np.int32(0)
-        p = np.int32(last) if y >= last else p
-        places[q] = p if (x == x) & kept[q] else np.int32(last) + np.int32(1)
-
-
 @parallel_rows("queries.values")
-def count_retrieved(begin, end, queries, columns, thresholds, counts):
-    """Count the columns of each query's list between thresholds, in two tables alternately.
+def count_retrieved(begin, end, queries, columns, thresholds, guide, counts):
+    """Count the columns of each query's list between thresholds.
 
-    ``counts[i, k]`` gets those with ``thresholds[k - 1] < value <= thresholds[k]``, without NaN.
+    ``counts[i, k]`` gets those with ``thresholds[k - 1] < value <= thresholds[k]``, without NaN;
+    `guide` is that of :func:`bioeval.kernels.count.threshold_of`.
     """
-    limits = thresholds.values
-    places = np.empty(PIECE, np.int32)
-    tables = np.empty((2, counts.shape[1] + 1), np.int64)  # the last place is for NaN
-    even, odd = tables[0], tables[1]
+    base, scale, first = guide
     for i in range(begin, end):
-        tables[:] = 0
+        counts[i, :] = 0
         row = queries.values[i]
         kept = columns.kept[queries.list_index[i]]
-        for a in range(0, len(kept), PIECE):
-            part = row[a : a + PIECE]
-            _places(
-                part, kept[a : a + PIECE], thresholds.base, thresholds.scale, thresholds.last,
-                places,
-            )  # fmt: skip
-            half = len(part) // 2
-            for q in range(half):
-                k = thresholds.guide[places[q]]
-                m = thresholds.guide[places[q + half]]
-                for _ in range(thresholds.steps):
-                    k += np.int64(limits[k] < part[q])
-                    m += np.int64(limits[m] < part[q + half])
-                even[k] += 1
-                odd[m] += 1
-            for q in range(2 * half, len(part)):
-                k = thresholds.guide[places[q]]
-                for _ in range(thresholds.steps):
-                    k += np.int64(limits[k] < part[q])
-                even[k] += 1
-        for k in range(counts.shape[1]):
-            counts[i, k] = even[k] + odd[k]
+        for j in range(len(kept)):
+            x = np.float64(row[j])
+            if kept[j] and x == x:
+                counts[i, threshold_of(x, thresholds, base, scale, first)] += 1
 
 
 @parallel_rows("values")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.cells import rounded_down
+from bioeval.attempts.counters import guide_to
 from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import require_values, to_internal
 from bioeval.attempts.tied_places import ENDS
@@ -56,9 +56,6 @@ class LazyMask:
             mask[self.mask[index] == Mask.IGNORE] = Mask.IGNORE
         return mask
 
-
-# Places of the guide into the thresholds of GOM.
-PLACES = 1 << 12
 
 # Nodes of Gauss and Legendre for the mean over the orders of tied identities.
 NODES = 32
@@ -200,15 +197,15 @@ class RetrievalPass:
     def _retrieved(self, ranked: RankedRows, thresholds: np.ndarray) -> np.ndarray:
         """Return the entries of each row's list within each threshold, a distance."""
         values, lists = ranked.queries.values, self.lists
-        guided = _with_guide(thresholds, values.dtype)
         counts = np.empty((len(values), len(thresholds) + 1), dtype=np.int64)
-        kernel.count_retrieved(ranked.queries, ranked.columns, guided, counts)
+        guide = guide_to(thresholds)
+        kernel.count_retrieved(ranked.queries, ranked.columns, thresholds, guide, counts)
         row, column = lists.own_of(ranked.rows)
         gone = lists.listed(ranked.rule, row, column)[1]
         row = row[gone] - ranked.rows.start
         distance = values[row, column[gone]]
         there = ~np.isnan(distance)
-        place = np.searchsorted(guided.values[: len(thresholds)], distance[there])
+        place = np.searchsorted(thresholds, distance[there].astype(np.float64))
         np.subtract.at(counts, (row[there], place), 1)
         return np.cumsum(counts, axis=1)[:, :-1]
 
@@ -320,28 +317,3 @@ def _order(x: np.ndarray) -> np.ndarray:
 def _number(order: np.ndarray) -> np.ndarray:
     """Return the float64 number of an integer made by :func:`_order`."""
     return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
-
-
-def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> kernel.GuidedThresholds:
-    """Return thresholds in the dtype of the distances, with a guide to find them."""
-    values = rounded_down(thresholds, dtype)
-    finite = values[np.isfinite(values)]
-    base = finite[0] if len(finite) else dtype.type(0)
-    last = dtype.type(PLACES - 1)
-    with np.errstate(all="ignore"):
-        scale = last / (finite[-1] - base) if len(finite) > 1 else dtype.type(1)
-        if not np.isfinite(scale):
-            scale = dtype.type(0)
-        place = (values - base) * scale
-    place = np.where(place > 0, np.minimum(place, last), 0).astype(np.int64)
-    guide = np.searchsorted(place, np.arange(PLACES))
-    steps = int(np.bincount(place).max())
-    nan = len(values) + 1
-    return kernel.GuidedThresholds(
-        values=np.append(values, [dtype.type(np.inf)] * 2),
-        base=base,
-        scale=scale,
-        last=last,
-        guide=np.append(guide, nan),
-        steps=steps,
-    )
