@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -208,16 +207,6 @@ def test_a_second_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_
 
 
 @pytest.mark.slow
-def test_progress_is_that_of_the_rows(client, looks):
-    done: list[tuple[int, int]] = []
-    with be.set_options(
-        client=client, progress=lambda *rows: done.append(rows), memory_limit="60 MiB"
-    ):
-        be.evaluate(be.Scores.from_embeddings(EMBEDDINGS, OF_EMBEDDINGS))
-    assert looks and len(done) > 1 and done == sorted(done) and done[-1] == (1500, 1500)
-
-
-@pytest.mark.slow
 def test_errors_are_those_of_one_process(client, looks, tmp_path):
     scores = be.Scores(with_nan(), LABELS)
     with pytest.raises(be.DataError) as here:
@@ -251,16 +240,6 @@ def test_other_versions_are_refused(client, monkeypatch):
         pytest.raises(be.DataError, match=f"has bioeval {version.__version__}.* by 0.0"),
     ):
         be.evaluate(be.Scores(VALUES, LABELS))
-
-
-@pytest.mark.slow
-def test_the_command_counts_there(client, looks, tmp_path, capsys):
-    be.save(be.Scores(VALUES, LABELS), tmp_path / "x.npz")
-    shown = []
-    for more in ([], ["--cluster", client.scheduler.address]):
-        assert main(["run", str(tmp_path / "x.npz"), "--json", *more]) == 0
-        shown.append(json.loads(capsys.readouterr().out))
-    assert looks and shown[0] == shown[1]
 
 
 def test_an_address_without_a_scheduler_is_one_line(tmp_path, capsys, monkeypatch):

@@ -315,13 +315,3 @@ def test_thresholds_of_similarities_have_no_negative_zero():
 
 
 # ------------------------------------------------------------------------------- units
-
-
-def test_units_turn_back_and_forth():
-    given_t = np.array([-INF, -1.5, 0.0, 2.0, INF])
-    inside = thr.to_internal(given_t, "similarity")
-    assert (np.diff(inside) > 0).all()
-    np.testing.assert_array_equal(thr.to_user(inside, "similarity")[::-1], given_t)
-    np.testing.assert_array_equal(thr.to_internal(given_t, "distance"), given_t)
-    assert thr.to_user(0.25, "distance") == 0.25 and thr.to_user(0.25, "similarity") == -0.25
-    assert not np.signbit(thr.to_user(np.float64(-0.0), "distance"))

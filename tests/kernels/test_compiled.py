@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -16,7 +15,6 @@ import pytest
 
 from bioeval.base.progress import shown_by
 from bioeval.kernels import compiling
-from bioeval.kernels.compiling import Compilations
 
 CACHES = ("BIOEVAL_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 PROGRAM = """
@@ -192,41 +190,3 @@ def test_what_is_compiled_is_reported_once():
         ("compiling for float32 (once)", 0, 0),
         ("compiling for float64 (once)", 0, 0),
     ]
-
-
-@needs_compiler
-def test_one_line_where_nothing_shows_the_progress(capsys, monkeypatch):
-    monkeypatch.setattr(Compilations, "warned", False)
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # which other tests may load
-    monkeypatch.setattr("bioeval.kernels.compiling.PATIENCE", 600.0)
-    loops("bioeval.kernels.example")(np.ones(1))  # in less time than is worth a line
-    assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr("bioeval.kernels.compiling.PATIENCE", 0.0)
-    loops("another.program")(np.ones(1))
-    with shown_by(lambda *_: None):
-        loops("bioeval.kernels.example")(np.ones(1))
-    assert capsys.readouterr() == ("", "")
-    for _ in range(2):
-        loops("bioeval.kernels.example")(np.ones(1))
-    message = capsys.readouterr()
-    assert message.out == ""
-    assert message.err.startswith("bioeval: compiling") and "kept for later runs" in message.err
-    assert message.err.count("\n") == 1
-
-
-@needs_compiler
-@pytest.mark.slow
-def test_a_command_and_a_call_say_so_where_they_compile(root, tmp_path):
-    command = ["-m", "bioeval", "simulate", "--subjects", "4", "--templates", "2", "--json"]
-    call = ["-c", "import bioeval; bioeval.simulate(4, 2, random_state=1)"]
-    for arguments in (command, call):
-        kernels = str(tmp_path / arguments[0].strip("-"))
-        for lines in (1, 0):
-            out = ["--out", f"scores{lines}.npz"] * (arguments == command)
-            done = in_a_process(
-                tmp_path, *arguments, *out, PYTHONPATH=str(root), NUMBA_CACHE_DIR=kernels
-            )
-            assert done.returncode == 0, done.stderr
-            assert done.stderr.count("bioeval: compiling") <= lines  # one, where it takes long
-            assert done.stderr.count("\n") == done.stderr.count("bioeval: compiling")
-            assert arguments == call or json.loads(done.stdout)

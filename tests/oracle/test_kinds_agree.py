@@ -7,18 +7,14 @@ Negated similarities, as distances, have them but for the sign and the order of 
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 import xarray as xr
 from offers import offered
-from twins import PLOTS
 
 import bioeval as be
 
@@ -55,8 +51,6 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
     ),
     **offered("CALLS"),
 }
-
-TASKS = ("verification", "open_set", "closed_set", "evaluate")
 
 #: Public calls that take no scores, or have another meaning by kind.
 OTHERS = {
@@ -221,96 +215,6 @@ def test_distances_are_negated_similarities(call):
             np.testing.assert_array_equal(values[str(name)], ds[name], err_msg=f"{path} {name}")
 
 
-def drawn(display: Any) -> list[np.ndarray]:
-    """Return what axes show: points of lines, areas, bars and images, and their texts."""
-    from matplotlib import collections, image, lines, patches, text
-
-    found: list[Any] = []
-    for artist in display.figure_.findobj():
-        if isinstance(artist, lines.Line2D):
-            found.append(np.asarray(artist.get_xydata(), dtype=float))
-        elif isinstance(artist, collections.PathCollection):
-            found.append(np.asarray(artist.get_offsets(), dtype=float))
-        elif isinstance(artist, collections.PolyCollection):
-            found += [path.vertices for path in artist.get_paths()]
-        elif isinstance(artist, image.AxesImage):
-            found.append(np.ma.filled(artist.get_array(), np.nan))
-        elif isinstance(artist, patches.Rectangle):
-            found.append(np.array(artist.get_bbox().extents))
-        elif isinstance(artist, text.Text):
-            said = artist.get_text()
-            for noun in ("log-likelihood ratio", "similarity"):
-                said = said.replace(noun, "score")
-            found.append(np.array(said))
-    return found
-
-
-def plots() -> dict[str, str]:
-    """Return the plots of results of the calls here, with their calls."""
-    names = {f"be.{call}": call for call in CALLS}
-    return {k: names[x.result] for k, x in PLOTS.items() if x.result in names and x.needs}
-
-
-#: Of a call with options of its own, of curves over partitions, and of pairs that name images.
-NOT_DRAWN = {"assured", "repeated", "worst_pairs"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("plot", [x for x in plots() if x not in NOT_DRAWN])
-@pytest.mark.cases(2)
-def test_plots_draw_an_llr_and_float32_as_they_draw_similarities(plot, monkeypatch):
-    from matplotlib import pyplot as plt
-
-    call = plots()[plot]
-    draw = getattr(be.plot, plot)
-    try:
-        expected = drawn(draw(wanted(call)))
-        for scores in (scores_of("llr"), scores_of("similarity", "float32")):
-            found = drawn(draw(CALLS[call](scores)))
-            assert len(found) == len(expected)
-            for one, other in zip(found, expected, strict=True):
-                np.testing.assert_array_equal(one, other)
-    finally:
-        plt.close("all")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "call", [*TASKS, *(call for call in ("summary", "reid", "gom", "zoo") if call in CALLS)]
-)
-def test_one_thread_counts_as_two(call):
-    """More cells than one thread counts by itself."""
-    made = be.simulate(140, 4, random_state=5)
-    meta = {"camera": np.tile([1, 2], 280), "group": np.tile(["a", "b"], 280)}
-    results, before = [], numba.get_num_threads()
-    for threads in (1, 2):
-        numba.set_num_threads(min(threads, before))
-        scores = be.Scores(5 - made.values, made.probe_labels, kind="llr", probe_meta=meta)
-        results.append(CALLS[call](scores))
-    numba.set_num_threads(before)
-    assert_same(*results)
-
-
-def test_the_zoo_draws_llr_as_similarities():
-    displays = [be.plot.zoo(be.zoo(scores_of(k), threshold="eer")) for k in ("similarity", "llr")]
-    np.testing.assert_array_equal(displays[0].limits, displays[1].limits)
-    labels = [(d.ax_.get_xlabel(), d.ax_.get_ylabel()) for d in displays]
-    noun = "log-likelihood ratio"
-    assert labels[1] == tuple(text.replace("similarity", noun) for text in labels[0])
-
-
-def test_worst_pairs_have_the_scores_of_the_matrix():
-    for kind in be_kinds():
-        scores = scores_of(kind)
-        worst = be.worst_pairs(scores, 4)
-        expected = scores.values[worst.row.values, worst.column.values]
-        np.testing.assert_array_equal(worst.score.values, expected)
-
-
-def be_kinds() -> tuple[str, ...]:
-    return ("distance", "similarity", "llr")
-
-
 def plain_gom(scores: be.Scores, threshold: float) -> dict[str, float]:
     """Mean precision within a threshold, ranked, and the largest proportion of false retrievals.
 
@@ -354,26 +258,3 @@ def test_thresholds_of_gom_are_in_the_unit_of_the_scores():
         expected = values.values[::-1] if "threshold" in values.dims else values.values
         expected = 0.0 - expected if name.startswith("tau_") else expected
         np.testing.assert_array_equal(found[name].values, expected, err_msg=name)
-
-
-PACKAGE = Path(be.__file__).parent
-
-
-def compares_a_kind_by_hand(node: ast.AST) -> bool:
-    """Whether a comparison is one with the word "similarity", which forgets "llr"."""
-    if not isinstance(node, ast.Compare):
-        return False
-    sides = [node.left, *node.comparators]
-    return any(isinstance(side, ast.Constant) and side.value == "similarity" for side in sides)
-
-
-def test_no_kind_is_compared_by_hand():
-    """Which scores are closer is asked of ``bioeval/base/kinds.py``."""
-    found = [
-        f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if "similarity" in (text := path.read_text(encoding="utf-8"))
-        for node in ast.walk(ast.parse(text))
-        if compares_a_kind_by_hand(node)
-    ]
-    assert found == []

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numba
 import numpy as np
 import pytest
-import strategies as cases
-from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from result_messages import codes
-from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-
-RELAXED = settings(
-    max_examples=examples_of(60),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-COUNTS = ["ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"]
-OPEN_COUNTS = ["di", "fa", "gr", "genuine_attempts", "impostor_attempts", "tied", "target_probes"]
-ANY = {"masks": ("none", "labelled")}
 
 
 def same(a, b, names) -> None:
@@ -40,80 +27,6 @@ def open_set(case, t, **options):
 def closed_set(case, **options):
     options = {"max_rank": 8, "unmated": "skip", **options}
     return be.closed_set(be.Scores(**case.scores()), **options)
-
-
-# ------------------------------------------------------------------------------- the same again
-
-
-def reordered(case: cases.Case, rows, columns) -> cases.Case:
-    def take(labels, index):
-        return None if labels is None else [np.asarray(labels, dtype=object)[i] for i in index]
-
-    return replace(
-        case,
-        values=np.asarray(case.values)[np.ix_(rows, columns)],
-        probe_labels=take(case.probe_labels, rows),
-        gallery_labels=take(case.gallery_labels, columns),
-        mask=None if case.mask is None else case.mask[np.ix_(rows, columns)],
-    )
-
-
-@RELAXED
-@given(
-    st.data(),
-    st.sampled_from(cases.UNITS),
-    st.sampled_from(cases.FUSIONS),
-    st.sampled_from(cases.TIES),
-)
-def test_the_order_of_probes_and_gallery_means_nothing(data, unit, fusion, ties):
-    case = data.draw(cases.matrices(**ANY))
-    m, n = case.values.shape
-    rows = data.draw(st.permutations(range(m)))
-    columns = list(range(n))
-    if case.square:
-        columns = rows  # the same templates on both sides
-        assume(ties != "stable")
-    elif ties != "stable":  # stable ties are the gallery's order
-        columns = data.draw(st.permutations(range(n)))
-    other = reordered(case, rows, columns)
-    t = data.draw(cases.thresholds(case))
-    same(verification(case, t), verification(other, t), COUNTS)
-    multi = {"templates": "multi", "fusion": fusion}
-    same(verification(case, t, **multi), verification(other, t, **multi), COUNTS)
-    options = {"rank_unit": unit, "fusion": fusion, "ties": ties}
-    a, b = open_set(case, t, **options), open_set(other, t, **options)
-    same(a, b, [x for x in OPEN_COUNTS if x != "di"])
-    np.testing.assert_allclose(a.di, b.di, rtol=0, atol=1e-12)
-    a, b = closed_set(case, **options), closed_set(other, **options)
-    np.testing.assert_allclose(a.cms_count, b.cms_count, rtol=0, atol=1e-12)
-
-
-@RELAXED
-@given(
-    st.data(),
-    st.sampled_from(cases.UNITS),
-    st.sampled_from(cases.FUSIONS),
-    st.sampled_from(cases.TIES),
-)
-def test_a_similarity_is_the_mirror_image_of_a_distance(data, unit, fusion, ties):
-    case = data.draw(cases.matrices(dtypes=("float32", "float64"), kinds=("distance",), **ANY))
-    mirror = replace(case, values=-case.values, kind="similarity")
-    t = data.draw(cases.thresholds(case))
-    u = -t[::-1] + 0.0
-
-    def flipped(ds):
-        return ds.isel(threshold=slice(None, None, -1))
-
-    same(verification(case, t), flipped(verification(mirror, u)), COUNTS)
-    multi = {"templates": "multi", "fusion": fusion}
-    same(verification(case, t, **multi), flipped(verification(mirror, u, **multi)), COUNTS)
-    options = {"rank_unit": unit, "fusion": fusion, "ties": ties}
-    a, b = open_set(case, t, **options), flipped(open_set(mirror, u, **options))
-    same(a, b, [*OPEN_COUNTS, "ttr", "ttr_identity", "ftr", "frr", "far"])
-    same(closed_set(case, **options), closed_set(mirror, **options), ["cms", "tied", "skipped"])
-    default, mirrored = (be.verification(be.Scores(**c.scores())) for c in (case, mirror))
-    np.testing.assert_array_equal(default.threshold, -mirrored.threshold.values[::-1])
-    same(default, flipped(mirrored), COUNTS)
 
 
 # ------------------------------------------------------------------------------- totals

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -12,7 +10,6 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli.program import main
 from bioeval.results.failures import with_failures
 
 D = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
@@ -86,21 +83,6 @@ def test_what_is_refused():
         with_failures(be.verification(be.Scores(failed, WHO, nan="reject")), fta=0.1)
     with_failures(be.verification(be.Scores(failed, WHO, nan="exclude")), fta=0.1)
     with_failures(be.verification(be.Scores(D, WHO, nan="reject")), fta=0.1)
-
-
-@pytest.mark.slow
-def test_the_command_line(tmp_path, capsys):
-    file, out = tmp_path / "scores.npz", tmp_path / "out"
-    be.save(be.simulate(20, 3, random_state=1), str(file))
-    assert main(["run", str(file), "--fta", "0.02", "--fte", "0.01", "--out", str(out)]) == 0
-    shown = capsys.readouterr().out
-    assert "FTA 2 %; FTE 1 %" in shown and "GFRR at FAR <= 10 %" in shown
-    task = json.loads((out / "summary.json").read_text())["tasks"]["verification/single"]
-    row = task["far_targets"][0]
-    assert row["frr_iso_at_far"] == pytest.approx(0.02 + 0.98 * row["frr_at_far"])
-    assert "gfar" in (out / "verification_single.csv").read_text().split("\n")[0]
-    assert main(["run", str(file), "--fta", "2"]) == 2
-    assert "--fta is 2.0; expected a number in [0, 1]" in capsys.readouterr().err
 
 
 def test_a_change_of_results_with_failures_leaves_the_tree_as_it_was():

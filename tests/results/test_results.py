@@ -151,20 +151,6 @@ def test_netcdf_keeps_a_result_as_it_is(results, name, tmp_path):
         assert read[key].dtype == ds[key].dtype, key
 
 
-@pytest.mark.cases(2)
-@pytest.mark.parametrize("name", RESULTS)
-def test_zarr_keeps_a_result_as_it_is(results, name, tmp_path):
-    optional_import("zarr")
-    ds = results[name]
-    ds.to_zarr(tmp_path / "a.zarr", consolidated=False)
-    with xr.open_zarr(tmp_path / "a.zarr", consolidated=False) as read:
-        read.load()
-    assert read.identical(ds)
-    assert attribute_types(read) == attribute_types(ds)
-    for key in ds.variables:
-        assert read[key].dtype == ds[key].dtype, key
-
-
 @pytest.mark.parametrize("form", ["netcdf", "zarr"])
 @pytest.mark.slow
 def test_a_tree_of_results_is_kept_as_it_is(form, tmp_path):
@@ -295,30 +281,3 @@ def test_messages_have_codes():
     assert "same-value-counted" in codes(be.verification(scores(probe_meta=CAMERAS)))
     one_session = {"session": ["1"] * 20}
     assert codes(be.closed_set(scores(probe_meta=one_session))) == []
-
-
-@pytest.mark.parametrize(
-    ("task", "options", "match"),
-    [
-        (
-            be.verification,
-            {"templates": "many"},
-            "templates is 'many'; expected .*'single', 'multi'",
-        ),
-        (be.verification, {"fusion": "avg"}, "fusion is 'avg'; expected one of 'min', 'mean'"),
-        (be.verification, {"fusion": "kth:0"}, "kth:K, K a whole number"),
-        (be.verification, {"fusion": "kth:x"}, "kth:K, K a whole number"),
-        (be.verification, {"fusion": "kth:K"}, "expected kth:K, K a whole number >= 1"),
-        (be.verification, {"fusion": None}, "fusion is None"),
-        (be.verification, {"unenrolled_claims": "drop"}, "unenrolled_claims is 'drop'"),
-        (be.open_set, {"rank_unit": "person"}, "rank_unit is 'person'"),
-        (be.open_set, {"impostors": "all"}, "impostors is 'all'"),
-        (be.open_set, {"ties": "random"}, "ties is 'random'; expected one of 'pessimistic'"),
-        (be.closed_set, {"ties": "Stable"}, "Did you mean 'stable'"),
-        (be.closed_set, {"unmated": "ignore"}, "unmated is 'ignore'"),
-        (be.ranks, {"ties": ""}, "ties is ''"),
-    ],
-)
-def test_an_unknown_option_is_answered_with_the_accepted_ones(task, options, match):
-    with pytest.raises(be.DataError, match=match):
-        task(scores(), **options)

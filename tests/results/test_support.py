@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -73,30 +72,6 @@ def test_targets_of_one_rule_are_one_message():
     assert genuine[0].arguments.items() >= {"have": {"people": 30}, "needed": [60, 300]}.items()
 
 
-def test_every_place_gives_the_same_number_of_people():
-    """Nine people with many templates: the rule of 3 asks for 25 people at FAR 1 %, everywhere."""
-    scores = be.simulate(9, 12, random_state=1)
-    study = be.study_threshold(
-        scores,
-        "far=0.01",
-        folds=3,
-        repeats=1,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-    )
-    planned = be.sample_size(far=0.01, frr=0.02, icc=0.2, n_templates=3)
-    numbers = zip((3, 30), (25, 78), strict=True)
-    for rule, people in numbers:
-        assert study[f"subjects_for_{rule}"] == planned[f"subjects_rule_of_{rule}"] == people
-        assert planned[f"subjects_rule_of_{rule}_frr"] == rule * 50
-    (message,) = (x for x in be.messages(study) if x.code == "target-not-shown")
-    assert message.arguments["needed"] == {"people": 25, "pairs of people": 300}
-    whole = be.verification(scores, far_targets=[0.01], auc=False)
-    few = arguments(whole, "target-not-supported")
-    assert (few["have"], few["needed"]) == ({"people": 9}, [25])
-    found = be.check_data(scores, far_targets=[0.01], read_scores=False)["people"]
-    assert found.found.arguments["needed"] == [25]
-
-
 def test_further_templates_are_no_people():
     options = {
         "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
@@ -109,17 +84,6 @@ def test_further_templates_are_no_people():
     )
     for name in ("subjects_for_3", "subjects_for_30", "more_for_3", "pairs_of_people"):
         assert few[name] == many[name]
-
-
-def test_a_promise_names_the_people_that_it_needs():
-    scores = be.simulate(16, 2, random_state=1)
-    kept, refused = (
-        be.study_threshold(scores, f"far={far}", assure=0.9, folds=2, repeats=1)
-        for far in (0.3, 0.02)
-    )
-    least = people_by_hand(math.ceil(math.log(0.1) / math.log(0.7)))  # pairs without an error
-    assert np.isfinite(kept.assured_threshold) and least <= kept.people_estimated <= 16
-    assert np.isnan(refused.assured_threshold) and refused.people_estimated > 16
 
 
 def _sparse_list(seed, people=40, kind="similarity"):

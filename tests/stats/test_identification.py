@@ -269,18 +269,6 @@ def test_points_and_curves_say_the_same_of_a_rate(method, kind):
                 np.testing.assert_allclose(ds[f"dir_at_far_{end}"][i, k], expected, atol=1e-12)
 
 
-@pytest.mark.slow
-def test_similarities_have_the_intervals_of_distances(scores):
-    mirrored = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    for method in ("subject-bootstrap", "analytic"):
-        one, other = (
-            be.open_set(s, interval=be.stats.IntervalMethod(method, replicates=100))
-            for s in (scores, mirrored)
-        )
-        np.testing.assert_allclose(one.dir_at_far_low, other.dir_at_far_low)
-        np.testing.assert_allclose(one.far_high, other.far_high[::-1])
-
-
 def test_the_gallery_stays():
     """A gallery's own subjects are never drawn: only those who probe count as people."""
     scores = be.simulate(60, 1, layout="probe-against-gallery", probes=2, random_state=1)
@@ -347,19 +335,6 @@ def test_two_systems_share_their_draws(scores):
         .drop_attrs()
         .equals(tree["b/open_set"].to_dataset().drop_attrs())
     )
-
-
-@pytest.mark.slow
-def test_results_with_intervals_survive_a_file(scores, tmp_path):
-    import xarray as xr
-
-    tree = be.evaluate(
-        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
-    tree.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
-    with xr.open_datatree(tmp_path / "x.nc", engine="h5netcdf") as back:
-        for node in tree.leaves:
-            xr.testing.assert_identical(back[node.path].to_dataset().load(), node.to_dataset())
 
 
 def test_a_mask_alone_has_no_people():

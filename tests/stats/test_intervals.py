@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
-from limits import few_replicates, streaming
+from limits import few_replicates
 from result_messages import arguments, codes
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
@@ -430,112 +430,6 @@ def test_options_that_cannot_be_are_refused(scores, options, says):
 # ------------------------------------------------------------------ what users see
 
 
-@pytest.mark.slow
-def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
-    from result_text import as_text
-
-    tree = be.evaluate(
-        scores,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300, confidence=0.9),
-    )
-    text = as_text(tree, 100)
-    ds = tree["verification/single"].to_dataset()
-    low, high = 100 * float(ds.eer_low), 100 * float(ds.eer_high)
-    (line,) = [x for x in text.splitlines() if x.lstrip().startswith("EER  ")][:1]
-    assert f"{100 * float(ds.eer):.2f} %" in line and f"[{low:.2f}, {high:.2f}]" in line
-    flat = " ".join(text.split())
-    for said in (
-        "In brackets: 90 % interval, subject-bootstrap for new people (300 replicates) "
-        "(verification, single-template and verification, multi-template); 90 % interval, "
-        "subject-jackknife for new people (open-set identification and closed-set identification).",
-    ):
-        assert said in flat
-    half = np.arange(len(scores.probe_labels)) % 3 > 0
-    searched = be.open_set(scores.select(half, ~half), interval="subject-bootstrap")
-    words = "In brackets: 95 % interval, subject-bootstrap for this gallery (2,000 replicates)."
-    assert words in as_text(searched, 100)
-    assert "not supported by 40 people" in text  # what the data cannot support is still said
-    assert max(map(len, text.splitlines())) <= 100
-    assert "[" not in as_text(be.evaluate(scores), 100)
-    assert f"[{low:.2f}, {high:.2f}]" in as_text(tree, 46)
-
-
-@pytest.mark.slow
-def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
-    import json
-
-    from bioeval.cli.program import main
-
-    monkeypatch.chdir(tmp_path)
-    be.save(scores, "scores.npz")
-    options = ["--interval", "subject-bootstrap", "--replicates", "200", "--seed", "4"]
-    assert main(["run", "scores.npz", *options, "--json", "--out", "here"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    expected = be.evaluate(
-        scores,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200, random_state=4),
-    )["verification/single"]
-    task = document["tasks"]["verification/single"]
-    assert task["eer_low"] == pytest.approx(float(expected.eer_low))
-    assert task["interval_method"] == "subject-bootstrap" and task["replicates"] == 200
-    first = task["far_targets"][0]
-    assert first["frr_at_far_low"] <= first["frr_at_far"] <= first["frr_at_far_high"]
-    ranked = document["tasks"]["closed_set"]["ranks"][0]
-    assert ranked["cms_low"] < ranked["cms"] < ranked["cms_high"]
-    head = (tmp_path / "here" / "open_set.csv").read_text(encoding="utf-8").splitlines()[0]
-    assert "far_low" in head and "dir_low_rank_1" in head
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--confidence", "0.9"], "--confidence needs --interval"),
-        (["--interval", "bootstrap"], "subject-bootstrap"),
-        (["--interval", "wilson", "--confidence", "90"], "'--confidence': '90'"),
-    ],
-)
-def test_the_command_refuses_options_that_cannot_be(scores, tmp_path, options, says, capsys):
-    from bioeval.cli.program import main
-
-    be.save(scores, tmp_path / "scores.npz")
-    assert main(["run", str(tmp_path / "scores.npz"), *options]) == 2
-    assert says in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_plots_draw_bands_where_there_are_intervals(scores):
-
-    with_them = be.evaluate(scores, interval="wilson")
-    without = be.evaluate(scores)
-    single = "verification/single"
-    for draw, node, names in (
-        (be.plot.roc, single, [""]),
-        (be.plot.det, single, [""]),
-        (be.plot.error_rates, single, ["FAR", "FRR"]),
-        (be.plot.cmc, "closed_set", [""]),
-        (be.plot.dir_far, "open_set", ["rank 1", "rank 5", "rank 10"]),
-    ):
-        display = draw(with_them[node].to_dataset())
-        assert list(display.bands_) == names
-        shown = " ".join(text.get_text() for text in display.ax_.texts).replace("\n", " ")
-        assert "bands: 95 % at each point" in shown
-        bare = draw(without[node].to_dataset())
-        assert bare.bands_ == {} and all(c.low is None for c in bare.curves.values())
-    for draw in (be.plot.roc, be.plot.dir_far):
-        assert draw(with_them, log=True).bands_
-    ds = with_them[single].to_dataset()
-    band = be.plot.error_rates(ds).bands_["FRR"].get_paths()[0].vertices
-    for threshold, low, high in zip(ds.threshold, ds.frr_low, ds.frr_high, strict=True):
-        at = band[np.isclose(band[:, 0], float(threshold))][:, 1]
-        assert np.isclose(at, float(low)).any() and np.isclose(at, float(high)).any()
-
-
-def test_ranks_without_intervals_have_no_band(scores):
-
-    ds = be.open_set(scores, interval="wilson", thresholds=50)
-    assert list(be.plot.dir_far(ds, ranks=(1, 20)).bands_) == ["rank 1"]
-
-
 # ------------------------------------------------------------------ the same everywhere
 
 
@@ -559,25 +453,6 @@ def test_threads_change_nothing(scores):
     assert one.identical(other)
 
 
-@pytest.mark.slow
-def test_streamed_embeddings_have_the_intervals_of_their_matrix():
-    from bioeval.scores.simulation.scores_of_people import simulate_embeddings
-
-    crowd = simulate_embeddings(20, 3, random_state=1)
-    mixed = np.random.default_rng(0).permutation(60)  # whose rows do not stand side by side
-    given = crowd.embeddings[mixed], crowd.labels[mixed]
-    whole = be.Scores.from_embeddings(*given)
-    streamed = streaming(*given, limit=1000)
-    assert streamed._streams and not whole._streams
-    options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        "thresholds": [0.2, 0.5],
-    }
-    one, other = (be.verification(s, **options) for s in (whole, streamed))
-    for name in ("far_low", "frr_high", "eer_high", "auc_low"):
-        np.testing.assert_allclose(one[name], other[name], atol=1e-9, err_msg=name)
-
-
 def test_what_is_left_out_has_no_interval(scores):
     ds = be.verification(
         scores,
@@ -587,18 +462,6 @@ def test_what_is_left_out_has_no_interval(scores):
     )
     assert "auc_low" not in ds and "auc" not in ds
     assert ds.frr_at_far_low.shape == (0,) and not np.isnan(ds.eer_low)
-
-
-@pytest.mark.slow
-def test_the_page_on_uncertainty(root):
-    import doctest
-
-    path = root / "docs" / "uncertainty.md"
-    with np.printoptions(legacy=False):
-        failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
-    assert failed == 0 and ran >= 8
-    text = path.read_text(encoding="utf-8")
-    assert [m for m in stats.METHODS if f'`"{m}"`' not in text] == []
 
 
 @pytest.mark.parametrize("method", stats.METHODS)

@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
-from bioeval.attempts.by_subject import PairCounts, listed_tables, summed
+from bioeval.attempts.by_subject import PairCounts, listed_tables
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import variance
@@ -356,16 +356,3 @@ def test_a_rate_that_misses_1_by_a_rounding_is_1():
     bound = float(stats.zero_error_bound(20))
     assert low.tolist() == [0.0, 0.4, 1 - bound]
     assert high.tolist() == [bound, 0.6, 1.0]
-
-
-def test_pairs_of_people_have_one_key_in_either_order():
-    rng = np.random.default_rng(0)
-    tables = rng.integers(0, 3, (2, 6, 6)) * ~np.eye(6, dtype=bool)
-    keys, counts = [], []
-    for some in listed_tables(tables):
-        keys.append(some.keys(6))
-        counts.append(some.count)
-    key, count = summed(np.concatenate(keys), np.concatenate(counts))
-    both = np.triu((tables + tables.transpose(0, 2, 1)).sum(axis=0))
-    np.testing.assert_array_equal(key, np.flatnonzero(both))
-    np.testing.assert_array_equal(count, both[both > 0])

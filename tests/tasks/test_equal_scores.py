@@ -62,16 +62,6 @@ def test_ends_of_the_eer_are_those_of_scores_moved_apart():
     assert _ends(be.verification(_scores())) == {"eer": pytest.approx(tuple(map(float, moved)))}
 
 
-def test_table_shows_both_rates_at_the_threshold_of_the_eer(capsys):
-    pairs = be.Scores.from_pairs([1, 1, 1, 3, 3, 3, 3, 5, 5, 5], [1] * 5 + [0] * 5)
-    result = be.verification(pairs)
-    assert (float(result.eer), float(result.far_at_eer), float(result.frr_at_eer)) == (0.2, 0, 0.4)
-    be.show(result)
-    assert "at the threshold of the EER, FAR is 0 % and FRR 40 %" in capsys.readouterr().out
-    be.show(be.verification(be.simulate(10, 4, random_state=1)))
-    assert "at the threshold of the EER" not in capsys.readouterr().out
-
-
 def test_ends_of_the_open_set_contain_the_rates_of_the_policies():
     coarse = be.Scores(_values(), _LABELS)
     far = [be.open_set(coarse, ties=ties) for ties in ("pessimistic", "optimistic")]

@@ -5,7 +5,6 @@ The points of whole data are in tests/attempts/test_points.py, their replicates 
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import naive
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
 from bioeval.partition import SubjectKFold
 from bioeval.protocol.loading import load
 
@@ -104,29 +102,3 @@ def test_they_are_of_verification_by_all_templates():
     for protocol in (card, replace(load("course-kfold"), verification=None)):
         with pytest.raises(be.ProtocolError, match=r"frr_targets\b.* applies to verification only"):
             be.evaluate(scores, protocol, frr_targets=[0.1])
-
-
-def test_the_command_prints_and_writes_them(tmp_path, capsys):
-    scores, file = ties(), str(tmp_path / "s.npz")
-    be.save(scores, file)
-    assert main(["run", file, "--frr", "20%", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]["frr_targets"]
-    ds = be.verification(scores, frr_targets=[0.2])
-    far, threshold = ds.far_at_frr.item(), ds.threshold_at_frr.item()
-    assert row == {"frr_target": 0.2, "far_at_frr": far, "threshold_at_frr": threshold}
-    assert main(["run", file, "--frr", "0.2"]) == 0
-    line = next(x for x in capsys.readouterr().out.splitlines() if "FAR at FRR <= 20 %" in x)
-    assert f"{100 * far:.2f} %" in line and f"{threshold:g}" in line
-
-
-@pytest.mark.slow
-def test_a_page_and_a_fusion_have_them(tmp_path, capsys):
-    files = [str(tmp_path / name) for name in ("a.npz", "b.npz")]
-    for seed, file in enumerate(files):
-        be.save(ties(seed=seed), file)
-    page = tmp_path / "page.html"
-    assert main(["report", *files, "--frr", "0.2", "--out", str(page)]) == 0
-    assert "FAR at FRR &lt;= " in page.read_text()
-    capsys.readouterr()
-    assert main(["fuse", *files, "--frr", "0.2"]) == 0
-    assert "FAR at FRR <= 20 %" in capsys.readouterr().out

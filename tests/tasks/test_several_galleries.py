@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
 
 
 def two_galleries(seed: int = 0, sizes: tuple[int, int] = (12, 15)) -> be.Scores:
@@ -71,16 +66,6 @@ def test_the_mean_is_of_each_gallery_at_its_own_threshold():
     )
 
 
-def test_the_page_on_galleries():
-    page = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
-    section = page[page.index("## Several galleries") : page.index("## Operating points")]
-    examples = doctest.DocTestParser().get_doctest(
-        section.replace("```\n", "\n"), {"np": np, "be": be}, "galleries", "definitions.md", 0
-    )
-    assert len(examples.examples) > 5
-    assert doctest.DocTestRunner().run(examples).failed == 0
-
-
 def test_one_gallery_is_said_to_be_one():
     scores = two_galleries().select(gallery=np.arange(12))
     tree = be.evaluate(scores, "ijbc-1n")
@@ -98,32 +83,3 @@ def test_galleries_that_cannot_be_taken_apart():
     scores = scores._with(_gallery_meta={**scores.gallery_meta, "gallery": names})
     with pytest.raises(be.DataError, match="name a gallery 'a/'; expected different words"):
         be.evaluate(scores, "ijbc-1n")
-
-
-@pytest.mark.slow
-def test_the_command_averages_media_and_galleries(tmp_path, capsys):
-    rng = np.random.default_rng(1)
-    people = rng.normal(size=(30, 6))
-    who, gallery = np.repeat(np.arange(30), 6), np.repeat(np.arange(20), 4)
-    data = {
-        "embeddings": people[who] + rng.normal(size=(180, 6)), "labels": who,
-        "probe_template": np.arange(180) // 3, "probe_media": np.arange(180) % 3 // 2,
-        "gallery_embeddings": people[gallery] + rng.normal(size=(80, 6)),
-        "gallery_labels": gallery, "gallery_template": gallery, "gallery_media": np.arange(80) % 2,
-        "gallery_gallery": np.where(gallery < 10, "G1", "G2"),
-    }  # fmt: skip
-    np.savez(tmp_path / "ijbc.npz", **data)
-    arguments = ["run", str(tmp_path / "ijbc.npz"), "--protocol", "ijbc-1n"]
-    arguments += ["--average", "template,media"]
-    assert main([*arguments, "--json"]) == 0
-    tasks = json.loads(capsys.readouterr().out)["tasks"]
-    rates = [
-        [row["dir_at_far"]["1"] for row in tasks[f"{g}/open_set"]["far_targets"]]
-        for g in ("G1", "G2", "mean")
-    ]
-    np.testing.assert_allclose(np.mean(rates[:2], axis=0), rates[2])
-    assert tasks["G1/open_set"]["genuine_attempts"] == 20
-    assert main(arguments) == 0
-    shown = capsys.readouterr().out
-    section = shown[shown.index("mean: open-set") : shown.index("mean: closed-set")]
-    assert f"{100 * rates[2][0]:.2f} %" in section

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import strategies as own
 from hypothesis import given, strategies as st
-from limits import streaming
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -92,58 +91,7 @@ def test_by_hand():
 # ------------------------------------------------------------------------------ the kernel
 
 
-def many_subjects(n: int, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return rng.random(n) * rng.choice([1e-6, 0.01, 0.5, 1.0], n)
-
-
 SUCCESSES = numba.njit(kernel.successes)  # as kernels compile it
-
-
-def successes(chance, more, u, limit, times=None) -> np.ndarray:
-    """Call the kernel; trials are made once each unless `times` says."""
-    terms = np.full((3, limit), np.nan)
-    times = np.ones(len(chance), dtype=np.int64) if times is None else times
-    SUCCESSES(kernel.Trials(chance, more, times), len(chance), u, limit, terms)
-    return terms[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("count", "limit"), [(3, 10), (400, 50), (1500, 1501), (1500, 7)])
-@pytest.mark.cases(2)
-def test_successes_against_the_fourier_transform(count, limit):
-    """The characteristic function gives the same chances (Hong 2013)."""
-    p = many_subjects(count)
-    out = successes(p, np.zeros(count), 0.0, limit)
-    roots = np.exp(2j * np.pi * np.arange(count + 1) / (count + 1))
-    transform = np.exp(np.log(1 + p[:, None] * (roots[None] - 1)).sum(axis=0))
-    chances = np.fft.fft(transform).real / (count + 1)
-    room = min(limit, count + 1)
-    np.testing.assert_allclose(out[:room], chances[:room], rtol=0, atol=1e-13)
-    assert (out >= 0).all() and (out[room:] == 0).all()
-
-
-@pytest.mark.parametrize(("count", "limit"), [(5, 1), (30, 4), (400, 50), (3000, 50)])
-@pytest.mark.cases(2)
-def test_what_is_out_of_reach_has_no_chance(count, limit):
-    """Chernoff's bound holds, takes any lower bound of the mean, and is not far off."""
-    rng = np.random.default_rng(count)
-    refused = []
-    for centre in np.linspace(0.01, 0.99, 60):
-        p = np.clip(centre + rng.normal(scale=0.1, size=count), 0.0, 0.999)
-        mean = float(p.sum())
-        terms = np.zeros(limit)
-        terms[0] = 1.0
-        for x in p:
-            terms[1:] = terms[1:] * (1 - x) + terms[:-1] * x
-            terms[0] *= 1 - x
-        beyond = kernel.out_of_reach(mean, count, limit)
-        assert not beyond or terms.sum() < kernel.TINY
-        assert beyond or not kernel.out_of_reach(0.9 * mean, count, limit)
-        assert beyond or terms.sum() > kernel.TINY**2
-        refused.append(beyond)
-    assert count < 100 or 0 < sum(refused) < len(refused)
-    assert kernel.out_of_reach(count, count, limit) == (count >= limit)
 
 
 def test_mates_that_are_out_of_reach_still_tie():
@@ -156,6 +104,14 @@ def test_mates_that_are_out_of_reach_still_tie():
     few, all_ = (be.closed_set(scores, gallery="single", max_rank=k) for k in (2, 300))
     assert few.tied == all_.tied
     np.testing.assert_allclose(few.cms, all_.cms[:2], rtol=0, atol=1e-15)
+
+
+def successes(chance, more, u, limit, times=None) -> np.ndarray:
+    """Call the kernel; trials are made once each unless `times` says."""
+    terms = np.full((3, limit), np.nan)
+    times = np.ones(len(chance), dtype=np.int64) if times is None else times
+    SUCCESSES(kernel.Trials(chance, more, times), len(chance), u, limit, terms)
+    return terms[0]
 
 
 def convolved(closer: np.ndarray, tied: np.ndarray) -> np.ndarray:
@@ -231,22 +187,6 @@ def test_far_of_many_templates():
         for s in "abc":
             none *= 1 - (d[:, labels == s] <= limit).mean(axis=1)
         assert result.far[t] == pytest.approx(1 - none.mean(), abs=1e-13)
-
-
-def test_threads_change_nothing():
-    import numba
-
-    scores = be.simulate(60, (1, 6), within=1.0, random_state=6)
-    limits = np.linspace(0, scores.values.max(), 20)
-    given_ = {"gallery": "single", "thresholds": limits, "ties": "expected"}
-    alone = be.open_set(scores, **given_)
-    before = numba.get_num_threads()
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    try:
-        together = be.open_set(scores, **given_)
-    finally:
-        numba.set_num_threads(before)
-    assert together.equals(alone)
 
 
 def test_pairs_of_one_session_are_left_out_before_one_is_drawn():
@@ -333,21 +273,3 @@ def test_tiles_change_nothing(monkeypatch):
     monkeypatch.setattr("bioeval.attempts.single_template.TILE_CHANCES", 100)
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 50)
     assert be.open_set(scores, **options).equals(whole)
-
-
-@pytest.mark.slow
-def test_streamed_embeddings_give_the_same(tmp_path):
-    rng = np.random.default_rng(2)
-    x, labels = rng.normal(size=(90, 8)), np.repeat(np.arange(30), 3)
-    whole = be.Scores.from_embeddings(x, labels, metric="l2")
-    streamed = streaming(x, labels, metric="l2")
-    assert streamed._streams
-    given_ = {"gallery": "single", "thresholds": [2.0, 3.0, 4.0]}
-    a, b = be.open_set(whole, **given_), be.open_set(streamed, **given_)
-    np.testing.assert_allclose(a.dir, b.dir, atol=1e-12)
-    np.testing.assert_allclose(a.far, b.far, atol=1e-12)
-    a.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
-    import xarray as xr
-
-    with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as again:
-        assert again.load().identical(a)

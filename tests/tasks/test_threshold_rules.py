@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 
 import naive
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 import bioeval as be
 from bioeval.attempts.threshold_rules import Rule
-from bioeval.cli.program import main
 
 KINDS = ("distance", "similarity")
 
@@ -103,16 +101,6 @@ def test_every_function_takes_every_rule(name, kind):
         assert float(use(scores, threshold)) == number, threshold
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("threshold", ["best", "far", "far=2%%", ("far", 0.1), "fixed=0.5", True])
-@pytest.mark.cases(1)
-def test_every_function_refuses_in_the_same_words(name, threshold):
-    with pytest.raises(
-        be.DataError, match=r"threshold is .*; expected a number, eer, .*far=1/1000"
-    ):
-        FUNCTIONS[name](SCORES["distance"], threshold)
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_ways_to_write_a_rule_are_equal(rule):
     assert len({Rule.parse(text) for text in RULES[rule]}) == 1
@@ -165,20 +153,3 @@ def test_curves_that_are_given_have_numbers_alone(rule):
 
     with pytest.raises(be.DataError, match="expected an increasing array of numbers"):
         gom_from_curves(rule, mrep=[0, 1], mfr=[0, 1])
-
-
-@pytest.mark.slow
-def test_commands_take_rules_of_a_workload_and_a_pilot(tmp_path, capsys):
-    file = str(tmp_path / "scores.npz")
-    be.save(SCORES["distance"], file)
-    command = ["workload", file, "--people", "100", "--impostors", "0.1"]
-    for rule in ("eer", "far=1%"):
-        assert main([*command, "--threshold", rule]) == 0
-        assert "on the same data; its rates are optimistic" in " ".join(
-            capsys.readouterr().out.split()
-        )
-    assert main([*command, "--threshold", "accuracy"]) == 2
-    assert "--threshold accuracy is not an operating point" in capsys.readouterr().err
-    assert main(["sample-size", file, "--far", "0.05", "--threshold", "hter", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)["threshold"]
-    assert result == expected("hter", "distance", "all")

@@ -92,23 +92,6 @@ def test_exchanged_arguments_are_an_error():
         be.TopKScores.from_search(i, d, WHO)
 
 
-def test_lists_are_run_and_checked_by_default(tmp_path, capsys):
-    d, i = search(np.arange(36), 8)
-    path = tmp_path / "topk.npz"
-    np.savez(path, indices=i, distances=d, probe_labels=WHO, gallery_labels=WHO)
-    assert main(["run", str(path)]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "; protocol top-k" in out
-    assert "36 of 36 lists begin with the entry at the place of their query" in out
-    assert "leave_out_query=True" not in out
-    assert main(["check", str(path)]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "12 subjects with 3 templates each" in out
-    tree = be.evaluate(be.load(path, lists={"leave_out_query": True}))
-    np.testing.assert_allclose(tree["reid"]["cmc"].values, naive_cmc(np.arange(36), 7))
-    assert be.check_data(be.load(path, lists={"leave_out_query": True})).misleads is False
-
-
 def test_files_name_one_set_or_the_positions_of_queries(tmp_path):
     d, i = search(np.arange(36), 8)
     np.savez(tmp_path / "own.npz", indices=i, distances=d, labels=WHO)
@@ -158,18 +141,6 @@ def test_a_matrix_beside_indices_of_another_shape_is_a_matrix(tmp_path):
     names = {"labels": WHO, "indices": np.zeros((36, 3), dtype=int)}
     np.savez(tmp_path / "x.npz", scores=FULL, **names)
     assert be.load(tmp_path / "x.npz").layout == "all-against-all"
-
-
-def test_errors_of_files_name_options_and_what_the_arrays_are(tmp_path, capsys):
-    d, i = search(np.arange(36), 8)
-    np.savez(tmp_path / "faiss.npz", D=d, I=i, labels=WHO)
-    assert main(["run", str(tmp_path / "faiss.npz")]) == 2
-    assert "say --columns indices=I with --columns scores=D." in capsys.readouterr().err
-    assert main(["run", str(tmp_path / "faiss.npz"), "--columns", "indices=I,scores=D"]) == 0
-    np.savez(tmp_path / "bare.npz", distances=d, indices=i)
-    assert main(["check", str(tmp_path / "bare.npz")]) == 2
-    expected = "an array gallery_labels, or a CSV file by --gallery."
-    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e-6])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -192,22 +190,6 @@ def test_nobody_is_matched():
     with pytest.raises(ProtocolError, match="none of the 1 queries has a match"):
         be.reid(lists, "top-k")
     assert float(be.reid(lists, "top-k", unmatched="zero").rank_k_mean_ap) == 0
-
-
-@pytest.mark.slow
-def test_results_survive_a_file(tmp_path):
-    import xarray as xr
-
-    result = be.reid(
-        be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann"]), "top-k", per_query=True
-    )
-    result.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as back:
-        assert back.identical(result)
-        assert {k: type(v) for k, v in result.attrs.items()} == {
-            k: v.item().__class__ if isinstance(v, np.generic) else type(v)
-            for k, v in back.attrs.items()
-        }
 
 
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
@@ -458,49 +440,3 @@ def test_features_as_npy(tmp_path):
     (tmp_path / "t.csv").write_text("label\na\n")
     with pytest.raises(DataError, match="labels is missing, the labels of the rows"):
         be.load(tmp_path / "q.npy", gallery=tmp_path / "t.csv")
-
-
-def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
-    from bioeval.cli.program import main
-
-    monkeypatch.chdir(tmp_path)
-    np.save("q.npy", np.eye(2))
-    np.save("g.npy", np.eye(3)[:, :2] + 0.1)
-    (tmp_path / "g.labels.csv").write_text((tmp_path / "g.csv").read_text())
-    assert main(["run", "q.npy", "--gallery", "g.npy", "--labels", "q.csv", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]
-    (tmp_path / "l.txt").write_text("2 0\n1 2\n")
-    labels = ["--labels", "q.csv", "--gallery", "g.csv"]
-    assert main(["run", "l.txt", *labels, "--protocol", "course-probe-vs-gallery"]) == 2
-    assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
-    assert main(["run", "l.txt", *labels]) == 0
-    assert "; protocol top-k" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("card", ["vehicleid", "cityflow"])
-def test_a_matrix_warns_of_cut_lists_as_lists_do(card):
-    gallery = ["ann", "bob", "ann", "ann"]
-    matrix = be.Scores([[1, 2, 3, 4], [3, 4, 1, 2]], ["ann", "bob"], gallery)
-    lists = be.TopKScores([[0, 1, 2], [2, 3, 0]], ["ann", "bob"], gallery)
-    messages = []
-    for scores in (matrix, lists):
-        with pytest.warns(BioevalWarning, match="1 of 2 queries .* cut at rank 2") as caught:
-            result = be.reid(scores, card, rank_k=2)
-        messages.append(str(caught[0].message))
-        assert messages[-1] in [message.sentence for message in be.messages(result)]
-        be.reid(scores, card, rank_k=3)
-        be.reid(scores, card, rank_k=2, rank_k_over="smaller")
-    assert messages[0] == messages[1]
-
-
-@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-def test_subjects_are_those_of_the_queries_in_the_means():
-    """Queries 4 to 6 have no match in the gallery; two of their subjects have no other query."""
-    query, gallery = ["a", "a", "b", "c", "d", "e", "e"], ["a", "b", "b", "c"]
-    order = lists_of(np.random.default_rng(5).random((7, 4)), 3)
-    lists = be.TopKScores(order, query, gallery)
-    matched = {x for x in query if x in gallery}
-    ds = be.reid(lists, "top-k")
-    assert int(ds.subjects) == len(matched) == 3
-    assert set(be.to_frame(ds)["subjects"]) == {3}
-    assert int(be.reid(lists, "top-k", unmatched="zero").subjects) == len(set(query))

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from kept_pairs import kept
-from named_arguments import raises_about
 
 import bioeval as be
-from bioeval import plot
 from bioeval.cli.program import main
 from bioeval.protocol.loading import parse
-from bioeval.tasks.reid import section
 from bioeval.tasks.reid.results import gom_from_curves
-from tests.rendered import require_names_kept
 
 CARD = "gom-market1501"
 
@@ -189,12 +184,6 @@ def test_options_without_effect_are_refused():
 # ------------------------------------------------------------------------------------- merging
 
 
-@pytest.mark.parametrize("call", [be.gom, be.reid])
-def test_flags_are_checked(call):
-    with raises_about(be.DataError, "per_query"):
-        call(searched(), per_query=np.array([np.nan, np.nan]))
-
-
 @pytest.mark.parametrize("scale", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), 3, "ab", (1, 2, 3)])
 def test_scales_that_are_none(scale):
     with pytest.raises(be.DataError, match="expected True, False, or the smallest and the largest"):
@@ -356,124 +345,3 @@ def test_the_command(files, capsys):
     assert main(["gom", "a.npz", "a.npz", "--name", "one", "--name", "two", "--json"]) == 0
     systems = json.loads(capsys.readouterr().out)["results"]
     assert list(systems) == ["one", "two"]
-
-
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        (["a.npz", "a.npz"], "'a.npz' is given twice; name each"),
-        (["a.npz", "b.npz", "--name", "x"], "--name is given 1 times for 2 systems"),
-        (["a.npz", "--protocol", "course-kfold"], r"no \[gom\] and no \[reid\] section"),
-        (["a.npz", "--thresholds", "7"], "--thresholds = 7; of GOM expected"),
-        (["a.npz", "--confidence", "0.9"], "--confidence needs --interval"),
-    ],
-)
-def test_what_the_command_refuses(args, says, files, capsys):
-    assert main(["gom", *args]) == 2
-    assert re.search(says, capsys.readouterr().err)
-
-
-def test_the_command_with_queries_of_another_data_set(files, capsys):
-    queries = [strangers_to(searched(seed), [1, 2, 2], seed) for seed in (0, 1)]
-    for name, made in zip("ab", queries, strict=True):
-        be.save(made, f"others-{name}.npz")
-    args = ["gom", *files, "--open-queries", "others-a.npz"]
-    assert main([*args, "--open-queries", "others-b.npz", "--json"]) == 0
-    systems = json.loads(capsys.readouterr().out)["results"]
-    for seed, name in enumerate("ab"):
-        result = be.gom(searched(seed), convention=CARD, open_queries=queries[seed])
-        assert systems[name]["mfr_area"] == float(result.mfr_area)
-    assert main(args) == 2
-    assert "--open-queries is given 1 times for 2 systems" in capsys.readouterr().err
-    assert main(["gom", "b.npz", "--open-queries", "a.npz"]) == 0  # of the same gallery
-
-
-def test_the_command_leaves_the_camera_of_an_open_query_out(tmp_path, monkeypatch, capsys):
-    """By [gom] removed = "same-camera": of 4 templates within the threshold, 2 are of camera 1."""
-    monkeypatch.chdir(tmp_path)
-    gallery, cameras = ["a", "a", "b", "b"], {"camera": [1, 2, 1, 2]}
-    values = [[1.0, 2.0, 8.0, 9.0]]
-    be.save(be.Scores(values, ["a"], gallery, probe_meta={"camera": [3]},
-                      gallery_meta=cameras), "s.npz")  # fmt: skip
-    strangers = be.Scores(
-        [[3.0, 3.0, 3.0, 3.0], [3.0, 9.0, 9.0, 3.0]], ["a", "x"], gallery,
-        probe_meta={"camera": [1, 2]}, gallery_meta=cameras,
-    )  # fmt: skip
-    be.save(strangers, "o.npz")
-    args = ["gom", "s.npz", "--open-queries", "o.npz", "--protocol", "cuhk03", "--budget", "4"]
-    assert main([*args, "--normalize", "0,10", "--thresholds", "0.1,0.5", "--json"]) == 0
-    system = json.loads(capsys.readouterr().out)["results"]["s"]
-    # At 0.5 the first retrieves both of camera 2, the second one of camera 1: (2/4 + 1/4) / 2.
-    assert system["mfr_area"] == pytest.approx((0 + 3 / 8) / 2 * 0.4)
-
-
-def test_run_by_the_card(files, capsys):
-    assert main(["run", "a.npz", "--protocol", CARD, "--json"]) == 0
-    task = json.loads(capsys.readouterr().out)["tasks"]["gom"]
-    result = be.gom(searched(), convention=CARD)
-    assert task["max_mrep"] == float(result.max_mrep)
-    assert {row["rank"]: row["cmc"] for row in task["ranks"]} == {
-        rank: float(result.cmc.sel(rank=rank)) for rank in (1, 5, 10, 20)
-    }
-    assert main(["run", "a.npz", "--protocol", CARD]) == 0
-    shown = capsys.readouterr().out
-    assert f"MREP {100 * float(result.mrep_area):.2f} %" in " ".join(shown.split())
-
-
-def test_the_figure_holds_the_curves():
-    results = {name: be.gom(searched(seed), budget=9) for seed, name in enumerate("ab")}
-    display = plot.gom(results)
-    for word, rate in (("mReP", "mrep"), ("mFR", "mfr")):
-        for name, result in results.items():
-            line = display.lines_[f"{name}, {word}"]
-            np.testing.assert_array_equal(line.get_ydata(), result[rate])
-            np.testing.assert_array_equal(line.get_xdata(), result.threshold)
-    assert display.lines_["b, mReP"].get_color() == display.lines_["b, mFR"].get_color()
-
-
-@pytest.mark.parametrize(
-    ("probes", "drawn", "why"),
-    [
-        (range(24), "mReP", "the identity of every query is in the gallery: mFR is not defined"),
-        (range(24, 36), "mFR", "no query has a match: mReP is not defined"),
-    ],
-)
-def test_the_figure_says_which_rate_is_not_defined(probes, drawn, why):
-    display = plot.gom(be.gom(searched().select(probes=np.array(probes))))
-    assert [*display.lines_] == [drawn] and display.why_empty == ""
-    below = " ".join(text.get_text() for text in display.ax_.texts)
-    assert why in " ".join(below.split())
-
-
-@pytest.mark.slow
-def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
-    """Where every query is in the gallery, the plots and the page have no figure against FAR."""
-    probes = searched().select(probes=np.arange(24))  # those of the subjects that are enrolled
-    be.save(probes, tmp_path / "known.npz")
-    known = str(tmp_path / "known.npz")
-    assert main(["gom", known, "--plots", "--out", "g"]) == 0
-    why = "the identity of every query is in the gallery: FAR is not defined"
-    message = capsys.readouterr().err
-    assert (
-        f"dir-far is not drawn: {why}" in message and f"dir-far-log is not drawn: {why}" in message
-    )
-    drawn = {path.name for path in Path("g").glob("*.png")}
-    assert drawn == {"cmc.png", "gom.png"}
-    assert (
-        main(["run", known, "--protocol", CARD, "--plots", "--out", "r", "--report", "r.html"]) == 0
-    )
-    assert f"dir-far is not drawn: {why}" in capsys.readouterr().err
-    assert not list(Path("r").glob("dir-far*"))
-    page = Path("r.html").read_text()
-    assert set(re.findall(r'<svg data-plot="(\w+)"', page)) == {"cmc", "gom"}
-    assert "far-target" not in page.split("<script")[0]
-    assert ">mFR</text>" not in page and ">mReP</text>" in page
-
-
-def test_the_section_in_all_writers():
-    def section_of(name):
-        scores = searched()
-        more = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
-        return section.section({name: be.gom(scores, **more), "b": be.gom(searched(1))})
-
-    require_names_kept(section_of)

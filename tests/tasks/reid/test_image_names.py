@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli.program import main
 from bioeval.scores.formats.label_files import read_names
 from bioeval.scores.image_names import PATTERNS
 
@@ -117,21 +113,6 @@ def test_lists_of_names_label_embeddings(features, gallery):
     assert ("weather" in scores.gallery_meta) == gallery.endswith(".csv")
 
 
-@pytest.mark.slow
-def test_lists_of_names_on_the_command_line(features, capsys):
-    sides = ["--labels", str(features.with_name("q.txt"))]
-    sides += ["--gallery", str(features.with_name("g.txt"))]
-    keys = ["--columns", "embeddings=x,gallery_embeddings=g", "--metric", "l2", "--json"]
-    assert main(["run", str(features), *keys, *sides, "--names-of", "market1501"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert (result["gallery_templates"], result["gallery_subjects"]) == (3, 1)  # -1 is no person
-    assert main(["run", str(features), *keys, *sides]) == 2
-    assert "give --names-of market1501 to read the identities" in capsys.readouterr().err
-    assert main(["run", str(features), *keys, *sides, "--names-of", "veri776"]) == 2
-    error = capsys.readouterr().err
-    assert "3 of 3 names are not of the form of veri776" in error and "form of market1501" in error
-
-
 def test_names_in_the_file_itself(features):
     scores = be.load(
         features,
@@ -169,9 +150,3 @@ def test_a_list_of_vehicleid(tmp_path):
     labels = read_names(tmp_path / "list.txt", "vehicleid")
     assert labels.label.tolist() == [7612, 7612, 15]
     assert labels.meta["image"].tolist() == ["0000001", "0000002", "0000003"]
-
-
-def test_the_page_on_files_has_every_pattern():
-    page = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text("utf-8")
-    for name, known in PATTERNS.items():
-        assert f"| `{name}` | `{known.example}` |" in page

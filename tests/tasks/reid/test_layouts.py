@@ -123,23 +123,6 @@ def test_every_function_takes_the_layouts_of_a_card_and_no_others(card):
                     assert not text, (name, layout, text)
 
 
-@pytest.mark.parametrize("layout", [SQUARE, FROM_GALLERY, RECTANGLE, PAIRS, LISTS])
-@pytest.mark.parametrize("card", ["market1501", "course-all-vs-all", "voxceleb"])
-def test_commands_take_the_layouts_that_functions_take(card, layout, tmp_path, capsys):
-    from bioeval.cli.program import main
-
-    file = tmp_path / "scores.npz"
-    be.save(layouts()[layout], file)
-    commands = [["run", file, "--protocol", card], ["check", file, "--protocol", card]]
-    for command in commands:
-        code = main(list(map(str, command)))
-        text = capsys.readouterr().err
-        assert ("is for the layout" in text or "nearest alone" in text) == (
-            layout not in taken(card)
-        )
-        assert (code == 2) == (layout not in taken(card)), (command, text)
-
-
 @pytest.mark.parametrize("layout", [SQUARE, FROM_GALLERY])
 @pytest.mark.parametrize("card", ["market1501", "cuhk03-new", "vehicleid", "market1501-original"])
 def test_a_query_in_the_gallery_is_not_compared_with_itself(card, layout):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
 from tests.result_messages import arguments
 
 _WHO = np.repeat(np.arange(4), 2)
@@ -14,20 +13,6 @@ _SAME = {"probe_meta": {"camera": [1] * 8}, "gallery_meta": {"camera": [1] * 8}}
 def _scores(**options) -> be.Scores:
     values = np.random.default_rng(0).random((8, 8))
     return be.Scores(values, _WHO, _WHO.copy(), **(_SAME | options))
-
-
-def test_images_of_one_camera_have_one_sentence_everywhere(tmp_path, capsys):
-    tree = be.evaluate(_scores(), "market1501")
-    (message,) = [x for x in be.messages(tree) if x.code == "no-query-with-match"]
-    with pytest.raises(be.ProtocolError) as error:
-        be.reid(_scores(), "market1501")
-    assert str(error.value) == message.sentence
-    arrays = {"distmat": _scores().values, "q_pids": _WHO, "g_pids": _WHO + 0}
-    np.savez(tmp_path / "one.npz", **arrays, q_camids=np.ones(8, int), g_camids=np.ones(8, int))
-    for command in ("run", "gom"):
-        options = ["--protocol", "market1501"] if command == "run" else []
-        assert main([command, str(tmp_path / "one.npz"), *options])
-        assert "all matches of 8 of 8 queries are removed" in capsys.readouterr().err
 
 
 def test_a_cmc_without_a_query_says_why():

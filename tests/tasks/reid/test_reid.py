@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import warnings
-from pathlib import Path
 from typing import Any
 
 import naive_reid
@@ -674,38 +673,6 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     np.savez(place, **{matrix: scores.values, names[0]: scores.probe_labels})
     with pytest.raises(be.DataError, match=f"has {matrix} and no labels; expected query_label"):
         be.load(place)
-
-
-def test_a_matrix_beside_csv_files_of_usual_names(tmp_path, capsys):
-    scores = population()
-    np.save(tmp_path / "dist.npy", scores.values)
-    for side, camera in (("probe", "camid"), ("gallery", "cam_id")):
-        rows = zip(getattr(scores, f"{side}_labels"), getattr(scores, f"{side}_meta")["camera"],
-                   strict=True)  # fmt: skip
-        text = "".join(f"{a},{b}\n" for a, b in rows)
-        (tmp_path / f"dist.{side}.csv").write_text(f"pid,{camera}\n{text}")
-    assert main(["run", str(tmp_path / "dist.npy"), "--protocol", "market1501", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
-    assert result["mean_ap"] == float(be.reid(scores).mean_ap)
-
-
-@pytest.mark.slow
-def test_a_run_of_top_k_lists(on_disk, capsys):
-    order = np.argsort(on_disk.values, axis=1, kind="stable")[:, :100]
-    np.savez("lists.npz", indices=order, probe_labels=on_disk.probe_labels,
-             gallery_labels=on_disk.gallery_labels)  # fmt: skip
-    assert main(["run", "lists.npz", "--protocol", "cityflow", "--out", "found", "--plots"]) == 0
-    shown = capsys.readouterr().out
-    ds = be.reid(on_disk, "cityflow")
-    assert "mAP, lists cut at rank 100" in shown and "comparisons removed" not in shown
-    assert f"{100 * ds.rank_k_mean_ap:.2f}" in shown
-    assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
-    document = json.loads(Path("found/summary.json").read_text())
-    assert document["tasks"]["reid"]["rank_k_mean_ap"] == pytest.approx(float(ds.rank_k_mean_ap))
-    assert main(["run", "lists.npz", "--protocol", "course-probe-vs-gallery"]) == 2
-    assert "by --protocol top-k" in " ".join(capsys.readouterr().err.split())
-    assert main(["run", "lists.npz"]) == 0
-    assert "; protocol top-k" in capsys.readouterr().out
 
 
 def test_the_worst_queries(on_disk, capsys):

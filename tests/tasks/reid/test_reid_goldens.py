@@ -373,35 +373,3 @@ def test_distinct_identities_of_the_lecture(shared):
     ds = be.reid(scores, "identity-dedup", max_rank=4, per_query=True)
     assert ds.cmc.values.tolist() == list(lesson["cmc_at"].values())
     assert ds.first_match_rank[0] == lesson["template_rank"]
-
-
-@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-def test_the_numbers_of_the_page(folder):
-    """What docs/reid.md says of the disagreements."""
-    ap = {form: "mean_ap" for form in ("sum", "trapezoid")}
-
-    def value(name: str, output: str, convention: str = "market1501", **options: Any) -> float:
-        ds = be.reid(load(folder, name)[0], convention, **{"junk": "keep", **options})
-        return round(float(ds[output][0] if output == "cmc" else ds[output]), 3)
-
-    assert [value("single_shot_two_camera", ap[x], ap=x) for x in ap] == [0.393, 0.297]
-    assert [value("tiny", ap[x], ap=x) for x in ap] == [0.778, 0.741]
-    queries = [value("multi_camera", "mean_ap", unmatched=x) for x in ("skip", "zero")]
-    assert queries == [0.679, 0.544]
-    first = [value("multi_camera", "cmc", unmatched=x) for x in ("skip", "zero")]
-    assert first == [0.854, 0.683]
-    junk = [value("junk_and_distractors", "mean_ap", junk=x) for x in ("keep", "remove")]
-    assert junk == [0.661, 0.694]
-    junk = [value("junk_and_distractors", "cmc", junk=x) for x in ("keep", "remove")]
-    assert junk == [0.84, 0.86]
-    rules = ("same-id-same-camera", "same-camera", "none")
-    removed = [value("multi_camera", "mean_ap", removed=x) for x in rules]
-    assert removed == [0.679, 0.698, 0.731]
-    assert value("multi_camera", "cmc", cmc="allshots") == 0.328
-    cut = {"convention": "cityflow", "output": "rank_k_mean_ap"}
-    over = [value("many_positives", rank_k_over=x, **cut) for x in ("positives", "smaller")]
-    assert over == [0.546, 0.639]
-    assert value("many_positives", "mean_ap", "cityflow") == 0.737
-    ends = [value("ties_small", "mean_ap", ties=x) for x in ("pessimistic", "optimistic", "stable")]
-    assert ends == [0.647, 0.748, 0.712]
-    assert value("ties_small", "mean_ap", ap="tied-once") == 0.663

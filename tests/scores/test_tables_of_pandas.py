@@ -1,0 +1,57 @@
+"""Tables of pandas as scores, and labels that leave a class empty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bioeval as be
+
+RNG = np.random.default_rng(0)
+
+
+def message(call, *args, **options) -> str:
+    with pytest.raises(be.DataError) as caught:
+        call(*args, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("labels", "role"), [([7] * 4, "impostor"), (range(4), "genuine")])
+def test_one_subject_or_one_template_each_is_warned_of(labels, role):
+    def codes(result):
+        return [x.arguments.get("role") for x in be.messages(result) if x.code == "labels-doubtful"]
+
+    scores = be.Scores(RNG.random((4, 4)), list(labels))
+    assert role in codes(be.verification(scores))
+    assert role in codes(be.open_set(scores))
+    assert role in codes(be.evaluate(scores)["verification/single"])
+
+
+def test_a_table_of_pandas_has_its_labels():
+    labels = ["ann", "ann", "bob"]
+    values = [[0.0, 0.2, 0.9], [0.2, 0.0, 0.8], [0.9, 0.8, 0.0]]
+    table = pd.DataFrame(values, index=labels, columns=labels)
+    result = be.Scores(table)
+    assert result.layout == "all-against-all"
+    assert result.probe_labels.tolist() == labels
+    np.testing.assert_array_equal(result.values, values)
+    part = be.Scores(table.iloc[:2])
+    assert part.layout == "probe-against-gallery"
+    assert part.gallery_labels.tolist() == labels
+    numbered = pd.DataFrame(values, index=[7, 7, 8], columns=[7, 7, 8])
+    assert be.Scores(numbered).probe_labels.tolist() == [7, 7, 8]
+    assert be.Scores(numbered, labels).probe_labels.tolist() == labels
+    # The numbers that pandas gives to rows and columns are no labels.
+    assert "labels is missing" in message(be.Scores, pd.DataFrame(values))
+
+
+def test_labels_and_metadata_are_levels_of_an_index():
+    levels = pd.MultiIndex.from_arrays(
+        [["ann", "ann", "bob"], [1, 2, 1]], names=["subject", "session"]
+    )
+    table = pd.DataFrame(RNG.random((3, 3)), index=levels, columns=levels)
+    result = be.Scores(table)
+    assert result.layout == "all-against-all"
+    assert result.probe_labels.tolist() == ["ann", "ann", "bob"]
+    assert result.probe_meta["session"].tolist() == [1, 2, 1]
