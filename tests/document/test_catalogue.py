@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,14 @@ from bioeval.views.writers.lines import Lines
 def test_every_message_has_a_sentence(code):
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code)
     assert not SENTENCES[code].endswith(".")
+
+
+def test_every_message_that_is_made_has_a_sentence_and_every_sentence_is_of_one():
+    sources = [x.read_text() for x in Path(be.__file__).parent.rglob("*.py")]
+    made = {x for text in sources for x in re.findall(r'Message\(\s*"([a-z0-9-]+)"', text)}
+    assert made <= SENTENCES.keys()
+    written = [x for x in sources if "SENTENCES: dict" not in x]
+    assert [x for x in SENTENCES if not any(f'"{x}"' in text for text in written)] == []
 
 
 def test_names_of_users_are_not_translated():
