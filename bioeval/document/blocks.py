@@ -34,7 +34,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Fact:
-    """A name with what there is to say; `variable` is its key in data."""
+    """A name with what there is to say; `variable` is its key in data, where the name may lack."""
 
     name: str
     text: Text | Vocabulary

@@ -25,7 +25,7 @@ SENTENCES: dict[str, str] = {
         "{arg.gallery_labels} out, so that no template is compared with itself"
     ),
     "same-value-counted": (
-        "pairs of the same {column} are counted and make rates optimistic; {advice:template}"
+        "pairs of the same {column} make rates optimistic; {advice:template} leaves {which} out"
     ),
     "unknown-values": (
         "{column:name} is not known (None, NaN, empty text, camera -1) of {probes:count probes} "

@@ -47,12 +47,14 @@ def data_facts(
     systems: Sequence[str] = (),
     protocol: str = "",
     last: Sequence[Fact] = (),
+    attempts: Text = "",
     indented: bool = True,
 ) -> Facts:
     """Return the facts about the data of results: system, templates, scores and what is left out.
 
     `more` are facts of a study; the terms of the other vocabulary come behind them, and then the
-    `last` ones. The `systems` are those of `results` unless given.
+    `last` ones. The `systems` are those of `results` unless given, and what `attempts` are stands
+    behind the data.
     """
     attrs = next(iter(results.values())).attrs
     names = list(filter(None, systems or results)) or [str(attrs.get("system", ""))]
@@ -66,6 +68,8 @@ def data_facts(
     if named:
         text = "{names}: {data}" if data else "{names}"
         data = say(text, names=Enumeration(named, ""), data=data)
+    if attempts:
+        data = say("{data}; {attempts}", data=data, attempts=attempts)
     scores: Text = _SCORES.get(kind, kind)
     if protocol:
         scores = say("{scores}; protocol {card:name}", scores=scores, card=protocol)

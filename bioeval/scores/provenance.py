@@ -59,13 +59,9 @@ def _notes(scores: Scores) -> list[Message]:
 
 def pairs_of_same(column: str) -> Message:
     """Return the message that pairs of the same session, or of the same camera, are counted."""
-    advice = "{arg.exclude=session} leaves them out"
-    if column == "camera":
-        advice = (
-            "{arg.exclude=camera} leaves genuine ones out, and conventions of re-identification, "
-            "such as protocol market1501, leave out junk, too"
-        )
-    return Message("same-value-counted", column=column, advice=advice)
+    which = "genuine ones" if column == "camera" else "them"
+    advice = f"{{arg.exclude={column}}}"
+    return Message("same-value-counted", column=column, advice=advice, which=which)
 
 
 def unknown_notes(codes: Codes, name: str) -> list[Message]:

@@ -43,16 +43,9 @@ STUDY = ("--target", "far=0.1", "--folds", 5, "--repeats", 2, "--replicates", 20
 def test_a_threshold_says_how_many_templates_a_claim_is_compared_with(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     _, single, _ = said("threshold", file, *STUDY)
-    assert (
-        "Attempts each attempt compares a probe with one template of the claimed subject" in single
-    )
+    assert "attempts with one template" in single
     _, multi, _ = said("threshold", file, *STUDY, "--templates", "multi")
-    assert "compares a probe with all templates of the claimed subject" in multi
-    square = be.simulate(20, 2, random_state=1).values
-    labels = np.arange(20)
-    one = be.Scores(square[::2, 1::2], labels, labels)
-    _, each, _ = said("threshold", saved("one.npz", one), *STUDY)
-    assert "with one template of the claimed subject" in each
+    assert "attempts with all templates" in multi
 
 
 @pytest.mark.slow

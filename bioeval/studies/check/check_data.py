@@ -300,9 +300,9 @@ def _kind(
         sample=bool(in_sample),
     )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
-    over = "in a sample of the scores" if in_sample else "over all attempts"
-    text = "scores of kind {kind}; EER {eer:rate} {over}"
-    found = verdict.message or say(text, kind=scores.kind, eer=eer, over=over)
+    over = "in a sample" if in_sample else "over all attempts"
+    text = "EER {eer:rate} {over}"
+    found = verdict.message or say(text, eer=eer, over=over)
     return Finding("kind", verdict.severity, found, count, places=in_sample)
 
 

@@ -14,12 +14,13 @@ from bioeval.studies.check.findings import SEVERITIES, TASK, DataCheck, Finding
 
 def section(check: DataCheck) -> Section:
     """Return what is said of a check of data."""
+    well = [_well(check, "samples"), _well(check, "kind")]
+    about_data: list[Text] = [Label(check.protocol), *(text for text in well if text)]
     about = Facts(
         (
             Fact("Data", Label(check.data), "data"),
-            Fact("Protocol", Label(check.protocol), "protocol"),
-            Fact("Subjects", _well(check, "samples")),
-            Fact("Kind", _well(check, "kind")),
+            Fact("", Label(check.protocol), "protocol"),
+            Fact("Protocol", Enumeration(about_data, ";")),
         )
     )
     return Section(

@@ -16,7 +16,6 @@ from bioeval.base.messages import Message
 from bioeval.document.blocks import (
     Block,
     Column,
-    Fact,
     Messages,
     Paragraph,
     ResultsBySystem,
@@ -25,7 +24,6 @@ from bioeval.document.blocks import (
 )
 from bioeval.document.cells import Count, Label, Number, Rate, threshold_to_install
 from bioeval.document.results import (
-    attempts_in_words,
     data_facts,
     is_doubt,
     messages_of_result,
@@ -69,12 +67,13 @@ def section(results: ResultsBySystem) -> Section:
     searched = "unenrolled_people" in study
     compared: Text = ""
     if not searched and "gallery_templates" in study.attrs and "use" not in study.attrs:
-        compared = attempts_in_words(study.attrs)
+        templates = "all templates" if study.attrs.get("templates") == "multi" else "one template"
+        compared = f"attempts with {templates}"
     return Section(
         "threshold_study",
         "",
         (
-            data_facts(results, Fact("Attempts", compared)),
+            data_facts(results, attempts=compared),
             *([Messages(doubts, alarm=True)] if doubts else []),
             *answer,
             _rates(study),

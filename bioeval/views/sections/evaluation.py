@@ -35,6 +35,9 @@ WORST = 5
 #: Targets that the data do not support, and those with fewer errors than 30.
 _SUPPORT = ("target-not-supported", "target-uncertain")
 
+#: The numbers of re-identification that a short view has.
+_MAIN = ("mean_ap", "rank_k_mean_ap", "cmc", "mean_inp")
+
 # What the policies of ties mean.
 _TIES = {
     "pessimistic": "the mate ranks last among equal scores (pessimistic)",
@@ -80,9 +83,14 @@ def section(tree: xr.DataTree | xr.Dataset) -> Section:
     for message, paths in alarms(results).items():
         blocks += _alarm(message, systems(paths) if several else ())
     blocks.append(about(results))
+    above = ""
     for path, dataset in results.items():
         named = title(dataset, path, several)
-        blocks.append(_task(dataset, path, named, rows[path], ranked))
+        details = _details(dataset.attrs, _options_and_notes(dataset)[0])
+        if "cms" in dataset:  # the same rules as those of the open set above it
+            details = "; ".join(x for x in details.split("; ") if x not in above.split("; "))
+        above = details
+        blocks.append(_task(dataset, path, named, rows[path], ranked, details))
     remarks: list[Text] = [optimistic(with_rows.values())]
     remarks += [note.text for note in interval_note(results)]
     if any(map(differs_by_rank, with_rows.values())):
@@ -124,7 +132,9 @@ def is_identification(dataset: xr.Dataset) -> bool:
     return not {"cms", "dir", "dir_at_far"}.isdisjoint(dataset)
 
 
-def _task(dataset: xr.Dataset, path: str, named: Text, rows: list[Row], ranked: bool) -> Section:
+def _task(
+    dataset: xr.Dataset, path: str, named: Text, rows: list[Row], ranked: bool, details: str
+) -> Section:
     """Return the table of a task, or why it has none."""
     task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
     name = path.replace("/", "_") or "results"
@@ -134,7 +144,7 @@ def _task(dataset: xr.Dataset, path: str, named: Text, rows: list[Row], ranked: 
         why = Enumeration(reasons, ";")
         none = say("{title}: no results ({why})", title=named, why=why)
         return Section(name, none, (), task=task)
-    options, notes = _options_and_notes(dataset)
+    notes = _options_and_notes(dataset)[1]
     notes += [say("n/a: {why}", why=why) for why in reasons]
     sizes = {row.over for row in rows}
     size = _sample_size(rows, ranked)
@@ -155,21 +165,24 @@ def _task(dataset: xr.Dataset, path: str, named: Text, rows: list[Row], ranked: 
         columns,
         [_cells(row) for row in rows],
         title=named,
-        details=[_details(dataset.attrs, options)],
+        details=[details],
         narrow="" if same else size,
         notes=[*support, *notes],
-        brief=_supported(dataset, rows, support),
+        brief=_brief(dataset, rows, support),
     )
     return Section(name, "", (table,), task=task)
 
 
-def _supported(
+def _brief(
     dataset: xr.Dataset, rows: Sequence[Row], support: Iterable[Message]
 ) -> list[int] | None:
-    """Return the places of the rows of a short view, which the data support.
+    """Return the places of the rows of a short view: those that are asked for, and supported.
 
     None, for all of them, if the targets are a user's.
     """
+    if "mean_ap" in dataset:
+        main = [row.value.variable in _MAIN or "threshold" in row.value.at for row in rows]
+        return [i for i, shown in enumerate(main) if shown]
     targets = dataset["far_target"].values.tolist() if "far_target" in dataset else []
     if targets != list(FAR_TARGETS):
         return None

@@ -157,7 +157,7 @@ class Lines:
                 written.append((fact, self.literal(terms)))
             else:
                 written.append((fact, self.write(fact.text)))
-        return [(fact, text) for fact, text in written if text]
+        return [(fact, text) for fact, text in written if text and fact.name]
 
 
 def written(text: Text, task: str = "", naming: Naming = python_naming) -> str:

@@ -604,9 +604,9 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation_or_of_a_named_sample():
     pairs = be.Scores.from_pairs(rng.normal(size=4000) - 1.5 * genuine, genuine)
     eer = be.verification(pairs).eer.item()
     verdict = be.check_data(pairs)["kind"].message
-    assert verdict == f"scores of kind distance; EER {100 * eer:.1f} % over all attempts"
+    assert verdict == f"EER {100 * eer:.1f} % over all attempts"
     result = checked(distances())["kind"]
-    assert result.message.endswith("in a sample of the scores")
+    assert result.message.endswith("in a sample")
     assert "a sample of 480 genuine" in result.where
 
 
