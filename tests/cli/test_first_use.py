@@ -45,7 +45,7 @@ def test_a_threshold_says_how_many_templates_a_claim_is_compared_with(saved, sai
     _, single, _ = said("threshold", file, *STUDY)
     assert "attempts with one template" in single
     _, multi, _ = said("threshold", file, *STUDY, "--templates", "multi")
-    assert "attempts with all templates" in multi
+    assert "compares a probe with all templates" in multi
 
 
 @pytest.mark.slow
