@@ -12,7 +12,6 @@ from bioeval.attempts.counts import IdentificationTally
 from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.studies.galleries import kernel
 
 # Kinds of impostors: enrolled probes without their own subject, and unenrolled ones.
 ENROLLED, UNENROLLED = 0, 1
@@ -51,7 +50,10 @@ class SizeCounter(Counter[SizeTally]):
         rows = slice(block.low, block.low + len(counts))
         usable = self.ranks.facts["others"][rows] > 0
         kind = np.where(block.probe_group >= 0, ENROLLED, UNENROLLED)
-        kernel.add_counts(counts, np.where(usable, kind, -1), self.candidates)
+        places = np.arange(len(self.thresholds)) * self.candidates.shape[2] + counts
+        for k, table in enumerate(self.candidates):
+            chosen = places[usable & (kind == k)].ravel()
+            table += np.bincount(chosen, minlength=table.size).reshape(table.shape)
 
     def result(self) -> SizeTally:
         """Return the tally."""
@@ -89,8 +91,7 @@ class Sizes:
 
         The gallery's `size` includes the probe's own subject; the shape is (t + 1, k).
         """
-        identified = np.empty((len(self.closer), self.ranks))
-        kernel.drawn_marked(self.subjects - 1, size - 1, self.closer, self.ranks, identified)
+        identified = drawn_marked(self.subjects - 1, size - 1, self.closer, self.ranks)
         return np.minimum(identified.cumsum(axis=0).cumsum(axis=1), self.genuine)
 
     def accepted(self, size: int) -> np.ndarray:
@@ -108,6 +109,25 @@ class Sizes:
                 return np.full(len(total), np.nan)
             total += table @ (1.0 - none_drawn(population, size, table.shape[1]))
         return total
+
+
+def drawn_marked(population: int, drawn: int, weights: np.ndarray, limit: int) -> np.ndarray:
+    """Mix hypergeometric distributions of the number of marked among `drawn` of a population.
+
+    Marked subjects are added one by one: if `j` of the first `r` are drawn, the next one is drawn
+    with chance ``(drawn - j) / (population - r)``. All terms are positive. Row ``a``, of `limit`
+    numbers, has the mixture by ``weights[a]``, those of 0, 1, ... marked subjects.
+    """
+    mixture, number = np.zeros((len(weights), limit)), np.arange(limit)
+    row = (number == 0).astype(np.float64)
+    for r in range(weights.shape[1]):
+        mixture += weights[:, r, None] * row
+        if population <= r:
+            break
+        chance = np.clip((drawn - number) / (population - r), 0.0, 1.0)
+        taken = np.append(0.0, (row * chance)[:-1])
+        row = row * (1.0 - chance) + taken
+    return mixture
 
 
 def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numba
 import numpy as np
 import xarray as xr
 
@@ -25,7 +24,6 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import known_columns
-from bioeval.studies.quality.kernel import count_by_lower
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 ERROR_DISCARD: dict[str, Name] = {
@@ -41,20 +39,13 @@ ERROR_DISCARD: dict[str, Name] = {
 }
 
 
-class ProbesAndGallery(NamedTuple):
-    """An array of the probes, and one of the gallery templates."""
-
-    probes: np.ndarray
-    gallery: np.ndarray
-
-
 #: Counts of the attempts that are left when samples are discarded.
 COUNTS = ("fr", "fa", "genuine_attempts", "impostor_attempts")
 
 
 def count_by_quality(
     reader: BlockReader,
-    places: ProbesAndGallery,
+    places: tuple[np.ndarray, np.ndarray],
     cuts: np.ndarray,
     threshold: float,
 ) -> dict[str, np.ndarray]:
@@ -62,32 +53,32 @@ def count_by_quality(
 
     Returns int64 arrays, shape (steps,), by the names in `COUNTS`.
 
-    - `places` (ProbesAndGallery, int64 (m,) and (n,)): the place of each probe and gallery template
+    - `places` (int64 (m,) and (n,)): the place of each probe and gallery template
       among all samples, the lowest quality first
     - `cuts` (int64 (steps,)): numbers of samples that are discarded, not falling
     - `threshold`: a distance; NaN rejects everything
     """
     gallery = reader.gallery
     # Code k: left at the first k steps, and discarded at the next.
-    probe = np.searchsorted(cuts, places.probes, side="right")
-    template = np.searchsorted(cuts, places.gallery, side="right")
+    probe = np.searchsorted(cuts, places[0], side="right")
+    template = np.searchsorted(cuts, places[1], side="right")
     if gallery.order is not None:
         template = template[gallery.order]
     steps = len(cuts) + 1
-    genuine = np.zeros((steps, 2), dtype=np.int64)
-    tables = np.zeros((numba.get_num_threads(), steps, 2), dtype=np.int64)
+    genuine, impostor = np.zeros((2, steps, 2), dtype=np.int64)
     with threads_for(reader.scores):
         for block in reader.blocks():
-            values, start, stop = block.values, block.mate_start, block.mate_stop
-            code = probe[block.low : block.low + len(values)]
-            count_by_lower(values, start, stop, code, template, threshold, tables)
+            code, others = probe[block.low : block.low + len(block.values)], block.impostors()
+            place = 2 * np.minimum(code[:, None], template) + ~is_accepted(others, threshold)
+            made = np.bincount(place[~np.isnan(others)], minlength=2 * steps)
+            impostor += made.reshape(steps, 2)
             row, position = block.own()
-            value = values[row, position]
+            value = block.values[row, position]
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     # Left at step k: those with a code above k.
     mates = np.cumsum(genuine[::-1], axis=0)[::-1][1:]
-    impostors = np.cumsum(tables.sum(axis=0)[::-1], axis=0)[::-1][1:]
+    impostors = np.cumsum(impostor[::-1], axis=0)[::-1][1:]
     return {
         "fr": mates[:, 1],
         "fa": impostors[:, 0],
@@ -230,7 +221,7 @@ def error_discard(
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
     probe, gallery = known_columns(scores, quality, "quality")
-    samples, places = _places(scores, ProbesAndGallery(_numbers(probe), _numbers(gallery)))
+    samples, places = _places(scores, _numbers(probe), _numbers(gallery))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     with rows_reported():
         at = chosen_threshold(reader, rule)
@@ -274,13 +265,15 @@ def _number(place: int, value: Any) -> float:
     return number
 
 
-def _places(scores: Scores, quality: ProbesAndGallery) -> tuple[int, ProbesAndGallery]:
+def _places(
+    scores: Scores, probe: np.ndarray, gallery: np.ndarray
+) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
     """Return the number of samples, and the place of each probe and template among all.
 
     The lowest quality is first, equal ones are in order; a template on both sides is one sample.
     """
     ids = np.concatenate([scores.probe_ids, scores.gallery_ids])
-    both = np.concatenate(quality)
+    both = np.concatenate([probe, gallery])
     _, first, sample = np.unique(ids, return_index=True, return_inverse=True)
     sample = sample.reshape(-1)
     differ = both != both[first][sample]
@@ -296,4 +289,4 @@ def _places(scores: Scores, quality: ProbesAndGallery) -> tuple[int, ProbesAndGa
     place = np.empty(len(order), dtype=np.int64)
     place[sample[order]] = np.arange(len(order))
     m = scores.shape[0]
-    return len(order), ProbesAndGallery(place[sample[:m]], place[sample[m:]])
+    return len(order), (place[sample[:m]], place[sample[m:]])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
-
 import naive_galleries
 import numpy as np
 import pytest
@@ -14,8 +11,6 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.studies.galleries import kernel
-from bioeval.studies.galleries.sizes import none_drawn
 
 NANS = ("raise", "reject", "exclude")
 
@@ -47,30 +42,6 @@ def test_every_smaller_gallery(drawn_case, fusion, impostors):
             assert np.isnan(ds.far[i]).all()
         else:
             np.testing.assert_allclose(ds.far[i], floats(far), rtol=0, atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("population", "drawn", "limit"), [(30, 12, 31), (30, 30, 8), (900, 40, 60)]
-)
-def test_drawn_marked_is_hypergeometric(population, drawn, limit):
-    from scipy.stats import hypergeom
-
-    result = np.empty((population + 1, limit))
-    kernel.drawn_marked(population, drawn, np.eye(population + 1), limit, result)
-    expected = hypergeom.pmf(
-        np.arange(limit)[None], population, np.arange(population + 1)[:, None], drawn
-    )
-    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("population", "drawn"), [(6, 2), (6, 6), (50, 17), (3000, 1)])
-def test_none_drawn_is_a_ratio_of_binomials(population, drawn):
-    ways = math.comb(population, drawn)
-    counts = range(0, population + 1, max(1, population // 10))
-    expected = [math.comb(population - c, drawn) / ways for c in counts]
-    result = none_drawn(population, drawn, population + 2)
-    np.testing.assert_allclose(result[list(counts)], expected, rtol=1e-12)
-    assert result[-1] == 0
 
 
 @pytest.mark.slow
@@ -121,22 +92,3 @@ def test_far_of_enrolled_probes_ends_one_subject_early():
 def test_bad_options(options, message):
     with pytest.raises(be.DataError, match=message):
         be.gallery_size(be.simulate(4, 2), **options)
-
-
-@pytest.mark.slow
-def test_default_sizes_similarities_and_files(tmp_path):
-    import xarray as xr
-
-    distance = be.simulate(30, 3, random_state=1)
-    ds = be.gallery_size(distance)
-    assert ds.gallery_size[0] == 2 and ds.gallery_size[-1] == 30 and len(ds.threshold) > 50
-    mirrored = be.Scores(-distance.values, distance.probe_labels, kind="similarity")
-    other = be.gallery_size(mirrored, thresholds=-ds.threshold.values[::-1])
-    np.testing.assert_array_equal(other.dir, ds.dir[:, ::-1])
-    np.testing.assert_array_equal(other.far, ds.far[:, ::-1])
-    np.testing.assert_array_equal(other.threshold, -ds.threshold[::-1])
-    ds.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as again:
-        assert again.load().identical(ds)
-    assert all(isinstance(x, (str, int, float)) for x in ds.attrs.values())
-    json.dumps(ds.attrs)
