@@ -51,13 +51,6 @@ def test_document_files_and_plots(listed, tmp_path, capsys):
     assert (out / "curve.csv").read_text().splitlines()[0].endswith("apcer mask,apcer print")
 
 
-def test_table(listed, capsys):
-    assert main(["pad", listed, "--threshold", "d-eer", "--interval", "subject-bootstrap"]) == 0
-    text = capsys.readouterr().out
-    for words in ("the largest over all species", "BPCER20", "no measure of ISO/IEC 30107-3", "["):
-        assert words in text
-
-
 @pytest.mark.parametrize(
     ("text", "attack"),
     [

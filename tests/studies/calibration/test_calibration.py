@@ -331,38 +331,3 @@ def test_the_command(people, tmp_path, monkeypatch, capsys):
     names = {file.name for file in (tmp_path / "found").iterdir()}
     assert {"results.nc", "table.txt", "reliability.png", "tippett.png"} <= names
     assert {"empirical-cross-entropy.png", "bayes-error.png"} <= names
-
-
-@pytest.mark.slow
-def test_plots_draw_the_arrays_of_the_result(people):
-    result = be.calibration(be.Calibrator().fit_transform(people))
-    display = be.plot.bayes_error(result)
-    np.testing.assert_array_equal(display.lines_["actual"].get_ydata(), result.bayes_error)
-    np.testing.assert_array_equal(display.lines_["minimum"].get_ydata(), result.min_bayes_error)
-    display = be.plot.empirical_cross_entropy({"a": result, "b": be.calibration(people)})
-    np.testing.assert_array_equal(display.lines_["a, actual"].get_ydata(), result.ece)
-    assert set(display.lines_) == {"a, actual", "a, minimum", "b, minimum"}
-    display = be.plot.tippett(result)
-    np.testing.assert_array_equal(display.lines_["impostor"].get_xdata(), result.llr)
-    assert display.ax_.get_xlabel() == "Natural log of the likelihood ratio"
-    for plot in (be.plot.bayes_error, be.plot.empirical_cross_entropy):
-        display = plot(result)
-        assert display.ax_.get_xlabel().startswith("Natural log of prior odds")
-        np.testing.assert_array_equal(display.lines_["actual"].get_xdata(), result.prior_log_odds)
-    display = be.plot.reliability(result, prior=0.1)
-    x, y = display.lines_[""].get_data()
-    shift = math.log(0.1 / 0.9)
-    np.testing.assert_allclose(x[-1], 1 / (1 + math.exp(-result.pav_high[0] - shift)))
-    assert (np.diff(y) >= 0).all() and y[-1] == 1
-    with pytest.raises(DataError, match="cllr"):
-        be.plot.reliability(be.calibration(people))
-
-
-def test_files_keep_ratios(people, tmp_path):
-    """A column of a list is called llr."""
-    genuine, impostor = listed(people)
-    pairs = be.Scores.from_pairs(
-        np.concatenate([genuine, impostor]), [1] * len(genuine) + [0] * len(impostor), kind="llr"
-    )
-    be.save(pairs, tmp_path / "ratios.csv")
-    assert be.load(tmp_path / "ratios.csv").kind == "llr"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -11,7 +10,6 @@ from named_arguments import raises_about
 from result_messages import codes
 
 import bioeval as be
-from bioeval.__main__ import main
 from bioeval.stats.options import IntervalMethod
 
 METHODS = ["subject-bootstrap", "subject-bootstrap-bca"]
@@ -146,27 +144,6 @@ def test_what_is_refused():
     for wrong in ("wilson", "subject-bootstrap-logit"):
         with raises_about(be.DataError, "interval"):
             be.calibration(scores, interval=wrong)
-
-
-def test_the_command_shows_the_limits(tmp_path, capsys):
-    _, scores = trials(5, people=25)
-    be.save(scores, tmp_path / "x.npz")
-    given = ["calibration", str(tmp_path / "x.npz"), "--priors", "0.5,0.1"]
-    interval = ["--interval", METHODS[0], "--replicates", "150", "--confidence", "0.9"]
-    assert main([*given, *interval, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    ds = be.calibration(
-        scores,
-        [0.5, 0.1],
-        interval=be.stats.IntervalMethod(METHODS[0], replicates=150, confidence=0.9),
-    )
-    (row,) = document["costs"]
-    assert (row["cllr_low"], row["cllr_high"]) == (ds.cllr_low.item(), ds.cllr_high.item())
-    assert [x["act_dcf_low"] for x in document["priors"]] == ds.act_dcf_low.values.tolist()
-    assert main([*given, *interval]) == 0
-    assert "90 % interval, subject-bootstrap" in capsys.readouterr().out
-    assert main([*given, "--replicates", "150"]) == 2
-    assert "--interval" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -112,16 +112,6 @@ def test_templates_of_a_subject_are_fused(fusion):
     assert {x[1] for x in listed(check)} == {6}
 
 
-@pytest.mark.slow
-def test_the_zoo_counts_the_same_false_accepts():
-    faces = be.datasets.faces("deep", people="all")
-    check = be.check_data(faces, threshold="far=0.001")
-    zoo = be.zoo(faces, threshold="far=0.001", permutations=50)
-    assert check.confusions.false_accepts == int(zoo.fa_as_probe.sum())
-    first = check.confusions.listed[0]
-    assert first.probe.names["image"] == "faces:s2/9"
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Scores whose templates are image files beside them."""
@@ -161,22 +151,3 @@ def test_a_saved_check_is_the_check(folder):
         assert be.messages(again) == be.messages(check)
         assert again.fingerprint == check.fingerprint
     assert restored(be.verification(be.simulate(4, 2), auc=False)) is None
-
-
-@pytest.mark.slow
-def test_the_folder_of_a_check_goes_on_a_page(folder):
-    assert main(["check", "scores.npz", "--threshold", "5", "--out", "check"]) == 0
-    assert main(["run", "scores.npz", "--out", "run"]) == 0
-    assert main(["report", "run", "check", "--out", "both.html"]) == 0
-    assert main(["report", "check/results.nc", "--out", "check.html"]) == 0
-    for page in ("both.html", "check.html"):
-        assert "Who is confused with whom at the threshold" in Path(page).read_text()
-
-
-@pytest.mark.slow
-def test_the_check_of_a_page_is_at_its_threshold(folder):
-    words = ["--check", "--images", "image", "--interval", "none"]
-    assert main(["report", "scores.npz", *words, "--out", "page.html"]) == 0
-    text = Path("page.html").read_text()
-    assert "Who is confused with whom" in text
-    assert 'class="thumb"' in text

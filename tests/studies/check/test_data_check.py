@@ -270,18 +270,6 @@ def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
     assert found(scattered(values, -1.0), "llr").severity == "ok"
 
 
-def test_both_ends_at_once_and_ordinary_ends():
-    both = scattered(scattered(distances(), 999.0), -1.0, 0.01)
-    result = checked(both)["sentinels"]
-    assert result.severity == "error"
-    assert end_values(result) == [999, -1]
-    one_person = np.where(WHO[:, None] == WHO, np.minimum(distances(), 2.0), distances())
-    assert checked(one_person)["sentinels"].severity == "ok"  # ties of genuine scores
-    clipped = np.clip(distances() / 8, 0.4, 1)
-    assert checked(clipped)["sentinels"].severity == "ok"
-    assert checked(distances(), WHO, WHO)["sentinels"].severity == "ok"  # zeros with themselves
-
-
 def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:
     """Return distances where a template is a copy of another."""
     values = values.copy()
@@ -552,14 +540,6 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
     assert main(["check", file, "--json", "--far", "0.1"]) == 0
     assert json.loads(capsys.readouterr().out)["misleads"] is False
     assert main(["check", file + "x"]) == 2
-
-
-def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
-    be.save(be.Scores(1 - np.eye(4), ["Ann", "ann", "bob", "bob"]), tmp_path / "s.npz")
-    assert main(["run", str(tmp_path / "s.npz"), "--no-auc"]) == 0
-    message = " ".join(capsys.readouterr().out.split())
-    assert "Labels: 1 label in several spellings, counted as different subjects; if" in message
-    assert "write their labels alike ('Ann' and 'ann')" in message
 
 
 UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.arange(12), 3),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import naive_label_errors
@@ -14,7 +13,6 @@ from limits import streaming
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.__main__ import main
 from bioeval.scores import blocks
 from bioeval.studies.check import label_errors
 from bioeval.studies.check.saved import dataset_of, restored
@@ -175,21 +173,6 @@ def test_three_exchanged_labels_of_180_people(side, enrolled, kind):
     assert check["label-errors"].severity == "warning"
 
 
-def test_only_as_many_are_listed_as_are_wanted(tmp_path, capsys):
-    rng = np.random.default_rng(1)
-    labels = np.repeat(np.arange(50), 5)
-    given, wrong = planted(rng, labels, 6)
-    scores = be.Scores(people(rng, labels, 0.2), given)
-    check = be.check_data(scores, worst=4)
-    assert check["label-errors"].count == len(wrong) and len(check.label_errors) == 4
-    places = sorted(x.template.place for x in check.label_errors)
-    assert check["label-errors"].where == f"4 of 6: rows {', '.join(map(str, places))}"
-    be.save(scores, tmp_path / "s.npz")
-    assert main(["check", str(tmp_path / "s.npz"), "--worst", "6", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert {x["place"] for x in document["label_errors"]} == wrong
-
-
 def recall_and_false(people_: int, templates: int, within: float, runs: int) -> tuple:
     right = named = there = 0
     for seed in range(runs):
@@ -250,21 +233,3 @@ def test_a_limit_is_said(monkeypatch):
     monkeypatch.setattr(label_errors, "MOST_NAMED", 4)
     result = be.check_data(be.Scores(values, given))["label-errors"]
     assert result.count == 4 and result.found.arguments["limit"]
-
-
-@pytest.mark.slow
-def test_table_and_document(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(30), 4)
-    values = people(rng, labels, 0.1)
-    names = np.array([f"p{x}" for x in labels], dtype=object)
-    names[17] = "p0"
-    files = [f"{i}.png" for i in range(120)]
-    be.save(be.Scores(values, names, probe_meta={"file": files}), tmp_path / "s.npz")
-    assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    result = {x["check"]: x for x in document["findings"]}
-    assert result["label-errors"]["where"] == "row 17 (17.png)"
-    assert (result["label-errors"]["severity"], result["label-errors"]["count"]) == ("warning", 1)
-    (error,) = document["label_errors"]
-    assert (error["label"], error["nearest_label"], error["template"]) == ("p0", "p4", "17.png")

@@ -6,12 +6,9 @@ import itertools
 import json
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib.colors import to_rgb
-from rendered import require_names_kept
 from scipy.stats import t
 
 import bioeval as be
@@ -418,36 +415,6 @@ def test_unsupported_targets_declare_no_winner():
     assert as_text(ds).count("no conclusion: too few people or attempts") == 5
 
 
-def test_the_section_says_who_may_be_the_best():
-    ranking = be.compare(
-        crowd_systems(within=0.8), measures=["frr_at_far=0.01", "auc"], interval=FEW
-    )
-    text = as_text(ranking)
-    assert "cosine is better than all others: FRR at FAR <= 1 %; AUC" in text
-    assert "may have rank" in text and "hold for all pairs of systems together" in text
-    systems = {f"s{i}": be.simulate(12, 3, random_state=i) for i in range(6)}
-    many = be.compare(systems, measures=["eer"], interval=FEW)
-    assert "no significant difference" not in as_text(many)
-    require_names_kept(lambda name: section({"": ranking.assign_coords(system=[name, "b", "c"])}))
-
-
-@pytest.mark.slow
-def test_the_plot_has_the_systems_from_the_best_to_the_worst():
-    ranking = be.compare(crowd_systems(), measures=["eer", "auc"], interval=FEW)
-    for measure in ("EER", "AUC"):
-        display = be.plot.ranking(ranking, measure=measure)
-        of = ranking.sel(measure=measure)
-        order = np.argsort(of["rank"].values, kind="stable")
-        assert display.systems == ranking["system"].values[order].tolist()
-        np.testing.assert_array_equal(display.value, of["value"].values[order])
-        bars = display.ranks_ax_.patches
-        ends = sorted(zip(display.rank_low, display.rank_high, strict=True))
-        drawn = sorted((x.get_x() + 0.35, x.get_x() + x.get_width() - 0.35) for x in bars)
-        np.testing.assert_allclose(drawn, ends)
-    with pytest.raises(be.DataError, match="measure is 'mAP'"):
-        be.plot.ranking(ranking, measure="mAP")
-
-
 # ------------------------------------------------------------------------- files and commands
 
 
@@ -479,13 +446,6 @@ def test_files_are_ranked_by_command(folder, tmp_path, capsys):
     assert "x" in capsys.readouterr().out
     assert main(["compare", files[0]]) == 2
     assert "expected two or more" in capsys.readouterr().err
-
-
-def test_measures_of_two_files(folder, capsys):
-    files = [str(folder / f"team{i}.npz") for i in range(2)]
-    assert main(["compare", *files, "--measure", "min_dcf=0.1", "--replicates", "200"]) == 0
-    shown = capsys.readouterr().out
-    assert "minDCF at prior 0.1" in shown and "Comparison of 2 systems" in shown
 
 
 def test_that_systems_with_other_attempts_are_named():
@@ -572,36 +532,3 @@ def test_names_and_files_are_given_once(folder, capsys):
     assert "'x' is given twice" in capsys.readouterr().err
     assert main(["compare", files[0], *files]) == 2
     assert "is given twice" in capsys.readouterr().err
-
-
-def test_systems_may_be_texts_and_arrays(tmp_path, capsys):
-    place = tmp_path / "mixed"
-    place.mkdir()
-    for i, scores in enumerate(crowd_systems(people=12).values()):
-        values = np.asarray(scores.values)
-        if i:
-            np.savetxt(place / f"team{i}.csv", values, delimiter=",")
-        else:
-            np.savez(place / f"team{i}.npz", scores=values, kind="distance")
-    labels = tmp_path / "labels.csv"
-    labels.write_text("\n".join(["subject", *map(str, scores.probe_labels)]) + "\n")
-    how = ["--labels", str(labels), "--kind", "distance", "--measure", "eer"]
-    files = sorted(map(str, place.iterdir()))
-    assert main(["compare", *files, *how, "--replicates", "200"]) == 0
-    assert "Comparison of 3 systems" in capsys.readouterr().out
-
-
-def test_a_system_has_its_colour_of_other_plots():
-    """The best system is the last of the data, and has its colour in the ROC."""
-    systems = {name: be.simulate(30, 3, within=x) for name, x in (("b", 0.7), ("a", 0.3))}
-    display = be.plot.ranking(be.compare(systems, measures=["eer"]))
-    assert display.systems == ["a", "b"]
-    points = [line for line in display.ax_.lines if line.get_marker() == "o"]
-    curves = be.plot.roc({name: be.verification(x) for name, x in systems.items()}).lines_
-    for name, point in zip(display.systems, points, strict=True):
-        assert to_rgb(point.get_color()) == to_rgb(curves[name].get_color())
-    bars = [bar.get_facecolor()[:3] for bar in display.ranks_ax_.patches]
-    for low, bar, name in zip(display.rank_low, bars, display.systems, strict=True):
-        own = to_rgb(curves[name].get_color())
-        assert (bar == own) == (low == 1)
-    plt.close("all")

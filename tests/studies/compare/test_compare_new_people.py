@@ -207,21 +207,6 @@ def test_a_gallery_of_lists_is_fixed():
     assert set(compared.interval_for.values) == {"this gallery"}
 
 
-@pytest.mark.parametrize("gallery", ["new", "fixed"])
-def test_the_table_says_for_whom_intervals_are(gallery, capsys):
-    compared = be.compare(
-        *(scores_of(matrix(x), "square") for x in (3, 4)),
-        population=gallery,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-    )
-    be.show(compared)
-    shown = " ".join(capsys.readouterr().out.split())
-    whom = "Intervals and limits are for new people."
-    if gallery == "fixed":
-        whom = "Intervals and limits are for new people; of recognition rate, "
-    assert whom in shown
-
-
 @pytest.mark.parametrize(("people", "population"), [(2, "this gallery"), (8, "new people")])
 def test_limits_of_too_few_people_to_leave_one_out_are_for_this_gallery(people, population):
     one = scores_of(matrix(1, people), "square", people)

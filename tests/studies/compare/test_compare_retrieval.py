@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import naive_reid
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.scalars import QUERY_MEANS
-from bioeval.cli.program import main
 
 PEOPLE = 25
 
@@ -162,27 +159,3 @@ def test_what_has_no_meaning_is_refused(pair):
         protocol="vehicleid",
         interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
-
-
-@pytest.mark.slow
-def test_the_command_says_the_same(pair, result, tmp_path, capsys):
-    files = []
-    for scores in pair:
-        files.append(str(tmp_path / f"{scores.name}.npz"))
-        cameras = scores.probe_meta["camera"]
-        np.savez(
-            files[-1], distmat=scores.values, q_pids=scores.probe_labels,
-            g_pids=scores.gallery_labels, q_camids=cameras, g_camids=cameras,
-        )  # fmt: skip
-    given = ["compare", *files, "--protocol", "market1501", "--replicates", "300"]
-    assert main([*given, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["convention"] == "market1501" and "templates" not in document
-    for i, row in enumerate(document["differences"]):
-        assert row["difference_low"] == float(result.difference_low[0, 1, i])
-    assert main(given) == 0
-    table = capsys.readouterr().out
-    assert "re-identification, market1501" in table and "25 subjects" in table
-    assert "CMC(5)" in table and "DIR" not in table
-    assert main([*given, "--far", "0.01"]) == 2
-    assert "--far" in capsys.readouterr().err

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import example, given, settings, strategies as st
-from rendered import require_names_kept
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.studies.quality.error_discard import pauc
-from bioeval.studies.quality.section import section
 
 FRACTIONS = (0.0, 0.1, 0.25, 0.29, 0.5, 1.0)
 ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0)
@@ -149,13 +147,6 @@ def test_nothing_left_is_not_a_rate(scores):
     assert [message.code for message in be.messages(early)] == ["pauc-undefined"]
     none = be.error_discard(scores, np.arange(200), threshold=1e9)
     assert [message.code for message in be.messages(none)] == ["pauc-undefined"]
-
-
-def test_names_are_kept_in_every_writer(scores):
-    ds = be.error_discard(scores, np.arange(200), threshold=4.0)
-    few = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0, 1])
-    require_names_kept(lambda name: section({"other": few, name: few}))
-    require_names_kept(lambda name: section({"": ds.assign_attrs(system=name)}))
 
 
 # ------------------------------------------------------------------------- expected performance

@@ -8,14 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rendered import require_names_kept
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli.program import main
 from bioeval.protocol.card import Claims
 from bioeval.protocol.loading import for_layout
-from bioeval.studies.explain.section import section, steps_section
+from bioeval.studies.explain.section import section
 from bioeval.studies.explain.tasks import Count
 from bioeval.views.writers.lines import written
 from bioeval.views.writers.terminal import as_text
@@ -252,26 +251,6 @@ def test_a_long_list_is_shortened():
     assert "more templates" in text
     for width in (60, 100):
         assert max(map(len, as_text(section(row), width).splitlines())) <= width
-
-
-def test_what_a_prompt_and_a_notebook_show(scores):
-    row = be.explain(be.Scores(D, ["<a>", *WHO[1:]]), 0, threshold=3)
-    assert repr(row) == "<Explanation of probe 0, protocol course-all-vs-all; print shows it>"
-    assert "&lt;a&gt;" in row._repr_html_() and "<a>" not in row._repr_html_()
-    assert repr(be.step_by_step(scores)) == "<Steps of 5 probes; print shows them>"
-
-
-@pytest.mark.slow
-def test_names_are_kept_in_every_writer():
-    """Of the system, of subjects and of templates, in a row and step by step."""
-
-    def named(name: str) -> be.Scores:
-        meta = {"name": [name, f"{name}2", "b", "c"]}
-        d = np.arange(16.0).reshape(4, 4) % 5
-        return be.Scores(d, [name, name, "b", "b"], probe_meta=meta, name=name)
-
-    require_names_kept(lambda name: section(be.explain(named(name), 0, threshold="far=0.5")))
-    require_names_kept(lambda name: steps_section(be.step_by_step(named(name))))
 
 
 # ------------------------------------------------------------------------------- the command

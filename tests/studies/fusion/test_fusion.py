@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import math
-import shlex
 
 import naive_calibration as twin
 import numpy as np
@@ -260,20 +258,3 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     ):
         assert main(["fuse", *files, *options]) == 2
         assert message in capsys.readouterr().err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", ["calibration.md", "fusion.md"])
-def test_the_pages_say_what_happens(page, root, tmp_path, monkeypatch, capsys):
-    path = root / "docs" / page
-    monkeypatch.chdir(tmp_path)
-    failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
-    assert failed == 0 and ran > 5
-    text = path.read_text(encoding="utf-8")
-    commands = [line for line in text.splitlines() if line.startswith("bioeval ")]
-    assert len(commands) >= 4
-    for line in commands:
-        capsys.readouterr()
-        assert main(shlex.split(line)[1:]) == 0, line
-    if page == "fusion.md":
-        assert "min Cllr" in capsys.readouterr().out

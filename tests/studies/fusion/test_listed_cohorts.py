@@ -126,30 +126,6 @@ def test_each_side_may_have_a_cohort_of_its_own():
         be.normalise(scores, "s", listed(first, "distance"))
 
 
-def test_templates_that_the_enrolled_side_chooses_are_known_to_the_other_side():
-    _, cohort, scores = data("distance")
-    with pytest.raises(be.DataError, match="fewer than 9 finite scores"):
-        be.normalise(scores, "as", listed(cohort, "distance"), top=9, select="enrolled")
-
-
-def test_scale_and_shift_of_all_scores_change_nothing():
-    trials, cohort, scores = data("similarity")
-    before = be.normalise(scores, "as", listed(cohort, "similarity"), top=4)
-    turned = {name: {c: 3 * x + 7 for c, x in row.items()} for name, row in cohort.items()}
-    scaled = scores.with_values(3 * scores.values + 7, "similarity")
-    after = be.normalise(scaled, "as", listed(turned, "similarity"), top=4)
-    np.testing.assert_allclose(after.values, before.values, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_small_floats(dtype):
-    trials, cohort, scores = data("similarity", holes=False)
-    small = listed(cohort, "similarity", dtype=dtype)
-    exact = {name: {c: float(dtype(x)) for c, x in row.items()} for name, row in cohort.items()}
-    made = be.normalise(scores, "s", small)
-    np.testing.assert_allclose(made.values, by_loop(trials, exact, "s", "similarity"), atol=1e-12)
-
-
 def test_ratios_become_similarities():
     _, cohort, scores = data("llr")
     assert be.normalise(scores, "s", listed(cohort, "llr")).kind == "similarity"

@@ -8,11 +8,9 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from rendered import require_names_kept
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.studies.galleries import size_section
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +23,6 @@ def file(scores, tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "scores.npz"
     be.save(scores, path)
     return str(path)
-
-
-def test_the_section_keeps_names_and_terms(scores):
-    def size(name):
-        ds = be.gallery_size(scores, [2, 12], thresholds=5)
-        return size_section.section({"": ds.assign_attrs(system=name)})
-
-    require_names_kept(size)
 
 
 def test_command_prints_a_table_and_writes_its_files(file, scores, tmp_path, capsys):

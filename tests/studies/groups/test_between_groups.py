@@ -16,8 +16,6 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.studies.groups.differences import (
-    DifferencesOfGroups,
-    PeopleOfRate,
     level_together,
     limits_of_differences,
 )
@@ -107,31 +105,11 @@ def test_small_groups_are_not_told_apart():
         assert not np.isnan(ds[f"{rate}_difference_low"].sel(group="a", other_group="b"))
 
 
-@pytest.mark.parametrize("names", [[7, 3], ["x", "ä"]])
-def test_groups_of_any_name_and_similarities(names):
-    scores, _ = of_people(3)
-    group = np.array(names)[np.asarray(scores.probe_labels) % 2]
-    ds = be.by_group(scores, group, threshold="far=0.02", **OPTIONS)
-    other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    mirrored = be.by_group(other, group, threshold="far=0.02", **OPTIONS)
-    assert ds.other_group.values.tolist() == sorted(names)
-    for name in ("frr_difference_low", "far_difference_high"):
-        np.testing.assert_allclose(ds[name], mirrored[name], rtol=1e-9)
-
-
 # ------------------------------------------------------------------------- sums of rates
 
 
 def rng_stream():
     return Stream(seed_sequence(0), 9)
-
-
-def test_two_rates_need_no_other_level():
-    assert level_together(np.array([0.1, 0.2]), 0.9, rng_stream()) == 0.9
-    assert level_together(np.zeros(3), 0.9, rng_stream()) == 0.9
-    # Rates without errors do not widen the limits of one whose variance is small.
-    level = level_together(np.array([1.0, 1e-13, 0.0]), 0.9, rng_stream())
-    assert 0.9 < level < 0.99
 
 
 @pytest.mark.parametrize("number", [3, 5, 8])
@@ -160,17 +138,3 @@ def test_limits_of_differences_are_those_of_plain_loops(ends):
         expected = naive_groups.limits_of_difference(one, other)
         assert (least, most) == pytest.approx(expected, abs=1e-12)
         assert least <= one[0] - other[0] + 1e-12 <= most + 2e-12
-
-
-def test_differences_are_antisymmetric_and_hold_the_value():
-    people = [
-        PeopleOfRate(5 * k, 120, np.r_[np.full(5, k), np.zeros(35, int)], np.full(40, 3), 40)
-        for k in (0, 1, 2)
-    ]
-    between = DifferencesOfGroups.of([*people, None], 0.95, rng_stream())
-    np.testing.assert_array_equal(between.low[:3, :3], -between.high[:3, :3].T)
-    apart = ~np.eye(3, dtype=bool)
-    low, high = between.low[:3, :3][apart], between.high[:3, :3][apart]
-    assert (low < between.difference[:3, :3][apart]).all()
-    assert (between.difference[:3, :3][apart] < high).all() and (high <= 1).all()
-    assert np.isnan(between.low[3]).all() and between.letters()[3] == ""

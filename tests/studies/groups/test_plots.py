@@ -9,7 +9,6 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import plot
-from bioeval.views.terms import in_terms
 
 
 @pytest.fixture(scope="module")
@@ -48,25 +47,6 @@ def test_groups_show_frr_with_intervals_and_far_of_pairs(grouped):
     assert message.count("*") >= 1
 
 
-@pytest.mark.slow
-def test_groups_without_false_accepts_and_with_many_names(scores):
-    none = plot.groups(be.by_group(scores, scores.probe_labels % 2, threshold=-1.0))
-    assert [text.get_text() for text in none.far_ax_.texts[:4]] == ["0*"] * 4
-    many = plot.groups(be.by_group(scores, scores.probe_labels % 20, threshold=4.0))
-    assert len(many.far_ax_.texts) <= 1  # the line below the title
-    two = be.by_group(scores, scores.probe_labels % 2)
-    figure = mpl.figure.Figure(layout="constrained")
-    ax = figure.add_subplot()
-    assert plot.groups(two, ax).ax_ is ax
-    with pytest.raises(be.DataError, match="ax has no place in a grid"):
-        plot.groups(two, figure.add_axes((0.1, 0.1, 0.8, 0.8)))
-
-
-def test_groups_speak_iso(grouped):
-    message = words(plot.groups(in_terms(grouped, "iso")))
-    assert "FMR by pair of groups" in message and "(lecture: FRR)" in message
-
-
 def test_epc_draws_several_systems(scores):
     other = be.simulate(40, 4, random_state=3)
     a, b = be.epc(scores, other), be.epc(other, scores, alphas=[0.2, 0.8])
@@ -85,14 +65,3 @@ def test_error_discard_draws_several_measures(scores):
     none = be.Scores(np.ones((2, 2)), ["a", "b"])
     message = words(plot.error_discard(be.error_discard(none, [1, 2], threshold=4.0)))
     assert "FRR is not defined" in message
-
-
-@pytest.mark.slow
-def test_files_of_all_three(scores, grouped, tmp_path):
-    given = {
-        "g": grouped, "e": be.epc(scores, scores),
-        "d": be.error_discard(scores, range(160), threshold=4.0),
-    }  # fmt: skip
-    assert [p.name for p in plot.save_all(given, None, tmp_path)] == [
-        "epc.png", "groups-g.png", "error-discard.png",
-    ]  # fmt: skip

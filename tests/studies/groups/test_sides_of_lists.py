@@ -88,31 +88,6 @@ def test_groups_of_a_list_of_voxceleb_and_of_what_is_saved(tmp_path, table, suff
         be.by_group(again, genders[::-1], threshold=THRESHOLD)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_matrix_that_becomes_a_list_has_the_same_groups(tmp_path, suffix):
-    scores = be.simulate(6, 2, random_state=1)
-    rectangular = be.Scores(
-        np.asarray(scores.values)[:, ::2], scores.probe_labels, scores.probe_labels[::2]
-    )
-    group = np.where(scores.probe_labels.astype(int) % 3, "f", "m")
-    whole = be.by_group(rectangular, (group, group[::2]), threshold=3.5)
-    be.save(rectangular, tmp_path / f"x{suffix}")
-    listed = be.load(tmp_path / f"x{suffix}")
-    sides = listed.pair_subjects.astype(int) % 3 > 0
-    genders = np.where(sides, "f", "m")
-    again = be.by_group(listed, (genders[:, 1], genders[:, 0]), threshold=3.5)
-    for name in ("fa", "impostor_attempts", "fr", "genuine_attempts"):
-        np.testing.assert_array_equal(again[name], whole[name])
-
-
-def test_pairs_of_a_matrix_have_its_sides():
-    scores = be.simulate(6, 2, random_state=1)
-    i, j = np.nonzero(np.triu(np.ones((12, 12)), 1))
-    pairs = scores.at_pairs(i, j)
-    labels = scores.probe_labels
-    assert pairs.pair_subjects.tolist() == np.column_stack([labels[j], labels[i]]).tolist()
-
-
 def test_the_command_takes_the_list_of_trials_as_its_second_file(tmp_path, table, capsys):
     (tmp_path / "s.txt").write_text("".join(f"{a} {b} {x}\n" for a, b, x in TRIALS))
     (tmp_path / "t.txt").write_text(

@@ -15,7 +15,7 @@ from bioeval.base.errors import DataError
 from bioeval.cli.program import main
 from bioeval.results.failures import with_failures
 from bioeval.stats.independent import clopper_pearson
-from bioeval.studies.planning.workload import count_limits, rounded_down, values_of_rate
+from bioeval.studies.planning.workload import count_limits, values_of_rate
 
 
 def middle(trials, rate, confidence):
@@ -191,7 +191,3 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     assert "200 people a day can cause a false alarm" in capsys.readouterr().err
     assert main(["workload", *given, "3", "--far", "0.1"]) == 2
     assert "give one" in capsys.readouterr().err
-
-
-def test_a_rate_of_alarms_is_rounded_down():
-    assert [rounded_down(x) for x in (0.0199999, 2 / 3, 0.7 / 200)] == [0.01999, 0.6666, 0.0035]

@@ -9,11 +9,9 @@ import naive_mot
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib.colors import to_rgb
 from mot_scenes import BOX, RESULT, TRUTH, assert_same, crowd
 
 import bioeval as be
-from bioeval.plot.plot_style import BOTH, DETECTED, MATCHED, Style
 
 PARTS = ("hota", "deta", "assa", "detre", "detpr", "assre", "asspr", "loca")
 OF_TPS = ("assa", "assre", "asspr", "loca")
@@ -110,31 +108,6 @@ def test_sequences_are_weighted_by_their_true_positives():
 
 
 # ------------------------------------------------------------------------ the plot
-
-
-def test_the_plot():
-    one, two = be.tracking(TRUTH, RESULT), be.tracking(TRUTH, RESULT[:3])
-    display = be.plot.hota(one)
-    assert list(display.curves) == list(display.lines_) == ["HOTA", "DetA", "AssA"]
-    for label, curve in display.curves.items():
-        np.testing.assert_array_equal(curve.x, one.localisation_threshold)
-        np.testing.assert_array_equal(curve.y, one[f"{label.lower()}_by_threshold"])
-    display.figure_.canvas.draw()
-    texts = [text.get_text() for text in display.legend_.get_texts()]
-    assert texts[0] == f"HOTA {100 * float(one.hota):.1f} %"
-    colours = [to_rgb(line.get_color()) for line in display.lines_.values()]
-    assert colours == [Style.colour(x) for x in (BOTH, DETECTED, MATCHED)]
-    several = be.plot.hota({"a": one, "b": two})
-    assert list(several.curves)[:4] == ["a, HOTA", "a, DetA", "a, AssA", "b, HOTA"]
-    colours = [line.get_color() for line in several.lines_.values()]
-    assert colours[0] == colours[2] != colours[3]
-    silent = be.plot.hota(be.tracking(TRUTH, np.zeros((0, 6))))
-    assert list(silent.lines_) == ["HOTA", "DetA"]
-    assert "AssA is not defined" in silent.ax_.get_title("left") + " ".join(
-        text.get_text() for text in silent.ax_.texts
-    )
-    with pytest.raises(be.DataError, match="be.plot.hota draws .* of be.tracking"):
-        be.plot.hota(be.verification(be.simulate(4, 3)))
 
 
 # ------------------------------------------------------------------------ TrackEval's figures

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import scipy
-from mot_sequences import Rows, follow, lines, sequences, walk, write_benchmark
+from mot_sequences import Rows, sequences, write_benchmark
 
 import bioeval as be
 from bioeval.cli.program import main
@@ -144,15 +144,3 @@ def test_the_command_and_what_it_writes(fourteen, tmp_path, capsys):
     assert rows["mota"]["value_high"] == ds.mota_high.item()
     table = (out / "measures.csv").read_text(encoding="utf-8").splitlines()
     assert table[0] == "measure,value,value_low,value_high"
-
-
-def test_the_command_on_one_file(tmp_path, capsys):
-    rng = np.random.default_rng(4)
-    truth = walk(rng, 60, 4)
-    gt = lines(tmp_path / "gt.txt", truth)
-    result = lines(tmp_path / "A.txt", follow(rng, truth, 0.2, 0.05))
-    how = ["--interval", "sequence-jackknife"]
-    assert main(["tracking", str(gt), str(result), *how]) == 0
-    assert "at least 12 are needed" in " ".join(capsys.readouterr().out.split())
-    assert main(["tracking", str(gt), str(result), "--confidence", "0.9"]) == 2
-    assert "needs --interval METHOD" in capsys.readouterr().err

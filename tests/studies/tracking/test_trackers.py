@@ -184,17 +184,6 @@ def test_a_tracker_without_a_value(four):
 # ------------------------------------------------------------------- folders and sequences
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("below", ["", "data"])
-def test_folders_of_trackers(four, tmp_path, below):
-    truths, results = four
-    gt, places = write_benchmark(tmp_path, truths, results, below=below)
-    ds = be.tracking(gt, places)
-    expected = be.tracking(truths, results)
-    np.testing.assert_allclose(ds["value"].values, expected["value"].values)
-    np.testing.assert_allclose(ds.difference_low.values, expected.difference_low.values)
-
-
 def test_sequences_that_some_tracker_lacks(four, tmp_path):
     truths, results = four
     gt, places = write_benchmark(tmp_path, truths, results)

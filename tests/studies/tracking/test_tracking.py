@@ -15,12 +15,10 @@ import pytest
 import xarray as xr
 from hypothesis import assume, given, strategies as st
 from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
-from rendered import require_names_kept
 
 import bioeval as be
 from bioeval.cli.program import main
 from bioeval.studies.tracking.inputs import NEEDED
-from bioeval.studies.tracking.section import with_targets
 from bioeval.studies.tracking.tracking import TRACKING
 
 ALWAYS = {name for name in TRACKING if not name.endswith(("_low", "_high"))}
@@ -449,23 +447,6 @@ def test_malformed_rows(tmp_path, text, says):
         be.tracking(path, RESULT)
 
 
-def test_files_that_are_no_text(tmp_path):
-    path = tmp_path / "gt.txt"
-    path.write_bytes(GOOD.encode() + b"2,1,\xff,0,10,10,1\n")
-    with pytest.raises(be.DataError, match="line 2: the byte 0xff is not UTF-8"):
-        be.tracking(path, RESULT)
-    whole = gzip.compress((GOOD * 500).encode())
-    for damaged in (whole[:40], whole[:-6], whole[:30] + b"\0\1\2" + whole[33:]):
-        path.write_bytes(damaged)
-        with pytest.raises(be.DataError, match=r"gt.txt: is truncated or damaged \("):
-            be.tracking(path, RESULT)
-    path.write_bytes(b"\x93NUMPY\x01\x00")
-    with pytest.raises(be.DataError, match="expected text"):
-        be.tracking(path, RESULT)
-    with pytest.raises(be.DataError, match=r"no such file. Did you mean 'gt.txt'"):
-        be.tracking(tmp_path / "gtt.txt", RESULT)
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -648,16 +629,6 @@ def test_the_table(in_folder, capsys):
     assert max(map(len, lines)) <= 100
 
 
-def test_sequences_keep_their_names_in_every_writer():
-    def of(name: str):
-        return with_targets(be.tracking({name: TRUTH, "b": TRUTH}, {name: RESULT, "b": RESULT}))
-
-    require_names_kept(of)
-    silent = be.tracking({"a": TRUTH, "b": TRUTH}, {"a": np.zeros((0, 6)), "b": RESULT})
-    about = {message.code: message.about for message in be.messages(silent)}
-    assert about["no-boxes"] == ("a",)
-
-
 @pytest.mark.slow
 def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "out") == 0
@@ -678,29 +649,6 @@ def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert rows[0] == ",".join(columns)
     assert rows[1].split(",")[0] == "0.05"
     assert rows[1].split(",")[-1] == str(int(back.tp_by_threshold[0])) == "3"
-
-
-@pytest.mark.slow
-def test_plots_of_the_command(in_folder, tmp_path, capsys):
-    assert run("tracking", "truth", "tracks", "--out", "out", "--plots") == 0
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"segments.csv", "hota.png", "timeline_b.png", "timeline_walk.png"} <= names
-    assert (tmp_path / "out" / "timeline_b.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "out" / "segments.csv").read_text().splitlines()[1] == "b/1,1,1,1"
-    assert run("tracking", "truth", "tracks", "--out", "plain") == 0
-    assert "timeline_b.png" not in {path.name for path in (tmp_path / "plain").iterdir()}
-    assert run("tracking", "truth", "tracks", "--plots") == 2
-
-
-@pytest.mark.slow
-def test_options_of_the_command(in_folder, capsys):
-    for frames in (("--frames", "walk=30"), ("--frames", "b=10", "--frames", "walk=30")):
-        assert run("tracking", "truth", "tracks", "--json", *frames) == 0
-        assert json.loads(capsys.readouterr().out)["frames"] == 40
-    options = ("--pairing", "previous-frame", "--mostly-tracked", "more-than", "--ignored", "count")
-    assert run("tracking", "truth", "tracks", "--json", *options) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert (document["idsw"], document["ignored"]) == (1, "count")
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,12 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
-from rendered import require_names_kept
 from strategies import arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli.program import main
 from bioeval.scores import blocks
-from bioeval.studies.worst_pairs.section import section
 
 
 def listed(ds: xr.Dataset) -> list[Pair]:
@@ -115,17 +113,6 @@ def test_label_errors():
     assert single.attrs["pairs"] == "each pair once"
 
 
-@pytest.mark.slow
-def test_saved_and_read_again(tmp_path):
-    ds = be.worst_pairs(mislabelled(), 3)
-    assert ds.probe_label.values.tolist()[0] in ("ann", "bob")
-    assert ds["gallery_meta_camera_side"].dtype == object and ds.probe_meta_session.dtype == int
-    ds.to_netcdf(tmp_path / "worst.nc", engine="h5netcdf")
-    again = xr.load_dataset(tmp_path / "worst.nc", engine="h5netcdf")
-    assert again.equals(ds)
-    assert ds.sizes == {"pair": 6}
-
-
 def test_the_data_frame_is_a_table_of_the_pairs():
     """Impostor and genuine pairs apart, each with the worst first, and metadata last."""
     ds = be.worst_pairs(mislabelled(), 2)
@@ -162,17 +149,6 @@ def test_exclusions():
 def test_bad_input(scores, options, error, message):
     with pytest.raises(error, match=message):
         be.worst_pairs(scores, **options)
-
-
-def test_names_are_kept_in_every_writer():
-    """Labels and metadata that look like terms or markup."""
-
-    def of(name: str):
-        meta = {"session": [name, "a", name, "b"]}
-        scores = be.Scores(np.arange(16.0).reshape(4, 4), [name, name, "b", "b"], probe_meta=meta)
-        return section({"": be.worst_pairs(scores, 2)})
-
-    require_names_kept(of)
 
 
 @pytest.mark.slow

@@ -28,8 +28,6 @@ from bioeval.studies.zoo.existence import (
     goat_test,
     opponents_test,
 )
-from bioeval.tables.sections import table_of
-from bioeval.views.writers.terminal import plain
 
 NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_mean_as_claimed")
 
@@ -334,34 +332,6 @@ def test_singletons_alone_have_no_animals():
 # ------------------------------------------------------------------------ plots, table, command
 
 
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_plot_of_the_zoo(kind):
-    scores = be.simulate(30, 5, model="gaussian-scores", kind=kind, random_state=1)
-    ds = be.zoo(scores, permutations=9)
-    display = be.plot.zoo(ds, worst=3)
-    ax = display.ax_
-    np.testing.assert_array_equal(display.genuine, ds.genuine_mean)
-    np.testing.assert_array_equal(display.animals, ds.animal_of_subject)
-    worst = []
-    for errors in (ds.fr.values, ds.fa_as_probe.values, ds.fa_as_claimed.values):
-        for i in sorted(range(30), key=lambda i: (-errors[i], i))[:3]:
-            if errors[i] > 0 and str(ds.subject.values[i]) not in worst:
-                worst.append(str(ds.subject.values[i]))
-    assert [t.get_text() for t in display.labels_] == worst
-    *points, rings = (len(points.get_offsets()) for points in ax.collections)
-    assert sum(points) == 30 and rings == len(worst)
-    # A quarter of 30 is 7.5: 8 are beyond each dashed line.
-    for axis, values in enumerate((ds.genuine_mean.values, ds.impostor_mean.values)):
-        low, high = sorted(display.limits[axis])
-        assert (values < low).sum() == 8 and (values > high).sum() == 8
-    names = {t.get_text(): t.xy for t in ax.texts if t.get_text().split(" ")[0][:-1] in ds.animal}
-    for animal, number in zip(ds.animal.values, ds.animal_count.values, strict=True):
-        x, y = names[f"{animal}s {number}"]
-        best = {"dove": (1, 1), "worm": (0, 0), "chameleon": (1, 0), "phantom": (0, 1)}[animal]
-        up = kind == "similarity"
-        assert (x == 1) == (best[0] == up) and (y == 1) == (best[1] != up)
-
-
 @pytest.mark.slow
 def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
@@ -401,52 +371,3 @@ def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
         assert message in capsys.readouterr().err
     assert main(["zoo", file, "--quantile", "0.7"]) == 2
     assert "--quantile is 0.7; expected a number in (0, 0.5]" in capsys.readouterr().err
-
-
-def test_table_without_errors(tmp_path, capsys):
-    be.save(be.Scores(5.0 - 4 * np.eye(6)[[0, 0, 2, 2, 4, 4]][:, [0, 0, 2, 2, 4, 4]],
-                      list("aabbcc")), tmp_path / "s.npz")  # fmt: skip
-    assert main(["zoo", str(tmp_path / "s.npz"), "--threshold", "2"]) == 0
-    text = capsys.readouterr().out
-    assert "Subjects with most errors" not in text
-    assert "n/a" in text and "the test of wolves is not defined: 3 subjects" in " ".join(
-        text.split()
-    )
-
-
-def rejected(errors: list[int]) -> be.Scores:
-    """Scores with so many false rejects of each subject at the threshold 1."""
-    labels = np.repeat([f"s{i}" for i in range(len(errors))], 6)
-    values = np.where(labels[:, None] == labels[None], 0.5, 2.0)
-    for subject, number in enumerate(errors):
-        values[6 * subject : 6 * subject + number, 6 * subject : 6 * subject + 6] = 2.0
-    gallery = [f"s{i}" for i in range(len(errors))]
-    return be.Scores(values[:, ::6], labels=labels, gallery_labels=gallery, kind="distance")
-
-
-@pytest.mark.parametrize(
-    ("errors", "says", "notes"),
-    [
-        ([0, 3, 1, 0], "subject s1 makes 75 % of all false rejects, the most of all subjects.", 0),
-        (
-            [2, 0, 2, 1],
-            "2 subjects (s0, s2) make 40 % of all false rejects each, the most of all subjects.",
-            0,
-        ),
-        ([2, 1, 1, 1, 1], "subject s0 makes 33.3 % of all false rejects, the most", 2),
-        (
-            [1] * 8,
-            "8 subjects (s0, s1, s2, s3, s4, s5, ...) make 12.5 % of all false rejects each, the "
-            "most of all subjects.",
-            5,
-        ),
-    ],
-)
-def test_subjects_with_equally_many_errors_are_said(errors, says, notes):
-    zoo = be.zoo(rejected(errors), threshold=1.0, permutations=1)
-    assert zoo.fr.values.tolist() == errors
-    text = " ".join(plain(table_of(zoo), 100).split())
-    assert says in text
-    assert text.count("more subjects") == bool(notes)
-    if notes:
-        assert f"false rejects: {notes} more subjects with as many as s" in text
