@@ -283,12 +283,12 @@ def _left_out(
     with threads_for(scores):
         for place, fold in folds.items():
             split, among = plan.splits[place], fold.among
-            test = _attempts_in(sides, split.test, options) if fold.defined else None
-            train = _attempts_in(sides, split.train, options) if anew and fold.defined else None
-            if test is not None and train is not None and among is not None:
-                rates.add_chosen(train, test, fold.threshold, among)
-            elif test is not None and not anew:
-                rates.add_fixed(test, fold.threshold)
+            if not fold.defined:
+                continue
+            test = _attempts_in(sides, split.test, options)
+            train = _attempts_in(sides, split.train, options) if anew else None
+            if test is not None and (train is not None or not anew):
+                rates.add(test, fold.threshold, train, among)
     return rates
 
 

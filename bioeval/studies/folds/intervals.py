@@ -100,17 +100,6 @@ def row_of(rule: Rule, part: _Accepted, exact: bool) -> np.ndarray:
     return chosen.astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class _LeftOutFold:
-    """The parts of a fold and its threshold, a distance; without a training part it is given."""
-
-    threshold: float
-    attempts: SubjectAttempts  # of the test part
-    test: _Accepted
-    train: _Accepted | None = None
-    every_score: bool = False  # whether the thresholds are all scores of the training part
-
-
 class LeftOutRates:
     """Verification rates over parts, each at the threshold of its fold, without each person.
 
@@ -123,74 +112,59 @@ class LeftOutRates:
     def __init__(self, everyone: SubjectAttempts, options: IntervalMethod, rule: Rule):
         """Begin without a fold; the attempts of `everyone` number the people."""
         self.options, self.rule = options.for_new_people, rule
-        group, self._groups = groups_of_people(everyone.no_person)
+        self._group, self._groups = groups_of_people(everyone.no_person)
         self._number = {name: i for i, name in enumerate(everyone.names)}
-        self._group, self._people = group, int((~everyone.no_person).sum())
-        self._folds: list[_LeftOutFold] = []
+        self._people = int((~everyone.no_person).sum())
+        # Accepted and all, genuine and impostor attempts, and without each group.
+        self._pooled = np.zeros((2, 2, self._groups + 1))
+        self._tested = np.zeros((2, self._groups), dtype=bool)
+        self._trained: np.ndarray = np.zeros(self._groups, dtype=bool)
+        self._mated: set[int] = set()
+        self._sides: tuple[set[int], set[int]] = set(), set()
+        self._disjoint, self._anew = 0, False
 
-    def add_fixed(self, test: SubjectAttempts, threshold: float) -> None:
-        """Add the test part of a fold at a threshold that is given."""
-        at = np.array([threshold])[[threshold > -np.inf]]
-        self._folds.append(_LeftOutFold(threshold, test, self._count(test, at)))
-
-    def add_chosen(
+    def add(
         self,
-        train: SubjectAttempts,
         test: SubjectAttempts,
         threshold: float,
-        among: TrainingThresholds,
+        train: SubjectAttempts | None = None,
+        among: TrainingThresholds | None = None,
     ) -> None:
-        """Add the parts of a fold; its threshold is one `among` some, NaN rejects everything."""
-        judged, learned = (self._count(x, among.thresholds) for x in (test, train))
-        self._folds.append(_LeftOutFold(threshold, test, judged, learned, among.every_score))
+        """Add the test part of a fold; its threshold, a distance, is one `among` some of `train`.
 
-    def _numbers(self, attempts: SubjectAttempts) -> np.ndarray:
-        """Return the numbers of the subjects of a part among all."""
-        return np.array([self._number[name] for name in attempts.names], dtype=np.int64)
-
-    def _count(self, attempts: SubjectAttempts, thresholds: np.ndarray) -> _Accepted:
-        group = self._group[self._numbers(attempts)]
-        return _Accepted.of(attempts, thresholds, group, self._groups)
-
-    def _at_thresholds(self, fold: _LeftOutFold) -> np.ndarray:
-        """Return accepted and all attempts of a test part, (2, 2, 1 + people).
-
-        Where none are left to choose a threshold on, there are none.
+        NaN rejects everything. Without a training part the threshold is given.
         """
-        row = int(np.searchsorted(fold.test.thresholds, fold.threshold, side="right"))
-        if math.isnan(fold.threshold):
-            row = 0
+        thresholds = np.array([threshold])[[threshold > -np.inf]]
+        if among is not None:
+            thresholds = among.thresholds
+        number = np.array([self._number[name] for name in test.names], dtype=np.int64)
+        judged = _Accepted.of(test, thresholds, self._group[number], self._groups)
+        row = 0
+        if not math.isnan(threshold):
+            row = int(np.searchsorted(thresholds, threshold, side="right"))
         chosen = np.full(self._groups + 1, float(row))
         defined: np.ndarray = np.ones(self._groups + 1, dtype=bool)
-        if fold.train is not None:
-            learned = fold.train
+        if train is not None and among is not None:
+            of_train = np.array([self._number[name] for name in train.names], dtype=np.int64)
+            learned = _Accepted.of(train, thresholds, self._group[of_train], self._groups)
+            # Where none are left to choose a threshold on, there is none.
             defined = np.all(learned.made > 0, axis=0)
             # Who is in no training pair changes no threshold.
             trained = (learned.made != learned.made[:, :1]).any(axis=0)
-            chosen = np.where(trained, row_of(self.rule, learned, fold.every_score), chosen)
-        at = fold.test.at(np.where(defined, chosen, 0))
-        return np.where(defined, np.stack([at, fold.test.made]), 0)
+            chosen = np.where(trained, row_of(self.rule, learned, among.every_score), chosen)
+            self._trained |= trained[1:]
+            self._anew = True
+        at = judged.at(np.where(defined, chosen, 0))
+        self._pooled += np.where(defined, np.stack([at, judged.made]), 0)
+        self._tested |= judged.made[:, 1:] < judged.made[:, :1]
+        self._mated.update(number[judged.mated].tolist())
+        self._disjoint += test.disjoint_pairs
+        for seen, side in zip(self._sides, test.sides, strict=True):
+            seen.update(number[side[~test.no_person[side]]].tolist())
 
     def rates(self) -> dict[str, tuple[float, float, float]]:
         """Return each rate of all parts together, with its confidence limits."""
-        pooled = np.zeros((2, 2, self._groups + 1))  # accepted and all, genuine and impostor
-        tested = np.zeros((2, self._groups), dtype=bool)
-        trained: np.ndarray = np.zeros(self._groups, dtype=bool)
-        subjects: set[int] = set()
-        sides: tuple[set[int], set[int]] = set(), set()
-        disjoint = 0
-        for fold in self._folds:
-            pooled += self._at_thresholds(fold)
-            tested |= fold.test.made[:, 1:] < fold.test.made[:, :1]
-            if fold.train is not None:
-                trained |= (fold.train.made[:, 1:] < fold.train.made[:, :1]).any(axis=0)
-            attempts = fold.attempts
-            number = self._numbers(attempts)
-            subjects.update(number[fold.test.mated].tolist())
-            disjoint += attempts.disjoint_pairs
-            for seen, side in zip(sides, attempts.sides, strict=True):
-                seen.update(number[side[~attempts.no_person[side]]].tolist())
-        (accepted, accepted_impostors), (genuine, impostors) = pooled
+        (accepted, accepted_impostors), (genuine, impostors) = self._pooled
         counts = {
             "ga": accepted,
             "fr": genuine - accepted,
@@ -201,16 +175,15 @@ class LeftOutRates:
         }
         values = rates_of(scalar_registry().at_threshold["folds"], counts)
         values["hter"] = (values["far"] + 1 - values["gar"]) / 2
-        genuine_subjects = trials_of(len(subjects))
-        left, right = sides
-        pairs = min(disjoint, len(left), len(right), len(left | right) // 2)
+        genuine_subjects, anew = trials_of(len(self._mated)), self._anew
+        left, right = self._sides
+        pairs = min(self._disjoint, len(left), len(right), len(left | right) // 2)
         mixed = min(pairs, genuine_subjects)
-        anew = any(fold.train is not None for fold in self._folds)
-        everyone = tested.any(axis=0) | trained  # who changes a rate, or a threshold
+        everyone = self._tested.any(axis=0) | self._trained  # who changes a rate, or a threshold
         among, tested_pairs, fewest = everyone, everyone, np.inf
         if not anew:  # who has no such attempt changes no such rate
-            among, tested_pairs = tested
-            fewest = min((len(side) for side in sides if side), default=0)
+            among, tested_pairs = self._tested
+            fewest = min((len(side) for side in self._sides if side), default=0)
         of_genuine = genuine_subjects, among, np.inf
         of_impostors = pairs, tested_pairs, fewest
         units = {"far": of_impostors, "grr": of_impostors, "frr": of_genuine, "gar": of_genuine}

@@ -174,10 +174,9 @@ def fold_dataset(
         coordinates["far_target"] = options.targets
     repeated = isinstance(splitter, partition.Experiment)
     unit = "repeat" if repeated else "fold"
-    galleries, messages = _galleries(np.array([fold.galleries for fold in folds]))
     found = [
         *_messages(rates, counts, there, options, unit),
-        *messages,
+        *_of_galleries(np.array([fold.galleries for fold in folds])),
         *_of_data(counts | sizes, points, there, options, unit, about),
     ]
     if tied := sum(fold.tied for fold in folds):
@@ -189,8 +188,6 @@ def fold_dataset(
         attrs |= left_out.options.attrs()
         fixed = options.rule.name == "fixed"
         attrs["interval"] = INTERVAL_AT_THRESHOLD if fixed else INTERVAL_BY_SUBJECT
-    if options.task != "verification":
-        attrs["galleries"] = galleries
     task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, found) | attrs
     return build(variables, cross_names(), coordinates, attrs)
@@ -441,18 +438,11 @@ def _of_data(
         yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
 
 
-def _galleries(sizes: np.ndarray) -> tuple[str, list[Message]]:
-    """Return the gallery sizes of both parts in words, and a message where they differ.
-
-    `sizes` has a row for each fold: the size in the training part, and in the test part.
-    """
+def _of_galleries(sizes: np.ndarray) -> Iterator[Message]:
+    """Yield a message where training part (first column) and test part have other galleries."""
     train, test = sizes.T
-    if not train.any():
-        return f"galleries of the test parts: {span(test)} subjects", []
-    sizes_in_words = f"galleries: training {span(train)} subjects, test {span(test)}"
-    if (np.abs(train - test) <= ALIKE * np.maximum(train, test)).all():
-        return sizes_in_words, []
-    return f"{sizes_in_words}: rates are not comparable", [Message("galleries-of-different-sizes")]
+    if train.any() and not (np.abs(train - test) <= ALIKE * np.maximum(train, test)).all():
+        yield Message("galleries-of-different-sizes")
 
 
 def span(counts: Sequence[int] | np.ndarray) -> str:

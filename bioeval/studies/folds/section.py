@@ -105,28 +105,28 @@ def _rates(
     name: str, ds: xr.Dataset, rows: list[Averaged], title: Text, details: list[Text]
 ) -> Table:
     """Return the means over folds of some rates, with their intervals."""
-    number = ds.sizes["repeat"] * ds.sizes["fold"]
-    with_pooled = any(np.isfinite(row.summary("pooled")) for row in rows)
-    with_repeats = any(np.isfinite(row.summary("repeats_sd")) for row in rows)
-    with_sd = any(np.isfinite(row.summary("sd")) for row in rows)
+    summaries = ["sd", "repeats_sd", "pooled"]
+    if _of_listed_pairs(ds):
+        summaries.append("se")
+    known = {key for key in summaries if any(np.isfinite(row.summary(key)) for row in rows)}
     cells = []
     for row in rows:
-        interval = _interval(row)
-        of_pooled = _is_of_pooled(ds.attrs) and np.isfinite(row.summary("pooled"))
-        mean = _cell(ds, row, "mean", None if of_pooled else interval)
-        pooled = _cell(ds, row, "pooled", interval if of_pooled else None)
+        with_interval = "mean"
+        if _is_of_pooled(ds.attrs) and np.isfinite(row.summary("pooled")):
+            with_interval = "pooled"
+        intervals = {with_interval: _interval(row)}
         cells.append(
             (
                 row.name_in_text,
                 _cell(ds, row, "train_mean") if np.isfinite(row.training()) else None,
-                mean,
-                _cell(ds, row, "sd") if with_sd else None,
-                _cell(ds, row, "repeats_sd") if with_repeats else None,
-                _cell(ds, row, "se") if _of_listed_pairs(ds) else None,
-                pooled if with_pooled else None,
+                *(
+                    _cell(ds, row, key, intervals.get(key)) if key in {"mean", *known} else None
+                    for key in ("mean", "sd", "repeats_sd", "se", "pooled")
+                ),
                 Count(int(row.summary("folds"))),
             )
         )
+    number = ds.sizes["repeat"] * ds.sizes["fold"]
     all_there = all(row.summary("folds") == number for row in rows)
     columns = (
         Column("measure"),
@@ -190,8 +190,6 @@ def _of_listed_pairs(ds: xr.Dataset) -> bool:
 def _details(ds: xr.Dataset) -> Iterator[Text]:
     """Yield what a result says of its parts, its attempts, its thresholds and its galleries."""
     attrs = ds.attrs
-    if attrs.get("galleries"):
-        yield str(attrs["galleries"])
     yield _divisions(ds)
     if "experiment" in attrs:
         yield str(attrs["experiment"])
@@ -203,7 +201,14 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
     if "claims" in attrs:
         yield say("claims drawn for each part by {claims}", claims=Label(attrs["claims"]))
     if "threshold" in ds and "chosen_on" in attrs:
-        yield threshold_of_folds(attrs, _span_of_scores(ds["threshold"].values))
+        if attrs["chosen_on"] == "given":
+            yield say("{rule}, given beforehand", rule=rule_of(attrs))
+            return
+        yield say(
+            "threshold at {choice}{span}",
+            choice=threshold_choice(attrs),
+            span=_span_of_scores(ds["threshold"].values),
+        )
 
 
 def _attempts(ds: xr.Dataset) -> Iterator[Text]:
@@ -243,13 +248,6 @@ def _span(counts: np.ndarray) -> Text:
     return Count(low) if low == high else say("{low} to {high}", low=low, high=high)
 
 
-def threshold_of_folds(attrs: Mapping[Any, Any], span: Text = "") -> Text:
-    """Return how the thresholds of the folds were chosen, with their `span`, or which one it is."""
-    if attrs["chosen_on"] == "given":
-        return say("{rule}, given beforehand", rule=rule_of(attrs))
-    return say("threshold at {choice}{span}", choice=threshold_choice(attrs), span=span)
-
-
 def _span_of_scores(thresholds: np.ndarray) -> Text:
     """Return where thresholds are, after a colon; nothing of none."""
     finite = thresholds[np.isfinite(thresholds)]
@@ -269,47 +267,32 @@ def _span_of_scores(thresholds: np.ndarray) -> Text:
 
 
 def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
-    """Yield what the columns are."""
+    """Yield what the columns are, and by which method the intervals are found."""
     attrs = results[0].attrs
     units = f"{unit_of(attrs)}s"
     rows = [row for ds in results for row in averaged(ds)]
     if any(np.isfinite(row.training()) for row in rows):
         yield "Training: rate on the data on which the threshold was chosen (optimistic)."
-    yield f"Test, sd: mean and standard deviation over {units}."
+    columns = [f"Test, sd: mean and standard deviation over {units}"]
     if any(np.isfinite(row.summary("repeats_sd")) for row in rows):
-        yield "sd of repeats: standard deviation of the means of the repeats."
+        columns.append("sd of repeats: that of the means of the repeats")
     if any(map(_of_listed_pairs, results)):
-        yield (
-            "se: standard error of the mean as in LFW tables, too small for folds with shared "
-            "training parts."
-        )
-    yield f"Pooled: rate of the summed counts of all {units}."
-    if any(_interval(row) is not None for row in rows):
-        yield say("In brackets: {intervals}.", intervals=_intervals(results, rows))
-
-
-def _intervals(results: list[xr.Dataset], rows: list[Averaged]) -> Text:
-    """Return the method of the intervals."""
-    attrs = results[0].attrs
-    level = float(attrs["confidence"])
-    units = f"{unit_of(attrs)}s"
-    draws = "(variation between draws, not a confidence interval for other people)"
-    heuristic = "of the test mean by Nadeau and Bengio, a heuristic"
-    match _method(attrs):
-        case "nadeau-bengio":
-            text = "{level:rate} interval {heuristic}"
-        case "quantile":
-            text = "the middle {level:rate} of the {units} {draws}"
-        case _:
-            text = "{level:rate} interval of the pooled rate by {method}"
-            of_means = not all(_is_of_pooled(ds.attrs) for ds in results)
-            if of_means or any(row.at_own_threshold for row in rows):
-                text += "; beside a test mean, by Nadeau and Bengio, a heuristic"
+        columns.append("se: sd by the square root of the folds, as in LFW tables")
+    yield f"{'; '.join([*columns, f'pooled: rate of the summed counts of all {units}'])}."
+    if all(_interval(row) is None for row in rows):
+        return
     method = _method(attrs)
-    if attrs.get("interval_for"):
-        method += f" for {attrs['interval_for']}"
-    arguments: dict[str, Any] = {"level": level, "units": units, "draws": draws, "method": method}
-    return say(text, heuristic=heuristic, **arguments)
+    heuristic = "of the test mean by Nadeau and Bengio, a heuristic"
+    text = f"{{level:rate}} interval {heuristic}"
+    if method == "quantile":
+        text = f"the middle {{level:rate}} of the {units}, no confidence interval for other people"
+    elif method != "nadeau-bengio":
+        text = "{level:rate} interval of the pooled rate by {method}"
+        of_means = not all(_is_of_pooled(ds.attrs) for ds in results)
+        if of_means or any(row.at_own_threshold for row in rows):
+            text += f"; beside a test mean {heuristic.removeprefix('of the test mean ')}"
+        method = f"{method} for {attrs['interval_for']}"
+    yield say(f"In brackets: {text}.", level=float(attrs["confidence"]), method=method)
 
 
 def _messages(results: ResultsBySystem, several: bool) -> Messages:
