@@ -92,21 +92,15 @@ def convention_of(
     """Return a convention by the name or path of its card, with some options changed.
 
     It is the first of the `sections` that the card has; ``"gom"`` says only what a query sees, with
-    its ties. Options are fields of ``[reid]``, or open-reid's flags ``single_gallery_shot``,
-    ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
+    its ties. Options are fields of ``[reid]``; None leaves the card's value.
     """
     base = convention if isinstance(convention, Convention) else _of_card(convention, sections)
-    flags = {k: options.pop(k, None) for k in _FLAGS}
     changes = {k: _checked(k, v) for k, v in options.items() if v is not None}
-    changes = {**_of_flags(base, changes, flags), **changes}
     changed = []
     for name, value in changes.items():
         if value != getattr(base, name):
             changed.append(name)
     return replace(base, **changes, changed=(*base.changed, *changed))
-
-
-_FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
 
 
 def _of_card(convention: str | os.PathLike[str] | Protocol, sections: Sequence[str]) -> Convention:
@@ -144,37 +138,6 @@ def _checked(name: str, value: Any) -> Any:
         return tuple(require_integer(name, x, low=-(2**62)) for x in value)
     except TypeError:
         raise DataError(f"{name} is {received(value)}; expected a list of whole numbers") from None
-
-
-def _of_flags(
-    base: Convention, changes: Mapping[str, Any], flags: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Convert open-reid's flags to fields of a card."""
-    for name, value in flags.items():
-        if not isinstance(value, (bool, np.bool_, type(None))):
-            raise DataError(f"{name} is {received(value)}; expected True, False or None")
-    meant = {}
-    shot = flags["single_gallery_shot"]
-    other = flags["separate_camera_set"]
-    first = flags["first_match_break"]
-    if (shot is not None or first is not None) and "cmc" in changes:
-        raise DataError("cmc and a flag set the same rule; give one of them")
-    if other is not None and "removed" in changes:
-        raise DataError("removed and separate_camera_set set the same rule; give one of them")
-    single = base.cmc == "single-gallery-shot" if shot is None else shot
-    if single and shot is not None:
-        meant["cmc"] = "single-gallery-shot"
-    elif not single and (shot is not None or first is not None):
-        every = base.cmc == "allshots" if first is None else not first
-        meant["cmc"] = "allshots" if every else "first-match"
-    if other:
-        # The flag is the CMC's; average precision stays over the card's own list.
-        meant["removed"] = "same-camera"
-        if base.removed != "same-camera":
-            meant["removed_for_ap"] = base.ap_removed
-    elif other is not None and base.removed == "same-camera":
-        meant["removed"] = "same-id-same-camera"
-    return meant
 
 
 def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:

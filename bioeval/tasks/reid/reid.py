@@ -78,9 +78,6 @@ def reid(
     junk_ids: Sequence[int] | None = None,
     distractor_ids: Sequence[int] | None = None,
     cmc: Cmc | None = None,
-    single_gallery_shot: bool | None = None,
-    separate_camera_set: bool | None = None,
-    first_match_break: bool | None = None,
     thresholds: Any = None,
     interval: IntervalName | IntervalMethod | None = None,
     per_query: bool = False,
@@ -128,9 +125,6 @@ def reid(
         they are left out of all means, counted in ``left_out``, and named in a warning.
     cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
         What a CMC counts.
-    single_gallery_shot, separate_camera_set, first_match_break : bool
-        open-reid's flags, in place of `cmc` and `removed`; ``separate_camera_set`` applies to
-        the CMC only, as there.
     thresholds : float or increasing array of float, optional
         In the units of the scores: also return precision, recall and F1 of the entries that each
         query retrieves within each threshold, on the list of average precision.
@@ -207,9 +201,6 @@ def reid(
         junk_ids=junk_ids,
         distractor_ids=distractor_ids,
         cmc=cmc,
-        single_gallery_shot=single_gallery_shot,
-        separate_camera_set=separate_camera_set,
-        first_match_break=first_match_break,
     )
     per_query = require_flag("per_query", per_query)
     limits = interval_of(interval)

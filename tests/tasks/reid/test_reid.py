@@ -289,9 +289,9 @@ def test_the_camera_rules_by_hand():
         for rule in RULES
     }
     assert ranks == {"same-id-same-camera": 3, "same-camera": 2, "none": 1}
-    assert lists(row, matches, cameras, separate_camera_set=True).cmc[1] == 1
-    # open-reid's flag is the CMC's alone.
-    assert lists(row, matches, cameras, separate_camera_set=True).mean_ap == pytest.approx(1 / 3)
+    other = {"removed": "same-camera", "removed_for_ap": "same-id-same-camera"}
+    assert lists(row, matches, cameras, **other).cmc[1] == 1
+    assert lists(row, matches, cameras, **other).mean_ap == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("unmatched", ["skip", "zero"])
@@ -428,16 +428,6 @@ def test_errors_say_what_is_wrong():
         (lambda: be.reid(scores, "viper", ties="none"), be.DataError, "ties is 'none'"),
         (lambda: be.reid(scores, "viper", ap="area"), be.DataError, "ap is 'area'"),
         (lambda: be.reid(scores, "viper", junk_ids=3), be.DataError, "junk_ids is 3"),
-        (
-            lambda: be.reid(scores, "viper", cmc="allshots", first_match_break=True),
-            be.DataError,
-            "cmc and a flag set",
-        ),
-        (
-            lambda: be.reid(scores, "viper", separate_camera_set=1),
-            be.DataError,
-            "separate_camera_set is 1; expected True",
-        ),
         (
             lambda: be.reid(be.Scores([[1, 2]], [9], [1, 2]), "viper"),
             be.ProtocolError,

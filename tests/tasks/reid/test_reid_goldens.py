@@ -187,11 +187,16 @@ def test_open_reid_with_its_flags(folder, name):
             continue
         flags, *marks = key.removeprefix("open_reid/cmc/").removesuffix("/mean").split("|")
         chosen = {k: v == "1" for k, v in (word.split("=") for word in flags.split(","))}
+        rules = {"cmc": "first-match" if chosen["first_match_break"] else "allshots"}
+        if chosen["single_gallery_shot"]:
+            rules["cmc"] = "single-gallery-shot"
+        if chosen["separate_camera_set"]:
+            rules |= {"removed": "same-camera", "removed_for_ap": "same-id-same-camera"}
 
         length = len(reference)
 
-        def results(ties: str, chosen=chosen, length=length):
-            return be.reid(scores, "open-reid", max_rank=length, ties=ties, **chosen)
+        def results(ties: str, rules=rules, length=length):
+            return be.reid(scores, "open-reid", max_rank=length, ties=ties, **rules)
 
         if key.endswith("/mean"):
             error = result[key.removesuffix("mean") + "standard_error"]
