@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 from scipy.sparse import coo_array
 
+from bioeval.attempts.by_subject import SubjectAttempts
+from bioeval.attempts.thresholds import to_user
+from bioeval.base.errors import Argument, DataError
+from bioeval.base.memory import require_memory
+from bioeval.base.scalars import Name
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import codes_of
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.independent import korn_graubard, largest_limits
-from bioeval.stats.limits import Limits, open_limits
+from bioeval.stats.independent import korn_graubard, largest_limits, sum_limits
+from bioeval.stats.limits import Limits, drawn_variance, open_limits
 from bioeval.stats.options import IntervalMethod, trials_of
+from bioeval.stats.people import ratio
+from bioeval.studies.attacks.presentations import BONA_FIDE, Presentations
+from bioeval.studies.attacks.scores import AttackedScores
+
+if TYPE_CHECKING:
+    from bioeval.studies.attacks.vulnerability import Counts
 
 #: What the limits of the largest rate of several species are by, as attributes of results.
 KORN_GRAUBARD = "Korn and Graubard, all species at once"
 
 _POINTS = 1000  # thresholds of a curve whose crossing is resampled, about the most
+
+#: Metadata columns of attack rows that are resampled beside their targets.
+ALSO_RESAMPLED = ("instrument", "attacker")
+
+# The thresholds of a result, by the end of the names of the rates there.
+_THRESHOLDS = {
+    "": "threshold",
+    "_at_eer": "eer_threshold",
+    "_at_far": "threshold_at_far",
+    "_at_threshold": "threshold_used",
+}
 
 
 def drawn(units: int, options: IntervalMethod, key: int, columns: int) -> np.ndarray:
@@ -112,3 +139,201 @@ def crossings(falling: np.ndarray, rising: np.ndarray, eer_of_data: float) -> np
     errors = np.clip(errors + (eer_of_data - errors[0]), 0.0, 1.0)
     errors[0] = eer_of_data
     return errors
+
+
+def presentation_limits(
+    data: Presentations,
+    units: Mapping[str, np.ndarray],
+    options: IntervalMethod,
+    places: np.ndarray,
+    targets: np.ndarray,
+) -> dict[str, Limits]:
+    """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``.
+
+    All but those of the pooled APCER are by Korn and Graubard.
+    """
+    if not units:
+        raise DataError(
+            Argument("interval", options.method),
+            " resamples people or objects; give ",
+            Argument("subjects"),
+            " or ",
+            Argument("instrument"),
+        )
+    curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
+    every = np.unique(np.concatenate([places[~np.isnan(places)], curve]))
+    columns, trials, rate, variance = 1 + options.replicates, [], [], []
+    accepted_attacks = np.zeros((len(every) + 2, columns))
+    for i in data.classes:
+        here, codes, weights = data.members(i), [], []
+        if "subjects" in units:
+            codes.append(units["subjects"][here])
+            weights.append(drawn(int(units["subjects"].max()) + 1, options, 0, columns))
+        if i != BONA_FIDE and "instrument" in units:
+            codes.append(np.unique(units["instrument"][here], return_inverse=True)[1])
+            weights.append(drawn(len(np.unique(codes[-1])), options, 1 + i, columns))
+        if not codes:
+            codes.append(np.arange(here.sum()))
+            weights.append(drawn(int(here.sum()), options, 0, columns))
+        counts = accepted_of_units(data.distances[here], *joined(codes, weights), every)
+        accepted, number = counts[:-1], counts[-1]
+        if i != BONA_FIDE:
+            accepted_attacks += counts
+        replicates = ratio(number - accepted if i == BONA_FIDE else accepted, number)
+        trials.append(independent(codes))
+        rate.append(replicates[:, 0])
+        variance.append(drawn_variance(replicates[:, 1:], trials[-1]))
+    apcer, bpcer = np.stack(rate[:-1], axis=1), rate[-1]
+    of_species = np.stack(variance[:-1], axis=1), data.number[:-1], np.array(trials[:-1])
+    of_bona_fide = variance[-1], data.number[-1], trials[-1]
+    confidence = options.confidence
+    each, largest = species_limits(apcer, *of_species, data.counted, confidence)
+    one_sided = korn_graubard(bpcer, *of_bona_fide, (1 + confidence) / 2)
+    pooled = ratio(accepted_attacks[:-1], accepted_attacks[-1])
+    of_rates = {
+        "apcer_pooled": options.limits(pooled, min(trials[:-1])),
+        "bpcer": open_limits(bpcer, *one_sided, trials[-1], confidence),
+        "apcer_of_species": each,
+        "apcer": largest,
+    }
+    # The first place is that of reject-all.
+    place = np.where(np.isnan(places), 0, 1 + np.searchsorted(every, places))
+    shown, back = np.unique(place, return_inverse=True)
+    limits: dict[str, Limits] = {}
+    for name, (low, high) in of_rates.items():
+        low, high = low[shown], high[shown]
+        if name != "apcer_pooled":
+            low, high = (along_falling if name == "bpcer" else along)(low, high)
+        limits[name] = low[back], high[back]
+    # Half of what may miss at an end is that of APCER, half that of BPCER.
+    level = 1 - (1 - confidence) / 4
+    falling = (np.full(len(bpcer), np.nan),) * 2
+    rising = along_falling(*korn_graubard(bpcer, *of_bona_fide, level))
+    over = data.counted
+    if over.any():
+        variances, number, units_of = of_species
+        falling = along(
+            *largest_limits(apcer[:, over], variances[:, over], number[over], units_of[over], level)
+        )
+    if not np.isnan(data.d_eer.eer):
+        largest_apcer = np.fmax.reduce(apcer[:, over], axis=1)
+        curves = np.stack([largest_apcer, *falling], axis=1), np.stack([bpcer, *rising], axis=1)
+        error = crossings(curves[0][1:], curves[1][1:], data.d_eer.eer)
+        limits["d_eer"] = error[1], error[2]
+    ends = []
+    for ends_of_apcer, ends_of_bpcer in zip(falling, rising, strict=True):
+        # APCER grows with the distance; before the first is the point that rejects all.
+        within = np.searchsorted(ends_of_apcer, targets, side="right")
+        at = np.append(1.0, ends_of_bpcer)[within]
+        ends.append(np.where(np.isnan(ends_of_apcer).any() | np.isnan(at), np.nan, at))
+    limits["bpcer_at_apcer"] = ends[0], ends[1]
+    return limits
+
+
+def with_limits(
+    dataset: xr.Dataset,
+    counts: Counts,
+    parts: AttackedScores,
+    names: dict[str, Name],
+    options: IntervalMethod,
+) -> xr.Dataset:
+    """Return a result with limits of its rates at fixed thresholds.
+
+    A person's genuine, impostor and targeted attempts move with the person: an attack weighs its
+    target, times its instrument and its attacker where these are known.
+    """
+    attacks, confidence = counts.attacks, options.confidence
+    people = SubjectAttempts(counts.counter)
+    wanted = {
+        point: to_user(dataset[name].values, parts.bona_fide.kind)
+        for point, name in _THRESHOLDS.items()
+        if name in dataset
+    }
+    at = np.unique(np.concatenate(list(map(np.ravel, wanted.values()))))
+    at = at[np.isfinite(at)]
+    weights = options.weights(people.people)
+    require_memory(
+        8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)),
+        "intervals",
+        "expected fewer thresholds or replicates",
+    )
+    place_of = {plain(name): place for place, name in enumerate(people.names)}
+    labels = parts.attacks.probe_labels.tolist()
+    codes = [np.array([place_of[x] for x in labels])[attacks.row]]
+    factors = [weights.astype(np.float64)]
+    also = [name for name in ALSO_RESAMPLED if name in parts.attacks.probe_meta]
+    for name in also:
+        values = [plain(x) for x in parts.attacks.probe_meta[name].tolist()]
+        place_of = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        codes.append(np.array([place_of[x] for x in values])[attacks.row])
+        key = 1 + ALSO_RESAMPLED.index(name)
+        factors.append(drawn(len(place_of), options, key, weights.shape[1]))
+    unit, unit_weights = joined(codes, factors)
+
+    def accepted(thresholds: np.ndarray) -> np.ndarray:
+        """Return weighted attempts accepted at thresholds, then all: (species, t + 1, columns)."""
+        here = [attacks.species == s for s in range(len(attacks.names))]
+        return np.stack(
+            [
+                accepted_of_units(attacks.distance[x], unit[x], unit_weights, thresholds)[1:]
+                for x in here
+            ]
+        )
+
+    errors = ErrorColumns.of(people, at, weights)
+    genuine, who = errors.genuine
+    of_attacks = accepted(at)
+    pooled = of_attacks.sum(axis=0)
+    of_species = ratio(of_attacks[:, :-1], of_attacks[:, -1:]).swapaxes(0, 1)
+    targets = len(np.unique(codes_of(parts.attacks).probe))
+    limits = {
+        "far": options.limits(errors.far, people.disjoint_pairs),
+        "frr": options.limits(errors.frr, trials_of(len(np.unique(who)))),
+        "iapar_pooled": options.limits(ratio(pooled[:-1], pooled[-1]), trials_of(targets)),
+    }
+    rate, replicates = of_species[..., 0], of_species[..., 1 : 1 + options.replicates]
+    units = np.array(
+        [independent([x[attacks.species == s] for x in codes]) for s in range(len(attacks.names))]
+    )
+    variance = drawn_variance(replicates, units)
+    each, largest = species_limits(
+        rate, variance, attacks.number, units, attacks.number > 0, confidence
+    )
+    limits["iapar_of_species"], limits["iapar_max"] = along(*each), along(*largest)
+    frr, (low, high) = errors.frr[:, 0], limits["frr"]
+    limits["riapar"] = sum_limits(
+        (np.fmax.reduce(rate, axis=1), *limits["iapar_max"]), (frr, low, high)
+    )
+    limits["riapar_of_species"] = sum_limits(
+        (rate, *limits["iapar_of_species"]), (frr[:, None], low[:, None], high[:, None])
+    )
+    shown: dict[str, Any] = {}
+    for point, where in wanted.items():
+        place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
+        for name, ends in limits.items():
+            variable = f"{name}{point}"
+            if variable not in dataset or variable in ("far_at_eer", "frr_at_eer"):
+                continue
+            known = np.isfinite(where).reshape(where.shape + (1,) * (ends[0].ndim - 1))
+            shown[variable] = tuple(np.where(known, end[place], np.nan) for end in ends)
+    if not np.isnan(attack_eer := float(dataset["attack_eer"])):
+        every = np.unique(np.concatenate([genuine, attacks.pooled]))
+        crossing = counts.of_attacks.equal_error().eer_threshold
+        curve = sampled_points(every[np.isfinite(every)], crossing)
+        pooled = accepted(curve).sum(axis=0)
+        error = crossings(ratio(pooled[:-1], pooled[-1]), errors.frr_at(curve), attack_eer)
+        attacked = len(np.unique(codes_of(parts.attacks).probe[attacks.row]))
+        trials = trials_of(min(len(np.unique(who)), attacked))
+        shown["attack_eer"] = options.limits(error, trials)
+    names = dict(names)
+    for name in shown:
+        names[f"{name}_low"] = Name(f"lower end of the interval of {name}")
+        names[f"{name}_high"] = Name(f"upper end of the interval of {name}")
+    out = options.added_to(dataset, shown, names, options.few_people(people.people))
+    also = [f"{name}s" for name in also]
+    return out.assign_attrs(
+        interval_threshold="thresholds stay in replicates",
+        resampled=", ".join(["subjects", *also]),
+        iapar_interval=KORN_GRAUBARD,
+        interval_for=f"new {' and '.join(['people', *also])}",
+    )

@@ -22,8 +22,11 @@ from bioeval.studies.attacks.presentations import (
     DetectionRule,
     Presentations,
 )
-from bioeval.studies.attacks.scores import in_order_of_scores
-from bioeval.studies.attacks.support import few_instruments, few_presentations
+from bioeval.studies.attacks.scores import (
+    few_instruments,
+    few_presentations,
+    in_order_of_scores,
+)
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
@@ -171,8 +174,7 @@ def pad(
     for rate, curve in data.rates(inside).items():
         variables[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if options is not None:
-        from bioeval.studies.attacks.limits import KORN_GRAUBARD
-        from bioeval.studies.attacks.pad_limits import presentation_limits
+        from bioeval.studies.attacks.limits import KORN_GRAUBARD, presentation_limits
 
         limits = presentation_limits(data, units, options, np.append(inside, used), targets)
         for side, end in (("low", 0), ("high", 1)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,11 +12,15 @@ from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
+from bioeval.results.support import RuleOf
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import species_of, without_attacks
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.pairs import PairScores
+
+#: Fewer attack instruments of a species are warned of.
+FEW_INSTRUMENTS = 10
 
 
 def in_order_of_scores(kind: str) -> slice:
@@ -197,3 +202,22 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
             f" differ from those of the scores, the first is column {j}: {plain(theirs[j])!r} "
             f"instead of {plain(mine[j])!r}; expected the same gallery",
         )
+
+
+def few_presentations(
+    rate: str, targets: np.ndarray, number_of: Mapping[str, int]
+) -> list[Message]:
+    """Return the message of species whose presentations cannot show the smallest target."""
+    least = float(min(targets[targets > 0], default=0.0))
+    few = {name: n for name, n in number_of.items() if not RuleOf(3).supports(least, n)}
+    if not few:
+        return []
+    needed = math.ceil(RuleOf(3) / least - 1e-9)
+    return [Message("too-few-presentations", rate=rate, target=least, needed=needed, species=few)]
+
+
+def few_instruments(instruments_of: Mapping[str, np.ndarray]) -> list[Message]:
+    """Return the message of species that few instruments stand for."""
+    number_of = {name: len(set(x.tolist())) for name, x in instruments_of.items()}
+    few = {name: n for name, n in number_of.items() if n < FEW_INSTRUMENTS}
+    return [Message("few-instruments", needed=FEW_INSTRUMENTS, species=few)] if few else []
