@@ -41,19 +41,14 @@ OwnMeasure = Callable[[np.ndarray, np.ndarray], Any]
 
 
 # Labels of the two classes of pairs; True and False are the numbers 1 and 0.
-_CLASSES_OF_PAIRS = {
-    *("genuine", "impostor", "imposter", "target", "nontarget", "non-target", "match", "nonmatch"),
-    *("non-match", "mated", "non-mated", "same", "different", "true", "false"),
-}
-_NUMBERS_OF_PAIRS: tuple[set, ...] = ({0, 1}, {-1, 1}, {"0", "1"})
+_CLASSES_OF_PAIRS: tuple[set, ...] = ({0, 1}, {-1, 1}, {"0", "1"}, {"genuine", "impostor"})
 
 
 @dataclass(frozen=True, repr=False)
 class Scorer:
     """A scorer of estimators by their transformed samples; see :func:`make_scorer`.
 
-    It is immutable, so that a clone is the scorer itself; it can be pickled if its metric and its
-    measure can.
+    It is immutable; it can be pickled if its metric and its measure can.
 
     Examples
     --------
@@ -155,8 +150,7 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
             f"{most:,} are held. Select fewer templates, or take a measure that is counted in "
             f"blocks: {', '.join(MEASURES)}",
         )
-    reader = BlockReader(scores)
-    counter = VerificationCounter(reader)
+    counter = VerificationCounter(BlockReader(scores))
     with threads_for(scores):
         counter.listed += counter.parts()
     tally = counter.result()
@@ -165,33 +159,28 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     impostor = to_user(distances.astype(np.float64), scores.kind)
     if not len(genuine) or not len(impostor):
         return float("nan")
-    value = measure(genuine, impostor)
-    value = getattr(value, "statistic", value)  # of a test of SciPy
+    made = measure(genuine, impostor)
+    value = getattr(made, "statistic", made)  # of a test of SciPy
     if isinstance(value, np.ndarray) and value.size == 1:
-        number = value.item()
-    else:
-        number = value
-    if not isinstance(number, numbers.Real):
+        value = value.item()
+    if not isinstance(value, numbers.Real):
         raise DataError(
             "the function given as ",
             Argument("measure"),
             f" returned {type(value).__name__}; expected a number",
         )
-    return float(number)
+    return float(value)
 
 
 def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
     """Raise :class:`DataError` where labels are those of pairs, or differ in every sample.
 
-    `classes` are the labels that the estimator was fitted to, if it has some: where these are
-    more than two, they are no classes of pairs.
+    Where the estimator was fitted to more than two `classes`, two of them are none of pairs.
     """
     if y.ndim != 1 or len(y) < 2:
         return
     labels = dict.fromkeys(y.tolist())
-    words = {str(x).strip().casefold() for x in labels}
-    named = words <= _CLASSES_OF_PAIRS
-    if len(labels) == 2 and len(classes) <= 2 and (named or set(labels) in _NUMBERS_OF_PAIRS):
+    if len(classes) <= 2 and set(labels) in _CLASSES_OF_PAIRS:
         first, second = map(repr, labels)
         raise DataError(
             f"y has the labels {first} and {second} of genuine and impostor pairs; expected "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import bioeval as be
@@ -27,16 +26,3 @@ def test_the_verdict_is_made_of_the_numbers():
     assert answer_of(said, "iso") == "Refuted: the FMR at 4 is above 1.01 %"
     (row,) = as_data(section({"": found}))["rates"]
     assert row["value"] == found.far.item() and row["value_high"] == found.far_high.item()
-
-
-def test_the_limits_name_their_method_and_for_whom_they_are():
-    """One-sided limits of a claim are no intervals of an evaluation, which are named as well."""
-    found = be.check_claim(SCORES, 4.0, far=0.02)
-    text = be.to_markdown(found)
-    for name in ("interval_method", "interval_for"):
-        assert found.attrs[name] in text
-    judged = be.verification(SCORES, thresholds=[4.0], interval="subject-bootstrap")
-    assert judged.attrs["interval_method"] != found.attrs["interval_method"]
-    people = [*np.tile(np.arange(8, 12), (2, 1)).T, *np.arange(8).reshape(4, 2)]
-    pairs = be.Scores.from_pairs(np.arange(1.0, 9.0), [1] * 4 + [0] * 4, subjects=people)
-    assert be.check_claim(pairs, 5.5, far=0.9).attrs["interval_method"] == "clopper-pearson"

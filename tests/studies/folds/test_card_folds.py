@@ -285,26 +285,6 @@ def test_lfw_on_the_command_line(shared, tmp_path):
 # --------------------------------------------------------------------------- command line
 
 
-@pytest.mark.slow
-def test_the_table_has_test_and_training_side_by_side(scores, kfold, tmp_path):
-    be.save(scores, tmp_path / "s.npz")
-    done = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold", "--out", str(tmp_path / "o"))
-    assert done.exit_code == 0
-    single = kfold["folds/verification/single"]
-    row = next(line for line in done.stdout.splitlines() if line.strip().startswith("FAR"))
-    cells = row.split()
-    assert cells[1:4:2] == [
-        f"{100 * single.train_far_mean.item():.2f}",
-        f"{100 * single.far_mean.item():.2f}",
-    ]
-    heads = [line.split() for line in done.stdout.splitlines()]
-    assert ["training", "test", "sd", "pooled"] in heads
-    files = {path.name for path in (tmp_path / "o").iterdir()}
-    assert {"results.nc", "summary.json", "table.txt", "folds_verification_single.csv"} <= files
-    rows = (tmp_path / "o" / "folds_verification_single.csv").read_text().splitlines()
-    assert len(rows) == 11
-
-
 def test_a_mean_may_lie_outside_the_interval_of_its_quantiles(kfold):
     closed = kfold["folds/closed_set"].to_dataset()
     closed["cms_low"], closed["cms_high"] = closed.cms_mean + 0.001, closed.cms_mean + 0.002
@@ -377,15 +357,6 @@ def test_too_few_subjects_is_one_line(tmp_path):
     be.save(be.simulate(5, 3), tmp_path / "s.npz")
     with pytest.raises(DataError, match="only 5 subjects"):
         run(str(tmp_path / "s.npz"), "--protocol", "course-kfold")
-
-
-@pytest.mark.slow
-def test_a_narrow_terminal_keeps_the_rates(scores, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
-    be.save(scores, tmp_path / "s.npz")
-    done = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold")
-    assert max(map(len, done.stdout.splitlines())) <= 60
-    assert "FAR" in done.stdout
 
 
 # ------------------------------------------------------------------------ LFW open and closed set
@@ -489,30 +460,6 @@ def test_without_a_threshold_there_must_be_targets():
             splitter = be.partition.SubjectKFold(3)
         with pytest.raises(be.ProtocolError, match="without a threshold there are only"):
             crossed(scores, splitter, threshold=None, **options)
-
-
-@pytest.mark.slow
-def test_lfw_open_set_on_faces(shared):
-    data = np.load(shared / "lfw_dlib" / "embeddings.npz")
-    x, who = data["dlib128"], data["label"]
-    scores = be.Scores.from_embeddings(x, who, metric="l2")
-    ds = expanded(be.evaluate(scores, "lfw-open-set"))["folds/open_set"].to_dataset()
-    experiment = be.partition.Experiment(
-        gallery_templates=1, enrolled=596, probe_templates=1, too_few="probe", random_state=0
-    )
-    (parts,) = experiment.split(y=who)
-    from scipy.spatial.distance import cdist
-
-    d = cdist(x[parts.probes], x[parts.gallery])
-    mated = np.isin(who[parts.probes], who[parts.gallery])
-    nearest = np.sort(d[~mated].min(axis=1))
-    limit = nearest[int(0.01 * len(nearest))]
-    own = who[parts.probes][mated][:, None] == who[parts.gallery]
-    mate, first = d[mated][own], d[mated].min(axis=1)
-    expected = np.mean((mate == first) & (mate < limit))
-    result = float(ds.dir_at_far.sel(far_target=0.01, rank=1).values[0, 0])
-    assert result == pytest.approx(expected)
-    assert 0.40 < float(ds.dir_at_far_mean.sel(far_target=0.01, rank=1)) < 0.60
 
 
 @pytest.mark.parametrize("sessions", [[1.0, 2.0], [1, 2], ["1", "2"]])

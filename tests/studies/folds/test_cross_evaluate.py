@@ -551,15 +551,6 @@ def test_one_fold_has_no_interval():
     assert "one-part" in codes(ds)
 
 
-def test_optimism_is_seen():
-    """What is chosen where it is judged looks better than it is."""
-    scores = be.simulate(60, 3, random_state=4)
-    splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=5, random_state=0)
-    ds = crossed(scores, splitter, threshold="far=0.001")
-    assert (ds.train_far <= 0.001).all()
-    assert (ds.far > 0.001).any()
-
-
 def test_similarities_mirror(scores):
     splitter = be.partition.SubjectKFold(3)
     plain = crossed(scores, splitter)
@@ -597,20 +588,6 @@ def test_splitters_of_scikit_learn(scores):
     assert (ds.test_subjects + ds.train_subjects == 30).all()
     drawn = crossed(scores, GroupShuffleSplit(2, random_state=0))
     assert dict(drawn.sizes) == {"repeat": 2, "fold": 1}
-
-
-@pytest.mark.slow
-def test_results_survive_a_file(scores, tmp_path):
-    import xarray as xr
-
-    ds = crossed(scores, be.partition.SubjectKFold(3))
-    ds.to_netcdf(tmp_path / "folds.nc", engine="h5netcdf")
-    back = xr.load_dataset(tmp_path / "folds.nc", engine="h5netcdf")
-    assert back.identical(ds)
-    for name, value in ds.attrs.items():
-        assert type(value) in (str, int, float), name
-        assert np.asarray(back.attrs[name]).dtype.kind == np.asarray(value).dtype.kind, name
-    assert all(ds[name].attrs["long_name"] for name in ds.variables)
 
 
 def test_progress_ends_at_the_whole(scores):
@@ -679,16 +656,6 @@ def test_what_a_splitter_yields_is_checked(scores):
             crossed(scores, Given(parts))
     with pytest.raises(DataError, match="the list of splits yields an empty test part"):
         crossed(scores, [(first, [])])
-
-
-@pytest.mark.slow
-def test_the_page_says_what_happens(root):
-    import doctest
-
-    path = root / "docs" / "cross-evaluation.md"
-    failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
-    assert failed == 0
-    assert ran > 20
 
 
 @pytest.mark.parametrize("task", ["open_set", "closed_set"])

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from twins import crossed, one_thread  # noqa: F401
 
@@ -118,24 +118,6 @@ def test_bad_systems_are_refused(faces):
 
 
 # ---------------------------------------------------------------------------------- scorers
-
-
-@pytest.mark.slow
-def test_scorers_in_scikit_learn(faces):
-    x, subject = faces
-    folds = be.partition.SubjectKFold(4)
-    result = cross_val_score(PCA(4, random_state=0), x, subject, cv=folds, scoring=be.eer_scorer)
-    for value, (train, test) in zip(result, folds.split(y=subject), strict=True):
-        made = PCA(4, random_state=0).fit(x[train]).transform(x[test])
-        scores = be.Scores.from_embeddings(made, subject[test])
-        assert value == pytest.approx(-be.verification(scores).eer.item())
-    search = GridSearchCV(
-        PCA(random_state=0),
-        {"n_components": [1, 4]},
-        cv=GroupKFold(3),
-        scoring=be.make_scorer("auc", metric="l2"),
-    )
-    assert search.fit(x, subject, groups=subject).best_params_ == {"n_components": 4}
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from naive_calibration import min_dcf
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.cli.program import main
 from bioeval.studies.folds import folds
 
 PRIORS = [0.1, 0.5, 0.01]
@@ -88,17 +85,3 @@ def test_priors_are_checked(priors):
         be.cross_evaluate(scores_of(), FOLDS, priors=priors)
     with raises_about(be.ProtocolError, "priors"):
         be.cross_evaluate(scores_of(), FOLDS, task="open_set", priors=[0.1])
-
-
-def test_least_costs_are_shown_and_saved(tmp_path, capsys):
-    scores = scores_of()
-    shipped = Path(__file__).parents[3] / "protocols" / "course-kfold.toml"
-    text = shipped.read_text(encoding="utf-8").replace("folds = 10", "folds = 3")
-    text = text.replace('"course-kfold"', '"mine"')
-    card = tmp_path / "mine.toml"
-    card.write_text(f"{text}\n[report]\npriors = [0.1, 0.5]\n", encoding="utf-8")
-    file = tmp_path / "scores.npz"
-    be.save(scores, file)
-    assert main(["run", str(file), "--protocol", str(card)]) == 0
-    shown = capsys.readouterr().out
-    assert "minDCF at prior 0.1" in shown and "minDCF at prior 0.5" not in shown

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import naive
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings, strategies as st
 from naive_folds import naive_threshold
 from strategies import examples_of
@@ -15,7 +12,6 @@ from twins import crossed
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli.lazy_group import root
 from bioeval.scores.disjoint import disjoint_among
 
 NAMES = list("abcdefg")
@@ -228,23 +224,3 @@ def test_two_systems_are_paired_by_pair():
     assert left_out(fewer) == {"a": 50}
     with pytest.raises(ProtocolError, match="needs the subjects of both sides of each pair"):
         be.compare(a, be.Scores.from_pairs(b.values, b.genuine))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("names", [("subject_a", "subject_b"), ("Enrol", "Test")])
-def test_named_columns_on_the_command_line(names, tmp_path):
-    pairs = two_of_each()
-    file = tmp_path / "p.csv"
-    columns = (pairs.values, pairs.genuine.astype(int), *pairs.pair_subjects.T)
-    rows = [",".join(map(str, row)) for row in zip(*(x.tolist() for x in columns), strict=True)]
-    file.write_text("\n".join([f"distance,genuine,{','.join(names)}", *rows]))
-    words = ["run", str(file), "--protocol", "course-kfold", "--json"]
-    done = CliRunner().invoke(root, words, catch_exceptions=False)
-    task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
-    splitter = be.partition.RepeatedSubjectKFold(10, n_repeats=1, random_state=0)
-    expected = crossed(be.load(file), splitter)
-    assert task["far_mean"] == pytest.approx(expected.far_mean.item(), nan_ok=True)
-    assert sum(fold["crossing_pairs"] for fold in task["folds"]) == expected.crossing_pairs.sum()
-    words = ["threshold", str(file), "--folds", "2", "--repeats", "2", "--target", "eer"]
-    done = CliRunner().invoke(root, words, catch_exceptions=False)
-    assert "new people" in done.stdout

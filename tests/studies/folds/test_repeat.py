@@ -19,8 +19,6 @@ from bioeval.cli.program import main
 from bioeval.results.layouts import expanded
 from bioeval.studies.partitions.section import section
 
-DTYPES = ("float16", "float32", "float64", "uint8")
-
 
 def equal(a: float, b: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b))

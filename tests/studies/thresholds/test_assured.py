@@ -349,15 +349,6 @@ def test_impostors_that_nothing_accepts(confidence):
         assert refused(result).arguments["far"] == 0
 
 
-def with_one_near_pair(people: int = 40) -> be.Scores:
-    """Two people are near to each other, and all others are equally far from everybody."""
-    d = np.full((people, people), 2.0)
-    d[0, 1] = d[1, 0] = 1.0
-    values = np.kron(d, np.ones((2, 2)))
-    values[np.kron(np.eye(people), np.ones((2, 2))) > 0] = 0.5
-    return be.Scores(values, np.repeat(range(people), 2))
-
-
 def wolves(seed: int, people: int) -> be.Scores:
     """A few people are near the common centre, and so to all others."""
     rng = np.random.default_rng(seed)

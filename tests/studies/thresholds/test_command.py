@@ -117,17 +117,6 @@ def test_a_page_of_infinite_scores_alone(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_target_is_a_fraction_or_per_cent(files, capsys):
-    study = ["threshold", "a.npz", "--assure", "0.95", "--repeats", "1", "--json"]
-    result = {}
-    for written in ("far=1/10", "far=10%", "far=0.1", "FAR=10 %", "far = 1/10"):
-        assert main([*study, "--target", written]) == 0
-        result[written] = json.loads(capsys.readouterr().out)
-        assert result[written] == result["far=1/10"], written
-    assert result["far=0.1"]["threshold_rule"] == "far=0.1"
-
-
-@pytest.mark.slow
 def test_a_small_target_is_read_exactly(files, capsys):
     study = ["threshold", "a.npz", "--repeats", "1", "--json", "--target"]
     rules = []
@@ -205,13 +194,6 @@ def test_rates_and_confidences_in_per_cent(files, capsys):
     assert "With 95 % confidence" in " ".join(capsys.readouterr().out.split())
     assert main([*STUDY[:-3], "100%", "--repeats", "1"]) == 2
     assert "a number between 0 and 1 (0.95 or 95%)" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_page_of_folds_needs_no_option(files, capsys):
-    assert main(["report", "a.npz", "--protocol", "course-kfold", "--out", "kf.html"]) == 0
-    with open("kf.html", encoding="utf-8") as page:
-        assert "fold" in page.read()
 
 
 @pytest.mark.slow

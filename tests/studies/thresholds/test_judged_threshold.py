@@ -257,18 +257,6 @@ def test_min_dcf_is_an_option_of_run(files, capsys):
     assert "--no-auc" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_plots_have_the_format_that_is_asked_for(tmp_path):
-    systems = [str(tmp_path / f"{name}.npz") for name in "ab"]
-    for i, system in enumerate(systems):
-        be.save(be.simulate(8, 3, random_state=i), system)
-    out = tmp_path / "compared"
-    given = ["compare", *systems, "--replicates", "100", "--plot-format", "pdf"]
-    assert main([*given, "--out", str(out)]) == 0
-    assert list(out.glob("*.pdf")) and not list(out.glob("*.png"))
-    assert main(given) == 2  # there is no folder
-
-
 def test_pairs_of_people_of_a_study_are_those_that_the_list_compares():
     rng = np.random.default_rng(2)
     subjects = [sorted(rng.choice(30, 2, replace=False).tolist()) for _ in range(90)]

@@ -246,30 +246,6 @@ def _of_pairs(**more):
     return be.Scores.from_pairs(rng.normal(3 - 3 * same), same, **more)
 
 
-@pytest.mark.slow
-def test_of_pairs_it_speaks_of_what_was_divided(shown):
-    who = np.arange(200) // 20
-    subjects = np.column_stack(
-        [who, np.where(np.arange(200) % 2, who, (who + 1) % 5 + who // 5 * 5)]
-    )
-    for pairs, units, people in (
-        (_of_pairs(), "pairs", "pairs"),
-        (_of_pairs(subjects=subjects), "subjects", "people"),
-        (_of_pairs(folds=who // 5), "pairs", "pairs"),
-        (_of_pairs(subjects=subjects, folds=who // 5), "subjects", "people"),
-        (_of_pairs(subjects=subjects, folds=who % 2), "pairs", "pairs"),  # share subjects
-    ):
-        more = {} if pairs.pair_folds is not None else {"folds": 2, "repeats": 2}
-        ds = be.study_threshold(pairs, "far=0.1", **more)
-        text = " ".join(shown(ds, 100).split())
-        divided = f"{ds.sizes['repeat']} division{'s' * (ds.sizes['repeat'] > 1)} into "
-        assert f"New {people}: the mean over the test {units} of {divided}" in text
-        assert f"where chosen new {people} pooled sd" in text
-        assert ("(subject-bootstrap for new people)" in text) == (pairs.pair_subjects is not None)
-        assert ("pairs-divided" in codes(ds)) == (units == "pairs")
-        assert f"expected of new {people}" in key_of(be.plot.threshold_study(ds))
-
-
 def key_of(display):
     """Return the words of the key, which is in the axes or below them."""
     display.figure_.canvas.draw()  # which finds a place for it
@@ -300,14 +276,6 @@ def test_a_target_out_of_reach_is_said_at_the_top(shown):
     assert at == sorted(at)
     assert "Install" not in text
     assert "target-not-shown" in codes(rare)
-
-
-def test_a_given_threshold_is_not_said_to_be_chosen(shown):
-    given = be.study_threshold(be.simulate(8, 3, random_state=3), 4, folds=4, repeats=1)
-    text = shown(given, 100)
-    assert "Given: accept where the distance <= 4\n" in text
-    assert "chosen" not in text and "optimistic" not in text and "Threshold over" not in text
-    assert given.attrs["chosen_on"] == "given"
 
 
 @pytest.mark.slow
@@ -441,33 +409,6 @@ def test_scores_near_chance_and_upside_down_are_doubted():
     assert not any(map(is_doubt, messages_of_result(sound)))
 
 
-def test_people_are_in_a_table_and_no_column_is_dropped_in_silence(shown):
-    scores = be.simulate(12, 2, random_state=1)
-    ds = be.study_threshold(
-        scores,
-        "far=0.1",
-        folds=3,
-        repeats=2,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-    )
-    narrow, wide = (" ".join(shown(ds, width).split()) for width in (80, 100))
-    narrowest = " ".join(shown(ds, 60).split())
-    assert "Not shown in this width: pooled" in narrowest
-    assert "Not shown" not in wide + narrow
-    assert "to show the target, rule of 3 9 30 0" in wide and "these data 12 66" in wide
-
-
-@pytest.mark.slow
-def test_a_page_begins_with_the_people_needed(tmp_path, shown):
-    ds = be.study_threshold(
-        be.simulate(12, 3, random_state=1), "far=0.1", folds=3, repeats=9, assure=0.8
-    )
-    assert "to promise the target at 80 %, about" in " ".join(shown(ds, 100).split())
-    page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")
-    assert "People needed for the FAR" in page
-    assert "impostors for 3" not in page and "impostor_pairs required" not in page
-
-
 def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true():
     """40 people bound FAR 2 %, and 30 of their 780 pairs are more than are expected there."""
     scores = be.simulate(40, 2, random_state=1)
@@ -478,12 +419,3 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
     assert uncertain["needed"] == {"people": 56, "pairs of people": 1500}
     at_target = be.verification(scores, far_targets=[0.02], auc=False)
     assert arguments(at_target, "target-uncertain")["have"] == {"people": 40}
-
-
-def test_what_the_rules_cannot_see_is_told_below_the_people_needed(capsys):
-    """Of 20 people: a kind of people rarer than 3 of 20 may be absent from them."""
-    study = be.study_threshold(be.simulate(20, 2, random_state=1), "far=0.01", folds=2, repeats=1)
-    be.show(study)
-    text = " ".join(capsys.readouterr().out.split())
-    assert "rarer than 15 % (3 in 20) may be absent from the data" in text
-    assert "disjoint" not in text
