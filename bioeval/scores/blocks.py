@@ -508,7 +508,7 @@ class BlockReader:
         if cells is not None:  # exempt from the NaN policy, then no attempt
             values = _writable_copy(values, raw)
             values[cells] = 0
-        values = self._without_nan(values, raw, position, mask, low)
+        values = self._without_nan(values, raw, position, mask)
         if cells is not None:
             values[cells] = np.nan
         if mask is not None and (ignored := mask == Mask.IGNORE).any():
@@ -537,7 +537,7 @@ class BlockReader:
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         """Raise where a mask contradicts the labels; it may leave cells out."""
-        if not self.scores._labelled or not self._contradicts(mask, low):
+        if not self.scores._labelled:
             return
         genuine = self.gallery.probe_group[low : low + len(mask), None] == np.repeat(
             np.arange(len(self.gallery.subjects)), np.diff(self.gallery.starts)
@@ -560,23 +560,12 @@ class BlockReader:
                 "leave out with 0, or give the mask without labels"
             )
 
-    def _contradicts(self, mask: np.ndarray, low: int) -> bool:
-        """Whether a mask has a class that the labels do not; without an array of cells."""
-        row, position = self.same_subject_cells(low, low + len(mask))
-        mates = mask[row, position]
-        other_mates = mates[position != self.gallery.probe_position[low + row]]
-        genuine = np.count_nonzero(mask > Mask.IMPOSTOR) == np.count_nonzero(mates > Mask.IMPOSTOR)
-        return not genuine or bool(
-            ((other_mates != Mask.IGNORE) & (other_mates != Mask.GENUINE)).any()
-        )
-
     def _without_nan(
         self,
         values: np.ndarray,
         raw: np.ndarray,
         position: np.ndarray,
         mask: np.ndarray | None,
-        low: int,
     ) -> np.ndarray:
         """Apply the NaN policy; afterwards NaN means "no attempt"."""
         if values.dtype.kind == "f" and raw.dtype.kind != "f":

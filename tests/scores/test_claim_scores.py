@@ -264,11 +264,3 @@ def test_templates_alone_are_an_option_of_verification_in_run(file, capsys):
     assert "it needs --templates multi" in capsys.readouterr().err
     assert main(["run", file, "--attempts", "sesion"]) == 2
     assert "--attempts names 'sesion'" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_page_is_of_the_claims(file):
-    assert main(["report", file, "--check", "--zoo", *USE, "--out", "door.html"]) == 0
-    with open("door.html", encoding="utf-8") as page:
-        text = page.read()
-    assert "each try compares" in text

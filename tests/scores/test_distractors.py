@@ -245,8 +245,3 @@ def test_lists_of_the_nearest_agree_with_the_matrix():
     assert found["mean_ap"].item() == pytest.approx(wanted["mean_ap"].item(), rel=1e-12)
     for name in ("left_out", "subjects", "queries"):
         assert int(found[name]) == int(wanted[name])
-
-
-def test_a_check_counts_no_distractors_among_the_subjects_and_their_templates():
-    said = str(be.check_data(made("square", MIXED, [0], None)))
-    assert "12 subjects with 4 templates each" in said and "unknown people" not in said

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, strategies as st
 from limits import streaming
 from result_messages import codes
-from twins import assert_same_but_d_prime
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
@@ -199,19 +198,6 @@ def test_a_view_goes_on_excluding():
     assert be.verification(view).genuine_attempts == expected
 
 
-def test_streamed_embeddings_exclude_too():
-    rng = np.random.default_rng(3)
-    x, labels = rng.normal(size=(40, 5)), np.repeat(np.arange(8), 5)
-    meta = {"session": np.tile([1, 1, 2, 2, 3], 8)}
-    given = {"metric": "l2", "probe_meta": meta, "exclude": ("session",)}
-    whole = be.Scores.from_embeddings(x, labels, **given)
-    streamed = streaming(x, labels, **given)
-    assert streamed._streams
-    a, b = be.evaluate(whole), be.evaluate(streamed)
-    for node in ("verification/single", "open_set", "closed_set"):
-        assert_same_but_d_prime(b[node].to_dataset(), a[node].to_dataset())
-
-
 def test_files_say_what_is_excluded(tmp_path):
     name = "scores.npz"
     meta = {"session": [1, 2, 1, 2]}
@@ -270,15 +256,3 @@ def test_what_is_no_form_is_refused(exclude, message):
     meta = {"camera": [1, 2, 3]}
     with pytest.raises(DataError, match=message):
         be.Scores(np.ones((3, 3)), [1, 1, 2], probe_meta=meta, exclude=exclude)
-
-
-def test_the_header_says_what_is_left_out(tmp_path, capsys):
-    meta = {"session": [1, 1, 1, 2], "camera": [1, 2, 3, 2]}
-    scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
-    be.save(scores, tmp_path / "x.npz")
-    rules = ["session!=", "camera=1/2", "all:camera=3/2"]
-    options = [x for rule in rules for x in ("--exclude", rule)]
-    assert main(["run", str(tmp_path / "x.npz"), *options]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "genuine pairs of different session or camera 1 (probe) and 2 (gallery)" in shown
-    assert "all pairs of camera 3 (probe) and 2 (gallery)" in shown
