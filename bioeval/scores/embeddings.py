@@ -74,9 +74,6 @@ TILE, MOST_COLUMNS = 256, 1 << 17
 # Distances of a matrix that is made only where its rows are needed.
 MANY_TO_MAKE = 1 << 23
 
-# Columns of a tile that are transposed together.
-_STRIP = 32
-
 # The rows and the columns of a product are filled up to a multiple of the first number, and to the
 # second at least: most kernels of linear algebra take the same steps everywhere in it then.
 MULTIPLE, LEAST = 16, 64
@@ -235,7 +232,7 @@ class EmbeddingSource:
         def take(i: int, j: int, tile: np.ndarray) -> None:
             first, last = max(low, i * TILE), min(high, (i + 1) * TILE)
             rows = out[first - low : last - low, j * TILE : (j + 1) * TILE]
-            _copy(tile[first - i * TILE : last - i * TILE], rows)
+            rows[...] = tile[first - i * TILE : last - i * TILE]
 
         def compute(turns: Iterator[int]) -> None:
             """Compute the tiles whose turn comes to this thread, and copy them from its cache."""
@@ -514,16 +511,6 @@ def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
             if not np.array_equal((y[columns] @ x[rows].T).T, some):
                 return False
     return True
-
-
-def _copy(tile: np.ndarray, out: np.ndarray) -> None:
-    """Copy a tile; a transposed one is first put in order, in strips, within the cache."""
-    if tile.strides[0] < tile.strides[1]:
-        turned = np.empty(tile.shape, dtype=tile.dtype)
-        for low in range(0, tile.shape[1], _STRIP):
-            turned[:, low : low + _STRIP] = tile[:, low : low + _STRIP]
-        tile = turned
-    out[...] = tile
 
 
 def filled_up(rows: int) -> int:
