@@ -54,16 +54,22 @@ class Name:
     """Meaning of a variable of a result: words, units, and the term of ISO/IEC 19795-1.
 
     The unit ``"score"`` is that of a value whose sign and order turn with the kind of the scores,
-    such as a threshold; a difference of two scores has ``"score difference"``.
+    such as a threshold; a difference of two scores has ``"score difference"``. A table has the
+    variable below its `heading`, a template, `shown` as a rate or a p-value where its unit and type
+    do not say what it is; a rate is `out_of` the variable with its denominator.
     """
 
     long_name: str
     units: str = "1"
     iso: str = ""
+    heading: str = ""
+    shown: Literal["", "rate", "p"] = ""
+    out_of: str = ""
 
     @cached_property
     def _attrs(self) -> dict[str, str]:
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
+        attrs |= {"heading": self.heading, "shown": self.shown, "out_of": self.out_of}
         return {k: v for k, v in attrs.items() if v}
 
     def attrs(self) -> dict[str, str]:

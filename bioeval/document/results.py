@@ -22,7 +22,7 @@ from bioeval.document.blocks import (
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Count, Label, Number, Rate, Score
+from bioeval.document.cells import Count, Label, Number, Probability, Rate, Score
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.support import KIND_DOUBTS
 from bioeval.results.words import excluded
@@ -251,6 +251,52 @@ def rate_of(
         interval = value(f"{name}_low"), value(f"{name}_high")
     at = {dim: dataset[dim].values[i].item() for dim, i in places.items() if dim in dataset.coords}
     return Rate(value(name), interval, name, at, flagged=flagged, attempts=attempts)
+
+
+def cell_of(dataset: xr.Dataset, name: str, places: Mapping[str, int] | None = None) -> Text:
+    """Return a value of a variable as its description says, with its interval and its flag.
+
+    `places` are positions along its dimensions, and those of its denominator.
+    """
+    variable, places = dataset[name], places or {}
+
+    def at(other: str) -> Any:
+        dims = map(str, dataset[other].dims)
+        return dataset[other].values[tuple(places[dim] for dim in dims)]
+
+    flagged = f"{name}_flagged" in dataset and bool(at(f"{name}_flagged"))
+    here = {str(dim): places[str(dim)] for dim in variable.dims}
+    labels = {dim: dataset[dim].values[i].item() for dim, i in here.items() if dim in dataset}
+    value = at(name)
+    match variable.attrs.get("shown"):
+        case "rate":
+            out_of = variable.attrs.get("out_of")
+            attempts = int(at(out_of)) if out_of else None
+            return rate_of(dataset, name, here, attempts=attempts, flagged=flagged)
+        case "p":
+            return Probability(float(value), variable=name, at=labels)
+    units = str(variable.attrs.get("units", ""))
+    if isinstance(value, int | np.integer) and units != "1":
+        return Count(int(value), variable=name, at=labels, flagged=flagged)
+    if isinstance(value, float | np.floating) and units != "score":
+        return Number(float(value), variable=name, at=labels)
+    return _cell(value, units)
+
+
+def table_of(dataset: xr.Dataset, id: str, columns: Mapping[str, str], **about: Any) -> Table:
+    """Return variables over one dimension as a table, each below its heading.
+
+    `columns` are the names of columns in data with those of their variables.
+    """
+    (dim,) = map(str, dataset[next(iter(columns.values()))].dims)
+    heads = []
+    for column, name in columns.items():
+        heads.append(Column(column, say(str(dataset[name].attrs.get("heading", "")))))
+    rows = [
+        [cell_of(dataset, name, {dim: i}) for name in columns.values()]
+        for i in range(dataset.sizes[dim])
+    ]
+    return Table(id, heads, rows, **about)
 
 
 def attempts_in_words(attrs: Mapping[Any, Any]) -> Text:

@@ -25,6 +25,7 @@ from bioeval.document.cells import (
     threshold_to_install,
 )
 from bioeval.document.results import (
+    cell_of,
     data_facts,
     interval_note,
     rate_of,
@@ -49,10 +50,6 @@ _LABELS = {
     "frr_max_over_min": "{frr}, largest / smallest",
     "frr_max_over_geomean": "{frr}, largest / geometric mean",
 }
-
-
-#: The attempts that a rate is over.
-_ATTEMPTS = {"frr": "genuine_attempts", "far": "impostor_attempts"}
 
 
 def section(results: ResultsBySystem) -> Section:
@@ -154,54 +151,36 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     yield Paragraph(text, "answer")
 
 
-def _rate(ds: xr.Dataset, name: str, *place: int) -> Rate:
-    """Return a rate with its flag, and the attempts that it is over."""
-    places = dict(zip(map(str, ds[name].dims), place, strict=True))
-    flags = f"{name}_flagged"
-    flagged = flags in ds and bool(ds[flags].values[place])
-    counts = ds[_ATTEMPTS[name]].values
-    attempts = int(counts[place[: counts.ndim]])
-    return rate_of(ds, name, places, attempts=attempts, flagged=flagged)
+def _rate(ds: xr.Dataset, name: str, i: int, j: int) -> Rate:
+    """Return a rate of a group, or FAR of a group against another one."""
+    rate = cell_of(ds, name, {"group": i, "claimed_group": j})
+    assert isinstance(rate, Rate)
+    return rate
 
 
 def _rates(ds: xr.Dataset) -> Table:
     """Return the rates of each group, and of all together."""
     rows: list[tuple[Text | None, ...]] = []
     for i, name in enumerate(_names(ds)):
-        at = {"group": name.value}
+        at = {"group": i, "claimed_group": i}
+        flagged = bool(ds["few_subjects"][i])
         subjects = Count(
-            int(ds["subjects"][i]),
-            variable="subjects",
-            at=at,
-            flagged=bool(ds["few_subjects"][i]),
+            int(ds["subjects"][i]), None, "subjects", {"group": name.value}, "", flagged
         )
-        genuine = Count(int(ds["genuine_attempts"][i]), variable="genuine_attempts", at=at)
-        impostor = Count(int(ds["impostor_attempts"].values[i, i]), variable="impostor_attempts")
-        far = _rate(ds, "far", i, i)
-        rows.append((name, subjects, genuine, impostor, _rate(ds, "frr", i), far))
-    all_genuine = int(ds["genuine_attempts"].sum())
-    rows.append(
-        (
-            "all",
-            Count(int(ds["subjects"].sum())),
-            Count(all_genuine),
-            None,
-            rate_of(ds, "frr_overall", attempts=all_genuine),
-            None,
-        )
+        others = ("genuine_attempts", "impostor_attempts", "frr", "far")
+        rows.append((name, subjects, *(cell_of(ds, x, at) for x in others)))
+    genuine = int(ds["genuine_attempts"].sum())
+    overall = rate_of(ds, "frr_overall", attempts=genuine)
+    rows.append(("all", Count(int(ds["subjects"].sum())), Count(genuine), None, overall, None))
+    columns = (
+        Column("group"),
+        Column("subjects", "subjects"),
+        Column("genuine_attempts", "genuine"),
+        Column("impostor_attempts", "impostor within", 1),
+        Column("frr", say("{frr}")),
+        Column("far", say("{far} within")),
     )
-    return Table(
-        "rates",
-        (
-            Column("group"),
-            Column("subjects", "subjects"),
-            Column("genuine_attempts", "genuine"),
-            Column("impostor_attempts", "impostor within", 1),
-            Column("frr", say("{frr}")),
-            Column("far", say("{far} within")),
-        ),
-        rows,
-    )
+    return Table("rates", columns, rows)
 
 
 def _pairs_of_groups(ds: xr.Dataset) -> Iterator[Block]:
@@ -219,21 +198,14 @@ def _pairs_of_groups(ds: xr.Dataset) -> Iterator[Block]:
     elif len(names) > 1:
         rows: list[tuple[Text | None, ...]] = []
         for i, name in enumerate(names):
-            rows.append((name, *(_without_limits(_rate(ds, "far", i, j)) for j in _places(ds))))
+            pairs = (_rate(ds, "far", i, j) for j in range(len(names)))
+            rows.append((name, *(replace(rate, interval=None) for rate in pairs)))
         yield Table(
             "far_of_pairs",
             (Column("group"), *(Column(f"far_{name.text}", name) for name in names)),
             rows,
             title=say("{far} by group of the probe (row) and of the claimed subject (column)"),
         )
-
-
-def _places(ds: xr.Dataset) -> range:
-    return range(ds.sizes["group"])
-
-
-def _without_limits(rate: Rate) -> Rate:
-    return replace(rate, interval=None)
 
 
 def _measures(ds: xr.Dataset) -> Table:
@@ -259,25 +231,42 @@ def _measures(ds: xr.Dataset) -> Table:
     )
 
 
+#: Rates whose differences are compared, with their headings.
+_COMPARED: dict[str, Text] = {
+    "frr": say("{frr}"),
+    "far": say("{far} within"),
+}
+
+
 def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
-    """Yield the limits of the rates of all groups together, and the tests."""
+    """Yield the limits of the rates of all groups together with their letters, and the tests."""
     if "frr_groups_p" not in ds:
         return
-    rows = []
+    lettered = "frr_difference" in ds and len(_compared(ds)) > 1
+    rows: list[tuple[Text | None, ...]] = []
     for i, name in enumerate(_names(ds)):
-        limits = _together(ds, "frr", i), _together(ds, "far", i, i)
-        if any(limits):
-            rows.append((name, *limits))
+        cells: list[Text | None] = []
+        for rate in _COMPARED:
+            low, high = (float(ds[f"{rate}_simultaneous_{end}"][i]) for end in ("low", "high"))
+            limits = replace(_rate(ds, rate, i, i), interval=(low, high), flagged=False)
+            cells.append(None if np.isnan(low) else limits)
+            cells.append(Label(ds[f"{rate}_letters"].values[i]) if lettered else None)
+        if any(cells):
+            rows.append((name, *cells))
+    columns = [Column("group")]
+    for rate, heading in _COMPARED.items():
+        columns += [Column(rate, heading), Column(f"{rate}_letters")]
+    note = "Groups that share a letter in a column cannot be told apart; a: the smallest rate."
     yield Table(
         "simultaneous",
-        (Column("group"), Column("frr", say("{frr}")), Column("far", say("{far} within"))),
+        columns,
         rows,
         title="Rates with limits that hold for all groups together",
+        notes=[note] if lettered else [],
     )
     tests = []
     for rate, words in (("frr", say("{frr}")), ("far", say("{far} within groups"))):
-        variable = f"{rate}_groups_p"
-        p_value = Probability(float(ds[variable]), variable=variable)
+        p_value = Probability(float(ds[f"{rate}_groups_p"]), variable=f"{rate}_groups_p")
         if p_value.is_defined:
             tests.append(say("{rate} p {p_value}", rate=words, p_value=p_value))
     if tests:
@@ -290,40 +279,16 @@ def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
         )
 
 
-#: Rates whose differences are compared, with their headings.
-_COMPARED: dict[str, Text] = {
-    "frr": say("{frr}"),
-    "far": say("{far} within"),
-}
-
-
 def _differences(ds: xr.Dataset) -> Iterator[Table]:
-    """Yield the letters of the groups, and the differences of each two of a few groups."""
-    if "frr_difference" not in ds:
-        return
+    """Yield the differences of each two of a few groups."""
     names, compared = _names(ds), _compared(ds)
-    if len(compared) < 2:
-        return
-    letters: list[tuple[Text | None, ...]] = []
-    for i in compared:
-        cells = [Label(ds[f"{rate}_letters"].values[i]) for rate in _COMPARED]
-        letters.append((names[i], *cells))
-    headings = [Column(rate, heading) for rate, heading in _COMPARED.items()]
-    yield Table(
-        "letters",
-        (Column("group"), *headings),
-        letters,
-        title="Groups that can be told apart",
-        notes=[
-            "Groups that share a letter in a column cannot be told apart; a: the smallest rate."
-        ],
-    )
-    if len(compared) > _PAIRS_SHOWN:
+    if "frr_difference" not in ds or not 1 < len(compared) <= _PAIRS_SHOWN:
         return
     rows: list[tuple[Text | None, ...]] = []
     for i, j in itertools.combinations(compared, 2):
         pair = say("{first} - {other}", first=names[i], other=names[j])
         rows.append((pair, *(_difference(ds, rate, i, j) for rate in _COMPARED)))
+    headings = [Column(rate, heading) for rate, heading in _COMPARED.items()]
     yield Table(
         "differences",
         (Column("pair", "difference", only="readers"), *headings),
@@ -348,14 +313,6 @@ def _difference(ds: xr.Dataset, rate: str, i: int, j: int) -> Text | None:
     at = {"group": ds["group"].values[i].item(), "other_group": ds["group"].values[j].item()}
     cell = Rate(value, (low, high), f"{rate}_difference", at, difference=True)
     return Strong(cell) if ds[f"{rate}_separated"].values[i, j] else cell
-
-
-def _together(ds: xr.Dataset, rate: str, *place: int) -> Rate | None:
-    """Return a rate with the limits of all groups together; None where there are none."""
-    low, high = (float(ds[f"{rate}_simultaneous_{end}"][place[0]]) for end in ("low", "high"))
-    if np.isnan(low):
-        return None
-    return replace(_rate(ds, rate, *place), interval=(low, high), flagged=False)
 
 
 def _notes(ds: xr.Dataset) -> Iterator[Paragraph]:

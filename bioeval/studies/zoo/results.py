@@ -24,11 +24,18 @@ def _zoo() -> dict[str, Name]:
         "impostor_mean": Name("mean finite score of all impostor attempts of the subject", "score"),
         "genuine_attempts": Name(of_subject, "attempts"),
         "fr": Name(f"{of_subject} that are rejected", "attempts"),
-        "frr": Name(f"false reject rate of the {of_subject}", iso="FNMR"),
-        "fr_share": Name("proportion of all false rejects that are the subject's"),
-        "frr_without": Name("false reject rate of all other subjects", iso="FNMR"),
+        "frr": Name(
+            f"false reject rate of the {of_subject}",
+            iso="FNMR",
+            shown="rate",
+            out_of="genuine_attempts",
+        ),
+        "fr_share": Name("proportion of all false rejects that are the subject's", shown="rate"),
+        "frr_without": Name("false reject rate of all other subjects", iso="FNMR", shown="rate"),
         "far_without": Name(
-            "false accept rate of the attempts without the subject on either side", iso="FMR"
+            "false accept rate of the attempts without the subject on either side",
+            iso="FMR",
+            shown="rate",
         ),
         "fr_gini": Name("Gini coefficient of the false rejects over subjects"),
         "non_finite": Name("attempts with an infinite score, left out of means", "attempts"),
@@ -38,26 +45,46 @@ def _zoo() -> dict[str, Name]:
             f"impostor_mean_{role}": Name(f"mean finite score of {attempts}", "score"),
             f"impostor_attempts_{role}": Name(attempts, "attempts"),
             f"fa_{role}": Name(f"accepted {attempts}", "attempts"),
-            f"far_{role}": Name(f"false accept rate of {attempts}", iso="FMR"),
-            f"fa_share_{role}": Name(f"proportion of all false accepts that are of {attempts}"),
+            f"far_{role}": Name(
+                f"false accept rate of {attempts}",
+                iso="FMR",
+                shown="rate",
+                out_of=f"impostor_attempts_{role}",
+            ),
+            f"fa_share_{role}": Name(
+                f"proportion of all false accepts that are of {attempts}", shown="rate"
+            ),
             f"fa_gini_{role}": Name(
                 f"Gini coefficient over subjects of false accepts, of {attempts}"
             ),
         }
     pair = "of the pairs of people with most false accepts"
     names |= {
-        "probe_of_pair": Name(f"subject of the probes, {pair}"),
-        "claimed_of_pair": Name(f"subject that they claim, {pair}"),
-        "fa_of_pair": Name(f"false accepts {pair}", "attempts"),
-        "fa_share_of_pair": Name(f"proportion of all false accepts, {pair}"),
+        "probe_of_pair": Name(f"subject of the probes, {pair}", heading="person of the probe"),
+        "claimed_of_pair": Name(f"subject that they claim, {pair}", heading="person claimed"),
+        "fa_of_pair": Name(f"false accepts {pair}", "attempts", heading="{false accepts}"),
+        "fa_share_of_pair": Name(
+            f"proportion of all false accepts, {pair}", heading="of all", shown="rate"
+        ),
         "animal_of_subject": Name("animal of the subject, or none"),
-        "animal_count": Name("subjects that are of the kind", "subjects"),
-        "animal_expected": Name("subjects expected if the two means were independent", "subjects"),
-        "animal_p_more": Name("probability of as many or more, if the means were independent"),
-        "animal_p_fewer": Name("probability of as many or fewer, if the means were independent"),
+        "animal_count": Name("subjects that are of the kind", "subjects", heading="subjects"),
+        "animal_expected": Name(
+            "subjects expected if the two means were independent", "subjects", heading="expected"
+        ),
+        "animal_p_more": Name(
+            "probability of as many or more, if the means were independent",
+            heading="p of at least as many",
+            shown="p",
+        ),
+        "animal_p_fewer": Name(
+            "probability of as many or fewer, if the means were independent",
+            heading="p of at most as many",
+            shown="p",
+        ),
         "kruskal_p": Name(
             "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
-            "scores, and rejects far too often where scores share templates"
+            "scores, and rejects far too often where scores share templates",
+            shown="p",
         ),
     }
     for animal, scores in {
@@ -72,7 +99,8 @@ def _zoo() -> dict[str, Name]:
             f"{kind} over subjects of mean {scores} in two halves without a {apart} in common"
         )
         names[f"{animal}_p"] = Name(
-            f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)"
+            f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)",
+            shown="p",
         )
     return names
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,15 +25,15 @@ from bioeval.document.cells import (
     Count,
     Label,
     Labels,
-    Number,
-    Probability,
     Rate,
     Score,
     threshold_to_install,
 )
 from bioeval.document.results import (
+    cell_of,
     people_and_attempts,
     result_messages,
+    table_of,
     table_of_variables,
     threshold_choice,
 )
@@ -107,7 +108,12 @@ def section(results: ResultsBySystem) -> Section:
             *_answer(ds),
             _errors(ds),
             _most_errors(ds),
-            _pairs(ds),
+            table_of(
+                ds,
+                "pairs_of_people",
+                _PAIRS,
+                title=say("Pairs of people with most {false accepts}"),
+            ),
             _animals(ds),
             _tests(ds),
             table_of_variables(ds, "subject", id="subjects"),
@@ -161,7 +167,7 @@ def _errors(ds: xr.Dataset) -> Table:
                     attempts=made,
                     errors=total,
                 ),
-                Number(float(ds[kind.gini]), variable=kind.gini),
+                cell_of(ds, kind.gini),
                 Count(int(most) + 1, noun="subjects") if total else None,
             )
         )
@@ -192,17 +198,9 @@ def _most_errors(ds: xr.Dataset) -> Table:
         numbers = ds[kind.errors].values
         listed = most_errors(numbers, NAMED)
         for i in listed:
-            at = {"subject": ds["subject"].values[i]}
-            made = int(ds[kind.attempts][i])
-            rate = Rate(float(ds[kind.rate][i]), variable=kind.rate, at=at, attempts=made)
-            share, without = (
-                Rate(float(ds[name][i]), variable=name, at=at)
-                for name in (kind.share, kind.without)
-            )
-            errors = Count(int(numbers[i]), variable=kind.errors, at=at)
-            rows.append(
-                (say(kind.label), Label(at["subject"].item()), errors, share, rate, without)
-            )
+            names = (kind.errors, kind.share, kind.rate, kind.without)
+            cells = [cell_of(ds, name, {"subject": i}) for name in names]
+            rows.append((say(kind.label), Label(ds["subject"].values[i].item()), *cells))
         # Others may have as many errors as the last that is listed.
         last = numbers[listed[-1]] if listed else -1
         more = int((numbers == last).sum() - (numbers[listed] == last).sum())
@@ -231,78 +229,45 @@ def _most_errors(ds: xr.Dataset) -> Table:
     )
 
 
-def _pairs(ds: xr.Dataset) -> Table:
-    """Return the pairs of people with most false accepts."""
-    rows = [
-        (
-            Label(ds["probe_of_pair"].values[i].item()),
-            Label(ds["claimed_of_pair"].values[i].item()),
-            Count(int(ds["fa_of_pair"][i]), variable="fa_of_pair", at={"pair": i}),
-            Rate(float(ds["fa_share_of_pair"][i]), variable="fa_share_of_pair", at={"pair": i}),
-        )
-        for i in range(ds.sizes["pair"])
-    ]
-    return Table(
-        "pairs_of_people",
-        (
-            Column("probe", "person of the probe"),
-            Column("claimed", "person claimed"),
-            Column("errors", say("{false accepts}")),
-            Column("share", "of all"),
-        ),
-        rows,
-        title=say("Pairs of people with most {false accepts}"),
-    )
+#: The columns of the pairs of people, and of the animals, with their variables.
+_PAIRS = {
+    "probe": "probe_of_pair",
+    "claimed": "claimed_of_pair",
+    "errors": "fa_of_pair",
+    "share": "fa_share_of_pair",
+}
+_ANIMALS = {
+    "animal": "animal",
+    "count": "animal_count",
+    "expected": "animal_expected",
+    "p_more": "animal_p_more",
+    "p_fewer": "animal_p_fewer",
+}
 
 
 def _animals(ds: xr.Dataset) -> Table:
     """Return the animals, how many there are, and how many would be there by chance."""
-    rows = []
-    for i, animal in enumerate(ds["animal"].values.tolist()):
-        names = list(map(str, ds["subject"].values[ds["animal_of_subject"].values == animal]))
-        rows.append(
-            (
-                str(animal),
-                Count(int(ds["animal_count"][i]), variable="animal_count"),
-                Number(float(ds["animal_expected"][i]), variable="animal_expected"),
-                Probability(float(ds["animal_p_more"][i]), variable="animal_p_more"),
-                Probability(float(ds["animal_p_fewer"][i]), variable="animal_p_fewer"),
-                Labels(names[:NAMED], more=len(names) > NAMED),
-            )
-        )
-    return Table(
-        "animals",
-        (
-            Column("animal"),
-            Column("count", "subjects"),
-            Column("expected", "expected"),
-            Column("p_more", "p of at least as many"),
-            Column("p_fewer", "p of at most as many"),
-            Column("such_as", "such as", priority=1),
-        ),
-        rows,
-        title=say(
-            "Animals: best and worst {share:rate} by genuine and by impostor mean",
-            share=float(ds.attrs["quantile"]),
-        ),
-        notes=("p: probability by chance, if the two means were independent",),
+    title = say(
+        "Animals: best and worst {share:rate} by genuine and by impostor mean",
+        share=float(ds.attrs["quantile"]),
     )
+    note = "p: probability by chance, if the two means were independent"
+    table = table_of(ds, "animals", _ANIMALS, title=title, notes=(note,))
+    rows = []
+    for row, animal in zip(table.rows, ds["animal"].values, strict=True):
+        names = list(map(str, ds["subject"].values[ds["animal_of_subject"].values == animal]))
+        rows.append([*row, Labels(names[:NAMED], more=len(names) > NAMED)])
+    such_as = Column("such_as", "such as", priority=1)
+    return replace(table, columns=[*table.columns, such_as], rows=rows)
 
 
 def _tests(ds: xr.Dataset) -> Table:
     """Return the tests of the existence of goats, wolves and lambs."""
     rows: list[tuple[Text | None, ...]] = []
     for animal, label in _TESTS.items():
-        correlation, p_value = f"{animal}_correlation", f"{animal}_p"
-        rows.append(
-            (
-                label,
-                Number(float(ds[correlation]), variable=correlation),
-                Probability(float(ds[p_value]), variable=p_value),
-            )
-        )
+        rows.append((label, *(cell_of(ds, f"{animal}_{x}") for x in ("correlation", "p"))))
     kruskal = "Kruskal and Wallis (assumes independent scores)"
-    rows.append((kruskal, None, Probability(float(ds["kruskal_p"]), variable="kruskal_p")))
+    rows.append((kruskal, None, cell_of(ds, "kruskal_p")))
     return Table(
         "tests",
         (Column("test"), Column("correlation", "correlation"), Column("p", "p")),
