@@ -43,8 +43,8 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].function.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        name = f"bioeval.cli.commands.{cmd_name.replace('-', '_')}"
+        command: click.Command = importlib.import_module(name).command
         return command
 
     def resolve_command(
@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
         widest = max(map(len, COMMANDS))
         for heading, commands in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl([(f"{x:{widest}}", commands[x].does) for x in commands])
+                formatter.write_dl([(f"{x:{widest}}", commands[x]) for x in commands])
 
 
 def _command_for(word: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import Argument, DataError, Part, ProtocolError, Words
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
@@ -266,42 +266,3 @@ def system_name(file: str, name: str | None, reading: dict[str, Any]) -> str:
     if path.name == "data":  # of a tracker, whose name is that of the folder above
         path = path.absolute().parent
     return name or ":".join(filter(None, (path.stem, array)))
-
-
-def read_scores(
-    file: str, reading: dict[str, Any], stages: Callable[[str], None], mates: bool = True
-) -> Scores:
-    """Return the scores of a file; with `mates`, some subject must have two templates."""
-    stages(f"reading {file}")
-    scores = load_file(file, reading)
-    if mates:
-        _require_mates(scores, Path(file))
-    return scores
-
-
-def _require_mates(scores: Scores, file: Path) -> None:
-    """Raise :class:`ProtocolError` where no subject of a square matrix has two templates."""
-    if scores.layout != "all-against-all" or not scores._labelled:
-        return
-    if len(set(scores._codes.gallery.tolist())) == scores.shape[1]:
-        from bioeval.scores.formats.format import ReadOptions
-        from bioeval.scores.formats.registry import recognise
-        from bioeval.scores.listed_templates import EXAMPLE_PATTERN, subject_pattern
-
-        pattern = subject_pattern([*map(str, scores.gallery_labels)])
-        advice: Part = Words(
-            "If rows and columns are two sets of templates, genuine on the diagonal, give the "
-            "labels of both: ",
-            Argument("labels"),
-            " ... ",
-            Argument("gallery"),
-            " ...",
-        )
-        named = pattern != EXAMPLE_PATTERN and file.is_file()
-        if named and "subject_from" in recognise(file, ReadOptions()).options:
-            advice = f"If the labels are names of templates, give --subject-from '{pattern}'"
-        raise ProtocolError(
-            "no subject has two templates, and a template is not compared with itself: there is "
-            "no genuine attempt. ",
-            advice,
-        )

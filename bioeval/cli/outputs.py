@@ -111,9 +111,6 @@ def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
         if path.suffix.lower() == ".npy":
             for ending in SIBLINGS:
                 yield word, sibling(path, ending)
-    data = context.params.get("data")
-    if isinstance(data, str):  # it may be the folder of earlier results
-        yield data, Path(data, "results.nc")
 
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:

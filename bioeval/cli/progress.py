@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import TextIO
 
@@ -18,7 +16,6 @@ from rich.text import Text
 from bioeval.base.errors import printable
 from bioeval.base.options import set_options
 from bioeval.base.progress import shown_by
-from bioeval.cli.console import note
 
 _LONGEST = 70  # characters of what is being done
 _SHORTEST = 0.05  # seconds of a stage that is shown at once
@@ -42,42 +39,8 @@ class TimeLeft(ProgressColumn):
         return Text(f"{task.percentage:.0f} %, {timedelta(seconds=left)} left")
 
 
-class _Lines(logging.Handler):
-    """Handler that prints log records on standard error, above the progress."""
-
-    def __init__(self, progress: Progress | None):
-        super().__init__(logging.INFO)
-        self._progress = progress
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a line."""
-        line = printable(f"bioeval: {record.getMessage()}")
-        if self._progress is None:
-            note(line)
-        else:
-            self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-@contextlib.contextmanager
-def _logged_by(handler: logging.Handler) -> Iterator[None]:
-    """Send the library's log records inside this context to one handler alone."""
-    log = logging.getLogger("bioeval")
-    before = log.level, log.propagate
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before[0])
-        log.propagate = before[1]
-
-
 class Stages:
     """The stages of a command, on one line that is wiped at the end.
-
-    Above it are the lines that the library logs, which a pipe gets as well.
 
     Call it with the name of a stage that begins; :meth:`counting` is the option
     `progress`. What runs inside shows its own stages, by :mod:`bioeval.base.progress`. None are
@@ -111,7 +74,6 @@ class Stages:
             self._inside.enter_context(shown_by(self._show))
             self("starting")
         self._inside.enter_context(set_options(progress=self.counting))
-        self._inside.enter_context(_logged_by(_Lines(self._progress)))
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -14,7 +14,7 @@ from bioeval.base.version import __version__
 from bioeval.cli.command import Command, naming, option_group
 from bioeval.cli.console import note
 from bioeval.cli.options import (
-    read_scores,
+    load_file,
     require_method,
     scores_in_use,
     shared_options,
@@ -143,17 +143,15 @@ class StudyCommand:
         self,
         file: str = "",
         name: str | None = None,
-        *,
-        mates: bool = True,
         reading: dict[str, Any] | None = None,
     ) -> Scores:
         """Return the scores of a file, or of `data`, with the name of their system, in use.
 
-        With `mates`, some subject must have two templates. The file is read as `data` is, unless
-        its own `reading` is given.
+        The file is read as `data` is, unless its own `reading` is given.
         """
         reading = self.reading if reading is None else reading
-        scores = read_scores(file or self.data, reading, self.stages, mates)
+        self.stages(f"reading {file or self.data}")
+        scores = load_file(file or self.data, reading)
         if self._named or name is not None:
             system = system_name(file or self.data, name or self._name, reading)
             scores = scores.replace(name=system)

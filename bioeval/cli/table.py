@@ -1,123 +1,48 @@
-"""The commands under the headings of ``bioeval --help``: what each does, and where it is."""
+"""The commands under the headings of ``bioeval --help``, each with what it does.
 
-from __future__ import annotations
+The function of ``gallery-size`` is ``bioeval.cli.commands.gallery_size.command``.
+"""
 
-from typing import NamedTuple
-
-
-class Entry(NamedTuple):
-    """A command: the line of the help, and its function, which is imported when it is called."""
-
-    does: str
-    function: str
-
-
-HEADINGS: dict[str, dict[str, Entry]] = {
+HEADINGS = {
     "Start": {
-        "example": Entry(
-            "Write scores of real faces that come with bioeval.",
-            "bioeval.cli.commands.example:command",
-        ),
-        "check": Entry(
-            "Check data before an evaluation: labels, copies, failures.",
-            "bioeval.cli.commands.check:command",
-        ),
-        "run": Entry("Evaluate scores or embeddings.", "bioeval.cli.commands.run:command"),
-        "report": Entry(
-            "Write an HTML page with curves and a movable threshold.",
-            "bioeval.cli.commands.report:command",
-        ),
+        "example": "Write scores of real faces that come with bioeval.",
+        "check": "Check data before an evaluation: labels, copies, failures.",
+        "run": "Evaluate scores or embeddings.",
+        "report": "Write an HTML page with curves and a movable threshold.",
     },
     "Decide": {
-        "threshold": Entry(
-            "Choose a threshold, with the FAR and FRR to expect of it.",
-            "bioeval.cli.commands.threshold:command",
-        ),
-        "compare": Entry(
-            "Compare or rank systems on the same data.", "bioeval.cli.commands.compare:command"
-        ),
-        "calibration": Entry(
-            "Evaluate log-likelihood ratios: Cllr, costs by prior.",
-            "bioeval.cli.commands.calibration:command",
-        ),
-        "fuse": Entry(
-            "Fuse systems, and evaluate them with the fused system.",
-            "bioeval.cli.commands.fuse:command",
-        ),
-        "normalise": Entry(
-            "Normalise the scores of trials by a cohort.", "bioeval.cli.commands.normalise:command"
-        ),
+        "threshold": "Choose a threshold, with the FAR and FRR to expect of it.",
+        "compare": "Compare or rank systems on the same data.",
+        "calibration": "Evaluate log-likelihood ratios: Cllr, costs by prior.",
+        "fuse": "Fuse systems, and evaluate them with the fused system.",
+        "normalise": "Normalise the scores of trials by a cohort.",
     },
     "Look into": {
-        "explain": Entry(
-            "Explain which counters each comparison of a row adds to.",
-            "bioeval.cli.commands.explain:command",
-        ),
-        "zoo": Entry(
-            "Evaluate each subject; test for goats, wolves and lambs.",
-            "bioeval.cli.commands.zoo:command",
-        ),
-        "groups": Entry(
-            "Evaluate verification by demographic group.", "bioeval.cli.commands.groups:command"
-        ),
-        "error-discard": Entry(
-            "Evaluate errors when samples of low quality are discarded.",
-            "bioeval.cli.commands.error_discard:command",
-        ),
-        "gallery-size": Entry(
-            "Evaluate identification by number of enrolled subjects.",
-            "bioeval.cli.commands.gallery_size:gallery_size_command",
-        ),
-        "conventions": Entry(
-            "Evaluate by every protocol card that fits, one row each.",
-            "bioeval.cli.commands.conventions:command",
-        ),
+        "explain": "Explain which counters each comparison of a row adds to.",
+        "zoo": "Evaluate each subject; test for goats, wolves and lambs.",
+        "groups": "Evaluate verification by demographic group.",
+        "error-discard": "Evaluate errors when samples of low quality are discarded.",
+        "gallery-size": "Evaluate identification by number of enrolled subjects.",
+        "conventions": "Evaluate by every protocol card that fits, one row each.",
     },
     "Attacks": {
-        "vulnerability": Entry(
-            "Evaluate how often presentation attacks are accepted.",
-            "bioeval.cli.commands.attacks:vulnerability_command",
-        ),
-        "pad": Entry(
-            "Evaluate presentation attack detection: APCER, BPCER.",
-            "bioeval.cli.commands.attacks:pad_command",
-        ),
+        "vulnerability": "Evaluate how often presentation attacks are accepted.",
+        "pad": "Evaluate presentation attack detection: APCER, BPCER.",
     },
     "Plan": {
-        "workload": Entry(
-            "Estimate false alarms and rejected people per day.",
-            "bioeval.cli.commands.planning:workload_command",
-        ),
-        "sample-size": Entry(
-            "Find how many subjects and templates a test needs.",
-            "bioeval.cli.commands.planning:sample_size_command",
-        ),
+        "workload": "Estimate false alarms and rejected people per day.",
+        "sample-size": "Find how many subjects and templates a test needs.",
     },
     "Re-identification and tracking": {
-        "gom": Entry(
-            "Compare systems of open-world re-identification by GOM.",
-            "bioeval.cli.commands.gom:command",
-        ),
-        "tracking": Entry(
-            "Evaluate or compare trackers: CLEAR MOT, IDF1, HOTA.",
-            "bioeval.cli.commands.tracking:command",
-        ),
+        "gom": "Compare systems of open-world re-identification by GOM.",
+        "tracking": "Evaluate or compare trackers: CLEAR MOT, IDF1, HOTA.",
     },
     "Data and cards": {
-        "simulate": Entry(
-            "Simulate scores of a population with known truth.",
-            "bioeval.cli.commands.simulate:command",
-        ),
-        "convert": Entry(
-            "Convert a file to another format.", "bioeval.cli.commands.convert:command"
-        ),
-        "protocols": Entry(
-            "List, explain and check protocol cards.", "bioeval.cli.commands.protocols:command"
-        ),
-        "info": Entry(
-            "Print versions, for a report of a fault.", "bioeval.cli.commands.info:command"
-        ),
+        "simulate": "Simulate scores of a population with known truth.",
+        "convert": "Convert a file to another format.",
+        "protocols": "List, explain and check protocol cards.",
+        "info": "Print versions, for a report of a fault.",
     },
 }
 
-COMMANDS = {name: entry for commands in HEADINGS.values() for name, entry in commands.items()}
+COMMANDS = {name: does for commands in HEADINGS.values() for name, does in commands.items()}

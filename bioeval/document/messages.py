@@ -31,7 +31,10 @@ SENTENCES: dict[str, str] = {
         "{column:name} is not known (None, NaN, empty text, camera -1) of {probes:count probes} "
         "and {templates:count gallery templates}: {treatment}"
     ),
-    "labels-doubtful": "{why}, so there is no {role} attempt: check the labels",
+    "labels-doubtful": (
+        "{why}, so there is no {role} attempt: the labels of both sides must name subjects, and "
+        "not templates"
+    ),
     "attacks-left-out": (
         "{presentations:count attack presentations} left out (column {column:name}); "
         "be.vulnerability (bioeval vulnerability) evaluates them"

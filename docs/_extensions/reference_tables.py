@@ -47,7 +47,7 @@ class Commands(Directive):
         lines: list[str] = []
         for heading, commands in HEADINGS.items():
             lines += [f".. rubric:: {heading}", ""]
-            lines += [f"* :doc:`generated/bioeval-{x}`: {commands[x].does}" for x in commands]
+            lines += [f"* :doc:`generated/bioeval-{x}`: {commands[x]}" for x in commands]
             lines += ["", ".. toctree::", "   :hidden:", ""]
             lines += [f"   generated/bioeval-{x}" for x in commands] + [""]
         block = nodes.container()

@@ -33,8 +33,6 @@ LINES = [
     "fuse in.npz twin.npz --train in.npz --train third.npz --out third.npz",
     "calibration in.npz --calibrate logistic --save in.npz",
     "calibration in.npz --calibrate logistic --train third.npz --save third.npz",
-    "workload results --people 10 --impostors 1% --far 1% --out results",
-    "workload results/results.nc --people 10 --impostors 1% --far 1% --out results",
     "run results/results.nc --out results",
     "run in.npz --labels results/table.txt --out results",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import re
 
 import pytest
@@ -42,18 +41,6 @@ def test_stages_are_shown_on_a_terminal(xterm, monkeypatch):
     words = ("reading x.npz ...", "counting", "computing rates ...", "bootstrap")
     places = [text.index(word) for word in words]
     assert places == sorted(places)
-
-
-@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
-def test_what_is_logged_is_a_line_on_a_terminal_and_in_a_pipe(xterm, capsys, stream):
-    log = logging.getLogger("bioeval")
-    with Stages(stream) as stages:
-        stages("counting")
-        log.info("going on from %d blocks", 3)
-    log.info("not shown")
-    text = stream.getvalue() if stream.isatty() else capsys.readouterr().err
-    assert text.count("bioeval: going on from 3 blocks\n") == 1
-    assert "not shown" not in text and log.propagate and not log.handlers
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def command(run: StudyCommand) -> None:
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
     from bioeval.studies.explain.explain import explain, step_by_step
 
-    scores = run.read(mates=False)
+    scores = run.read()
     run.stages("explaining")
     explained: Explanation | Steps
     if probe is None:

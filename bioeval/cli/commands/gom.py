@@ -47,8 +47,8 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
         for file, called, other in zip(systems, names, query_files, strict=True):
             how = dict(run.options)
             if other is not None:
-                how["open_queries"] = run.read(other, Path(other).stem, mates=False)
-            scores = run.read(file, called, mates=False)
+                how["open_queries"] = run.read(other, Path(other).stem)
+            scores = run.read(file, called)
             results[called] = result = run.count(gom, scores, **how)
             run.require_defined([result["mean_ap"]], [scores], how["convention"], [result])
         from bioeval.cli.commands.run_outputs import curve_rows

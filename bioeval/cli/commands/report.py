@@ -14,8 +14,8 @@ from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.commands.check import ReportedCheck
 from bioeval.cli.commands.compare import compared_systems, differences_of
 from bioeval.cli.commands.explain import ExplainedRows
-from bioeval.cli.commands.planning import ReportedWorkload
 from bioeval.cli.commands.threshold import RatesOnNewPeople
+from bioeval.cli.commands.workload import ReportedWorkload
 from bioeval.cli.commands.worst_pairs import ReportedPairs
 from bioeval.cli.commands.zoo import ReportedZoo
 from bioeval.cli.images import ImageOptions

@@ -35,20 +35,9 @@ if TYPE_CHECKING:
 
 #: Attributes that all tasks of an evaluation share.
 _SHARED = (
-    "system",
-    "layout",
-    "kind",
-    "nan_policy",
-    "probes",
-    "probe_subjects",
-    "enrolled_subjects",
-    "gallery_templates",
-    "gallery_subjects",
-    "failed_comparisons",
-    "origin",
-    "reading",
-    "fingerprint",
-    "protocol",
+    *("system", "layout", "kind", "nan_policy", "probes", "probe_subjects", "enrolled_subjects"),
+    *("gallery_templates", "gallery_subjects", "failed_comparisons", "origin", "reading"),
+    *("fingerprint", "protocol"),
 )
 
 #: Attributes that are in another place of the document, or in another form.
@@ -59,18 +48,6 @@ _CURVES = ("threshold", "rank", "probe")
 
 #: Up to this number of thresholds the document has the rates at each; more make a curve.
 _MOST_THRESHOLDS = 100
-
-#: Those of an evaluation in folds.
-_SHARED_OF_FOLDS = (
-    "system",
-    "layout",
-    "kind",
-    "nan_policy",
-    "fingerprint",
-    "origin",
-    "reading",
-    "protocol",
-)
 
 
 class Evaluation:
@@ -164,8 +141,7 @@ class Evaluation:
         results = self.datasets
         document: dict[str, Any] = {"bioeval": __version__, "file": self.file}
         first = next((x.attrs for x in results.values()), {})
-        shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
-        document |= {name: first[name] for name in shared if name in first}
+        document |= {name: first[name] for name in _SHARED if name in first}
         if self.in_folds:
             tasks = {path: _fold_task(ds, self._of_card) for path, ds in results.items()}
             return {**document, "tasks": tasks, **self._pairs_data(rows_of_table)}
@@ -384,7 +360,7 @@ def messages_by_task(results: Mapping[str, xr.Dataset], naming: Naming) -> list[
 
 def _fold_task(dataset: xr.Dataset, naming: Naming) -> dict[str, Any]:
     """Return the values of a task over all folds, and in each."""
-    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version", "messages")
+    document = attributes_but(dataset, *_ELSEWHERE)
     lines = Lines(naming=naming)
     document["messages"] = [message_data(x, lines) for x in messages_of_result(dataset)]
     for dim in ("rank", *TARGETS):

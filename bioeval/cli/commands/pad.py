@@ -1,4 +1,4 @@
-"""``bioeval vulnerability`` and ``bioeval pad``: presentation attacks and their detection."""
+"""``bioeval pad``: the detection of presentation attacks."""
 
 from __future__ import annotations
 
@@ -8,43 +8,11 @@ from typing import Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.base.variables import INTERVALS
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import rows_over
-from bioeval.cli.study_command import StudyCommand, study
-
-
-@study(
-    "vulnerability",
-    options_of("vulnerability", "attack", "templates", "fusion", "threshold", "far_targets"),
-    options_of("vulnerability", "interval", interval={"type": INTERVALS[:3]}),
-    interval=True,
-    plots=True,
-    second="attacks",
-)
-def vulnerability_command(run: StudyCommand) -> None:
-    """Evaluate how often presentation attacks are accepted, by species.
-
-    bioeval vulnerability attacked.npz
-    bioeval vulnerability scores.npz attacks.npz --threshold far=0.001
-
-    Rows of DATA with a value in the metadata column `attack` are attacks, labelled with the subject
-    that they target. ATTACKS may hold the attacks instead, against the same gallery. A list of
-    pairs may have class words: target, nontarget and spoof. Thresholds are chosen on bona fide
-    presentations.
-    """
-    from bioeval.studies.attacks.vulnerability import vulnerability
-
-    presented = run.options.pop("attacks", None)
-    attacks = run.read(presented, mates=False) if presented else None
-    dataset = run.count(vulnerability, run.read(), attacks, **run.options)
-    run.finish(
-        dataset,
-        csv={"curves.csv": rows_over(dataset, "threshold", "species")},
-        files=list(filter(None, (run.data, presented))),
-    )
+from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("pad", cls=Command)
@@ -55,7 +23,7 @@ def vulnerability_command(run: StudyCommand) -> None:
 @options_of("pad", "threshold", "apcer_targets", threshold={"type": str})
 @options_of("pad", "non_response", "interval")
 @shared_options(interval=True, plots=True, reading=False)
-def pad_command(
+def command(
     data: str,
     dev: str | None,
     kind: Any,

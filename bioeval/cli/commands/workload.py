@@ -1,8 +1,7 @@
-"""``bioeval sample-size`` and ``workload``: what a test takes, and what use brings."""
+"""``bioeval workload``: what the use of a system brings."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +11,6 @@ from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
-    FUSION_IN_USE,
-    TRIES_AND_ENROLMENT,
     shared_options,
     take_interval,
 )
@@ -24,49 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def _numbers_or_multi(text: str) -> Any:
-    """Read numbers of templates, or the word for claims at all templates of a subject."""
-    return text if text.strip() == "multi" else Value.WHOLE_NUMBERS.read(text)
-
-
 TASKS = ("verification/single", "verification/multi", "open_set")
-
-
-@click.command("sample-size", cls=Command)
-@click.argument("pilot", required=False)
-@click.argument("second", required=False, metavar="[FILE]")
-@options_of("sample_size", "far", "frr_width", "threshold", "frr", "icc", "confidence")
-@option(
-    "--templates N,N",
-    "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all enrolled "
-    "templates of the subject.  [2,3,5,10]",
-    Value("numbers", _numbers_or_multi, "whole numbers such as 2,3,5, or multi"),
-    name="n_templates",
-)
-@TRIES_AND_ENROLMENT
-@FUSION_IN_USE
-@shared_options(name=False)
-def sample_size_command(pilot: str | None, **options: Any) -> None:
-    """Find how many subjects and templates a verification test needs.
-
-    bioeval sample-size pilot.npz --far 1e-4 --width 0.01
-    bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6
-
-    PILOT is the scores of a first, small test, which gives the variation between subjects. Without
-    it, --frr and --icc are assumed.
-    """
-    numbers = options.pop("n_templates")
-    if numbers == "multi":
-        numbers, options["templates"] = None, "multi"
-    with StudyCommand(pilot or "", options) as run:
-        from bioeval.studies.planning.sample_size import sample_size
-
-        if pilot is None and run.use:
-            raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
-        scores = run.read() if pilot is not None else None
-        run.stages("counting")
-        ds = sample_size(scores, n_templates=numbers, **run.options)
-        run.finish(ds)
 
 
 def _by_name(text: str) -> dict[str, float]:
@@ -139,16 +94,14 @@ class ReportedWorkload(MoreResults):
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
 @options_of("verification", "interval")
 @shared_options(interval=True, name=False)
-def workload_command(data: str | None, **options: Any) -> None:
+def command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
 
     bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
     bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
 
-    DATA is scores, evaluated at the operating point, or the results of `bioeval run --out`: the
-    folder or its results.nc. Results at a FAR have no interval of the FAR itself. Results at a
-    threshold have one if the results have intervals. With --alarms-per-day the FAR is found that a
-    number of false alarms allows; DATA and --rates are then optional.
+    DATA is scores, which are evaluated at the operating point. With --alarms-per-day the FAR is
+    found that a number of false alarms allows; DATA and --rates are then optional.
     """
     alarms, sources = options["alarms_per_day"], (data, options["rates"])
     if None not in sources or (sources == (None, None) and alarms is None):
@@ -168,10 +121,7 @@ def workload_command(data: str | None, **options: Any) -> None:
         arguments = run.options
         task, rates = arguments.pop("task"), arguments.pop("rates", None)
         choice: dict[str, str] = {}
-        saved = Path(data or "")
-        if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
-            rates = _of_results(saved, task)
-        elif data is not None:
+        if data is not None:
             scores = run.read()
             run.stages("counting")
             take_interval(of_scores, run.interval_for(scores, of_scores["interval"]))
@@ -184,21 +134,6 @@ def workload_command(data: str | None, **options: Any) -> None:
         ds = workload(rates, **arguments)
         ds.attrs |= choice
         run.finish(ds)
-
-
-def _of_results(path: Path, task: str) -> xr.Dataset:
-    """Return the results of a task from a file of ``bioeval run``, or from its folder."""
-    from bioeval.results.saved import read_results
-
-    tree = read_results(path, "results of bioeval run")
-    there = [node.path.strip("/") for node in tree.leaves]
-    if task not in there:
-        usable = [name for name in there if name in TASKS]
-        advice = f"it has {', '.join(there)}"
-        if usable:
-            advice = f"--task is one of {', '.join(usable)}"
-        raise DataError(f"{path}: has no {task}; {advice}")
-    return tree[task].to_dataset()
 
 
 def _evaluated(
