@@ -14,7 +14,6 @@ class Pair(NamedTuple):
     row: int
     column: int
     score: float
-    label_error: bool
 
 
 def worst_pairs(n: int, **given: Any) -> list[Pair]:
@@ -35,22 +34,6 @@ def worst_pairs(n: int, **given: Any) -> list[Pair]:
             if len(listed) == n or (mirrored and both in listed):
                 continue
             listed.append(both)
-            error = comparison == "impostor" and mutually_nearer(
-                data, data.probe_labels[i], cell.subject
-            )
             score = float(data.user(cell.distance))
-            found.append(Pair(comparison, i, cell.column, score, error))
+            found.append(Pair(comparison, i, cell.column, score))
     return found
-
-
-def mutually_nearer(data: naive.Data, a: Any, b: Any) -> bool:
-    """Say whether two subjects are nearer to each other than to themselves, by every score."""
-    within: dict[Any, list[Any]] = {a: [], b: []}
-    across = []
-    for label, row in zip(data.probe_labels or (), data.rows, strict=True):
-        for cell in row:
-            if label in (a, b) and cell.subject in (a, b):
-                (within[label] if cell.mate else across).append(cell.distance)
-    if not (within[a] and within[b]):
-        return False
-    return all(x < y for x in across for y in within[a] + within[b])

@@ -48,7 +48,7 @@ _OTHERS = {
     "optimistic_far": "threshold_study",
     "dev_far": "judged_threshold",
     "mota": "tracking",
-    "label_error": "worst_pairs",
+    "comparison": "worst_pairs",
     "animal_of_subject": "zoo",
 }
 

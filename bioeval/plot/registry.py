@@ -131,7 +131,7 @@ _ALL = (
     _plot(
         "worst_pairs",
         "worst_pairs",
-        _along("pair", "comparison", "probe_label", "gallery_label", "score", "label_error"),
+        _along("pair", "comparison", "probe_label", "gallery_label", "score"),
         images=True,
     ),
     _plot(

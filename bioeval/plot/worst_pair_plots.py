@@ -41,13 +41,12 @@ NO_IMAGES = (
 
 @dataclass(frozen=True)
 class ShownPair:
-    """A pair: labels, score, pictures (None: there is none to show), and doubt of its labels."""
+    """A pair: labels, score, and pictures (None: there is none to show)."""
 
     probe: str
     gallery: str
     score: float
     pictures: tuple[Image.Image | None, Image.Image | None]
-    doubtful: bool
 
 
 class WorstPairsDisplay(Display):
@@ -112,8 +111,6 @@ class WorstPairsDisplay(Display):
             attrs = self.systems[0].dataset.attrs
             name = name or self.systems[0].name or as_plot_text(attrs.get("system", ""))
         caption = ["left: probe, right: gallery template; below: subjects and score"]
-        if any(pair.doubtful for pair in self._every()):
-            caption.append("labels?: nearer to the other than to themselves")
         self._finish(joined("Worst pairs", name or "", by=": "), caption)
         size = room(ax)
         step = 1 / columns, 1 / down
@@ -172,8 +169,7 @@ def _draw(
     ax.set_xticks([0.5, 1.5], [*map(as_plot_text, names)])
     colours: dict[str, Any] = {"labelcolor": Style.quiet, "labelsize": Style.look.small}
     ax.tick_params(length=0, pad=2, **colours)
-    doubt = ", labels?" if pair.doubtful else ""
-    ax.set_xlabel(f"{score}{doubt}", fontsize=Style.look.small, color=Style.text, labelpad=1)
+    ax.set_xlabel(str(score), fontsize=Style.look.small, color=Style.text, labelpad=1)
     ax.spines[:].set(color=Style.quiet, linewidth=0.6)
 
 
@@ -210,7 +206,6 @@ def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPai
             gallery=str(pair["gallery_label"].item()),
             score=float(pair["score"]),
             pictures=pictures,
-            doubtful=bool(pair["label_error"]),
         )
     return list(shown.values())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import xarray as xr
@@ -10,7 +9,7 @@ import xarray as xr
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label, Number, Picture, Score
 from bioeval.document.results import result_messages, table_of_variables
-from bioeval.document.text import Enumeration, Flag, Strong, Text, say
+from bioeval.document.text import Enumeration, Text, say
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
 
@@ -43,7 +42,6 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
         score = Score(float(ds["score"][i]), variable="score", at={"pair": i})
         row, column = (_position(ds, side, i) for side in ("row", "column"))
-        flag = Flag(bool(ds["label_error"][i]), Strong("labels?"))
         probe, gallery = _template(ds, "probe", i), _template(ds, "gallery", i)
         rows.append(
             (
@@ -54,17 +52,15 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
                 probe,
                 _image(ds, "gallery", i),
                 gallery,
-                flag,
             )
         )
     if not rows:
         return Paragraph(f"There is no {comparison} pair.")
     return Table(
         f"{comparison}_pairs",
-        _columns("score", "row", "column", "probe image", "probe", "gallery image", "gallery", ""),
+        _columns("score", "row", "column", "probe image", "probe", "gallery image", "gallery"),
         rows,
         title=_TITLES[comparison],
-        notes=_remarks(ds) if comparison == "impostor" else (),
     )
 
 
@@ -91,16 +87,6 @@ def _image(ds: xr.Dataset, side: str, i: int) -> Picture:
 
 def _position(ds: xr.Dataset, variable: str, i: int) -> Number:
     return Number(int(ds[variable][i]), decimals=0, variable=variable)
-
-
-def _remarks(ds: xr.Dataset) -> Sequence[Text]:
-    """Return the rule of doubtful labels where there are any."""
-    if not ds["label_error"].any():
-        return ()
-    return (
-        "Labels?: every score between templates of the two subjects is nearer than every genuine "
-        "score within either, and each has a genuine score.",
-    )
 
 
 def _template(ds: xr.Dataset, side: str, i: int) -> Text:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bioeval.attempts.cells import is_accepted
@@ -17,7 +14,7 @@ from bioeval.base.scalars import Name
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.scores.matrix import Scores, are_pairs, knows_people
 
 WORST_PAIRS = {
     "pair": Name("worst pair: the nearest impostors, then the farthest genuine ones"),
@@ -27,35 +24,7 @@ WORST_PAIRS = {
     "probe_label": Name("subject of the probe", ""),
     "gallery_label": Name("subject of the gallery template", ""),
     "score": Name("score of the pair", "score"),
-    "label_error": Name(
-        "whether the two subjects are nearer to each other than to themselves, as after an error "
-        "of labels"
-    ),
 }
-
-
-# The columns of a data frame that come first; metadata, such as the names of images, come last.
-_COLUMNS = ("score", "probe_label", "gallery_label", "label_error", "row", "column")
-
-
-class WorstPairs(xr.Dataset):
-    """The worst pairs."""
-
-    __slots__ = ()
-
-    def to_dataframe(self, dim_order: Sequence[Hashable] | None = None) -> pd.DataFrame:
-        """Return the pairs as a table: impostor and genuine apart, each with the worst first.
-
-        Its index is ``comparison`` and ``place``, from 1. Metadata, such as the names of images,
-        are the last columns.
-        """
-        frame = super().to_dataframe(dim_order)
-        if "comparison" not in frame:
-            return frame
-        place = frame.groupby("comparison", sort=False).cumcount() + 1
-        frame = frame.set_index(["comparison", place.rename("place")])
-        first = [name for name in _COLUMNS if name in frame]
-        return frame[list(dict.fromkeys([*first, *frame]))]
 
 
 class LeastCells:
@@ -118,18 +87,11 @@ def _add_impostors(cells: LeastCells, block: Block) -> None:
 
 
 def _add_genuine(cells: LeastCells, block: Block) -> None:
-    row, position = mate_cells(block)
+    row, position = block.own()
     value = -block.values[row, position].astype(np.float64)
     near = value <= cells.limit  # which NaN is not
     row, position, value = row[near], position[near], value[near]
     cells.add(value, block.low + row, _columns(block, row, position))
-
-
-def mate_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and position of the cells of each probe's own subject, except the probe."""
-    row, position = block.same_subject_cells()
-    other = position != block.probe_position[row]
-    return row[other], position[other]
 
 
 def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
@@ -140,7 +102,7 @@ def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
 def worst_pairs(
     scores: Scores,
     n: int = 20,
-) -> WorstPairs:
+) -> xr.Dataset:
     """Return the nearest impostor pairs and the farthest genuine pairs.
 
     Parameters
@@ -152,11 +114,10 @@ def worst_pairs(
 
     Returns
     -------
-    WorstPairs
-        An ``xarray.Dataset`` of which ``to_dataframe()`` is the table of the pairs.
+    xarray.Dataset
         Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
         (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
-        gallery_label score label_error``, and each metadata column as ``probe_meta_<name>`` and
+        gallery_label score``, and each metadata column as ``probe_meta_<name>`` and
         ``gallery_meta_<name>``. Labels and metadata other than numbers are text.
 
     Raises
@@ -175,13 +136,7 @@ def worst_pairs(
     direction, or the first of two equal ones: the attribute ``pairs`` is ``"each
     pair once"``, else ``"each comparison"``.
 
-    Label errors: `label_error` marks an impostor pair if every score between templates of its two
-    subjects, in both directions, is strictly nearer than every genuine score within either of the
-    two, and each of the two has a genuine score, which takes two templates (against another
-    gallery: one on either side). It is False for genuine pairs, which have one subject. The rows of
-    the pairs' subjects are read again for it.
-
-    Single templates under a wrong label are found by :func:`check_data`.
+    Templates under a wrong label, and people with two names, are found by :func:`check_data`.
 
     Examples
     --------
@@ -190,10 +145,6 @@ def worst_pairs(
     >>> ds = be.worst_pairs(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1)
     >>> ds.row.values, ds.column.values, ds.score.values
     (array([1, 0]), array([2, 1]), array([1., 6.]))
-    >>> ds.label_error.values
-    array([ True, False])
-    >>> ds.to_dataframe().score.to_dict()
-    {('impostor', 1): 1.0, ('genuine', 1): 6.0}
     """
     reader = BlockReader(scores)
     n = require_integer("n", n, low=1)
@@ -211,8 +162,6 @@ def worst_pairs(
     column = np.concatenate([impostor.column, genuine.column])
     distance = np.concatenate([impostor.value, -genuine.value])
     count = len(impostor.row)
-    error = np.zeros(len(row), dtype=bool)
-    error[:count] = _label_errors(scores, row[:count], column[:count])
     kinds = np.repeat(np.array(["impostor", "genuine"], dtype=object), [count, len(row) - count])
     values = {
         "comparison": kinds,
@@ -221,7 +170,6 @@ def worst_pairs(
         "probe_label": _storable(scores.probe_labels[row]),
         "gallery_label": _storable(scores.gallery_labels[column]),
         "score": to_user(distance, scores.kind),
-        "label_error": error,
     }
     names = dict(WORST_PAIRS)
     sides = (("probe", scores.probe_meta, row), ("gallery", scores.gallery_meta, column))
@@ -232,34 +180,7 @@ def worst_pairs(
             names[key] = Name(f"{name} of the {side} template", "")
     attrs = about_attrs(reader.about, "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
-    dataset = build(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
-    return WorstPairs(dataset.data_vars, dataset.coords, dataset.attrs)
-
-
-def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Return for impostor pairs whether the subjects are nearer to each other than themselves."""
-    codes = codes_of(scores)
-    sides = np.sort(np.stack([codes.probe[row], codes.gallery[column]], 1), axis=1)
-    pairs, back = np.unique(sides, axis=0, return_inverse=True)
-    wrong = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
-    return wrong[back.reshape(-1)]
-
-
-def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
-    """Whether two subjects fulfil the rule of label errors."""
-    codes = codes_of(scores)
-    probes = np.flatnonzero(np.isin(codes.probe, subjects))
-    gallery = np.flatnonzero(np.isin(codes.gallery, subjects))
-    part = scores.select(probes, gallery)
-    block = BlockReader(part).block(0, len(probes))
-    row, position = mate_cells(block)
-    within, across = block.values[row, position], block.values.copy()
-    for i in range(len(probes)):
-        across[i, block.mate_start[i] : block.mate_stop[i]] = np.nan
-    known = ~np.isnan(within)
-    if len(np.unique(codes_of(part).probe[row[known]])) < 2:
-        return False
-    return bool(np.nanmax(across) < within[known].min())
+    return build(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
 
 
 def _storable(values: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from bioeval.scores import blocks
 
 
 def listed(ds: xr.Dataset) -> list[Pair]:
-    names = ("comparison", "row", "column", "score", "label_error")
+    names = ("comparison", "row", "column", "score")
     return [Pair(*row) for row in zip(*(ds[name].values.tolist() for name in names), strict=True)]
 
 
@@ -98,38 +98,8 @@ def mislabelled(**options) -> be.Scores:
                      probe_meta=meta, **options)  # fmt: skip
 
 
-def test_label_errors():
-    """All of the two subjects' scores are compared, not those of the pair alone."""
-    x = np.array([0.0, 10.0, 5.0, 5.5])
-    near = be.worst_pairs(be.Scores(abs(x[:, None] - x), list("aabb")), 2)
-    assert not near.label_error.any()  # 4.5 across and 10 within a, but 0.5 within b
-    far = np.array([[0, 9, 1, 2], [9, 0, 3, 4], [1, 3, 0, 8], [2, 4, 8, 0]])
-    ds = be.worst_pairs(be.Scores(far, list("aabb")), 4)
-    assert ds.label_error.values.tolist() == [True] * 4 + [False] * 2
-    far[0, 3] = far[3, 0] = 8  # as near as within b
-    assert not be.worst_pairs(be.Scores(far, list("aabb")), 4).label_error.any()
-    single = be.worst_pairs(be.Scores(far[:3, :3], list("aab")), 4)
-    assert not single.label_error.any()  # b has no genuine score
-    assert single.attrs["pairs"] == "each pair once"
-
-
-def test_the_data_frame_is_a_table_of_the_pairs():
-    """Impostor and genuine pairs apart, each with the worst first, and metadata last."""
-    ds = be.worst_pairs(mislabelled(), 2)
-    frame = ds.to_dataframe()
-    apart = [(x, place) for x in ("impostor", "genuine") for place in (1, 2)]
-    assert frame.index.tolist() == apart and frame.index.names == ["comparison", "place"]
-    first = ["score", "probe_label", "gallery_label", "label_error", "row", "column"]
-    assert frame.columns.tolist()[:6] == first
-    assert all("_meta_" in name for name in frame.columns[6:]) and len(frame.columns) == 10
-    for name in frame:
-        assert frame[name].tolist() == ds[name].values.tolist()
-    assert ds.isel(pair=slice(1)).to_dataframe().index.tolist() == apart[:1]
-    assert ds[["score"]].to_dataframe().score.tolist() == ds.score.values.tolist()
-
-
 def test_exclusions():
-    """Excluded pairs are not attempts, neither listed nor part of the rule of label errors."""
+    """Excluded pairs are not attempts"""
     scores = mislabelled().excluding("session")
     ds = be.worst_pairs(scores, 9)
     assert ds.row[ds.comparison == "genuine"].values.tolist() == [4]
@@ -162,12 +132,11 @@ def test_from_the_command_line(tmp_path, capsys):
         main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--verbose", "--out", str(out)]) == 0
     )
     message = capsys.readouterr().out
-    assert "Nearest impostor pairs" in message and "labels?" in message
+    assert "Nearest impostor pairs" in message
     assert message == (out / "table.txt").read_text()
     with open(out / "worst_pairs.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     ds = be.worst_pairs(mislabelled(), 2)
     assert [float(row["score"]) for row in rows] == ds.score.values.tolist()
-    assert rows[0]["label_error"] == str(bool(ds.label_error[0]))
     document = json.loads((out / "summary.json").read_text())
     assert [row["probe_label"] for row in document["worst_pairs"]] == ds.probe_label.values.tolist()
