@@ -71,7 +71,7 @@ class SubjectShuffleSplit(_Shuffle):
         The seed. None draws other partitions each time.
     stratify : str, optional
         A metadata column that is constant within each subject: each part gets a proportionate
-        number of subjects of each value, rounded down or up.
+        number of subjects of each value, give or take one, or two of a third part.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class SampleShuffleSplit(_Shuffle):
         The seed. None draws other partitions each time.
     stratify : str, optional
         ``"subject"``, or a metadata column: each part gets a proportionate number of samples of
-        each subject (or value), rounded down or up.
+        each subject (or value), give or take one, or two of a third part.
 
     Examples
     --------

@@ -6,7 +6,6 @@ numbers, and divided by integer arithmetic: the result is the same on every plat
 
 from __future__ import annotations
 
-import itertools
 import math
 import numbers
 import operator
@@ -70,7 +69,10 @@ def into_folds(order: np.ndarray, strata: np.ndarray | None, folds: int) -> np.n
 
 
 def into_parts(order: np.ndarray, strata: np.ndarray | None, sizes: list[int]) -> np.ndarray:
-    """Return the part of each unit, -1 for none; each part has a proportion of every stratum."""
+    """Return the part of each unit, -1 for none.
+
+    Each part has a proportion of every stratum, within one of the units that earlier parts left.
+    """
     part = np.full(len(order), -1, dtype=np.int64)
     left = order
     for number, size in enumerate(sizes):
@@ -81,62 +83,7 @@ def into_parts(order: np.ndarray, strata: np.ndarray | None, sizes: list[int]) -
             taken = (at + 1) * size // len(left) > at * size // len(left)
         part[left[taken]] = number
         left = left[~taken]
-    if strata is not None and len(sizes) > 1:
-        _even_out(part, order, strata)
     return part
-
-
-def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
-    """Exchange units until each part, and what is in none, has its number of each stratum.
-
-    Parts that are drawn one after another are each within one unit of what was left, and so may be
-    two from the whole.
-    """
-    place = part + 1
-    table = np.zeros((strata.max() + 1, place.max() + 1), dtype=np.int64)
-    np.add.at(table, (strata, place), 1)
-    exact = table.sum(axis=1)[:, None] * table.sum(axis=0)
-    low, high = exact // len(part), -(-exact // len(part))
-    while wrong := np.argwhere((table > high) | (table < low)).tolist():
-        stratum, at = wrong[0]
-        # A unit of this stratum moves, and others move back along a chain of parts.
-        may = (table > low).astype(np.int64).T @ (table < high) > 0
-        if table[stratum, at] > high[stratum, at]:
-            steps = [(at, x) for x in np.flatnonzero(table[stratum] < high[stratum]).tolist()]
-        else:
-            steps = [(x, at) for x in np.flatnonzero(table[stratum] > low[stratum]).tolist()]
-        chains = []
-        places = np.arange(len(may))
-        for a, b in steps:
-            back = shortest_chain(may, places == b, places == a)
-            if back:
-                chains.append([a, *back])
-        shortest = min(chains, key=len)
-        first, *other_parts = itertools.pairwise(shortest)
-        moves = [(stratum, *first)]
-        for a, b in other_parts:
-            able = (table[:, a] > low[:, a]) & (table[:, b] < high[:, b])
-            moves.append((int(np.argmax(able)), a, b))
-        for one, a, b in moves:
-            unit = order[np.argmax((strata[order] == one) & (part[order] == a - 1))]
-            part[unit] = b - 1
-            table[one, [a, b]] += (-1, 1)
-
-
-def shortest_chain(linked: np.ndarray, sources: np.ndarray, ends: np.ndarray) -> list[int]:
-    """Return the shortest chain of links from a source to an end, as flags; empty without one."""
-    before = np.where(sources, -1, -2)
-    queue = np.flatnonzero(sources).tolist()
-    for one in queue:
-        for other in np.flatnonzero(linked[one] & (before == -2)).tolist():
-            before[other] = one
-            queue.append(other)
-            if ends[other]:
-                chain = [other]
-                while before[chain[-1]] >= 0:
-                    chain.append(int(before[chain[-1]]))
-                return chain[::-1]
-    return []
 
 
 def as_size(who: str, name: str, size: Any) -> int | float:
