@@ -168,35 +168,40 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
             yield self.drawn(samples, seed, repeat)
 
     def drawn(
-        self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int
+        self,
+        samples: SplitInput,
+        seed: np.random.SeedSequence,
+        repeat: int,
+        outside: np.ndarray | None = None,
+        probing: np.ndarray | None = None,
     ) -> ProbesGallery:
-        """Return the division of one repeat."""
-        included = np.ones(len(samples.subjects), dtype=bool)
-        draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-        probe, gallery = self._roles(samples, included, draws)
-        return self._indices(samples.who, probe, gallery)
+        """Return the division of one repeat, but for subjects `outside`; those `probing` probe.
 
-    def _roles(
-        self, samples: SplitInput, included: np.ndarray, draws: Stream
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return which samples probe and which are enrolled, of the included subjects.
-
-        Whether a subject has too few templates does not depend on `included`.
+        Both are flags of subjects. Whether one has too few templates does not depend on them.
         """
-        who = samples.subjects
-        enough = self.enough(samples)
-        may, few = enough.may_enrol, enough.with_too_few
-        here = included[who.codes]
-        units = self._units(samples)
+        draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
+        who, enough, units = samples.subjects, self.enough(samples), self._units(samples)
+        may, few = enough.may_enrol, enough.with_too_few[who.codes]
         place = self._place(samples, units, may, draws)
         gallery = may & (place < enough.wanted[units.codes])
         probe = ~(gallery if self.enrol is None else may)
         if self.n_probe is not None:
             order = draws.permutation(samples.n)
             probe &= place_in_subject(who, probe, order) < self.n_probe
-        gallery[few[who.codes]] = self.too_few == "enrol"
-        probe[few[who.codes]] = self.too_few == "probe"
-        return probe & here, gallery & here
+        gallery[few] = self.too_few == "enrol"
+        probe[few] = self.too_few == "probe"
+        if outside is not None and probing is not None:
+            gallery &= ~outside[who.codes]
+            probe = np.where(outside[who.codes], probing[who.codes], probe)
+        for name, role in (("gallery", gallery), ("probes", probe)):
+            if not role.any():
+                raise DataError(
+                    f"{samples.who}: no {name} left: all subjects that could be enrolled have too "
+                    "few templates, with ",
+                    Argument("too_few", self.too_few),
+                    f"; {_MORE_TEMPLATES}",
+                )
+        return ProbesGallery(np.flatnonzero(probe), np.flatnonzero(gallery))
 
     def enough(self, samples: SplitInput) -> TemplatesEnough:
         """Return which subjects have templates enough.
@@ -221,7 +226,17 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         kept = needed if self.enrol is None else there
         few = (there < needed) | (who.counts - kept < 1)
         if few.any() and self.too_few == "raise":
-            self._refuse(samples, np.flatnonzero(few), needed, there)
+            first = int(np.argmax(few))
+            need = f"{needed[first]} to enrol and one to probe"
+            if self.enrol is not None:
+                least = 1 if self.n_gallery is None else needed[first]
+                need = f"{least} to enrol by metadata and another to probe"
+            raise DataError(
+                f"{samples.who}: {few.sum()} of {len(who)} subjects have too few templates "
+                f"({who.show(np.flatnonzero(few))}): each needs {need}. Choose their treatment: ",
+                enumerated([Argument("too_few", x) for x in TOO_FEW[1:]], "or"),
+                f". Better: {_MORE_TEMPLATES}" if few.all() else "",
+            )
         return TemplatesEnough(may_enrol=may, wanted=wanted, with_too_few=few)
 
     def _units(self, samples: SplitInput) -> LabelCodes:
@@ -231,18 +246,6 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
             if name != "subject":
                 units = units.combined(samples.labelled(name))
         return units
-
-    def _indices(self, who: str, probe: np.ndarray, gallery: np.ndarray) -> ProbesGallery:
-        """Return the flagged samples, or raise where one side has none."""
-        for name, role in (("gallery", gallery), ("probes", probe)):
-            if not role.any():
-                raise DataError(
-                    f"{who}: no {name} left: all subjects that could be enrolled have too few "
-                    "templates, with ",
-                    Argument("too_few", self.too_few),
-                    f"; {_MORE_TEMPLATES}",
-                )
-        return ProbesGallery(np.flatnonzero(probe), np.flatnonzero(gallery))
 
     def _may_enrol(self, samples: SplitInput) -> np.ndarray:
         """Return which samples may be enrolled, by their metadata."""
@@ -296,28 +299,6 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         elif self._random_gallery:
             rank = random_rank(samples.subjects, draws)
         return place_in_subject(units, may, rank)
-
-    def _refuse(
-        self, samples: SplitInput, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
-    ) -> None:
-        """Raise for subjects with too few templates."""
-        who, one = samples.subjects, few[0]
-        if self.enrol is None:
-            need = f"{wanted[one]} to enrol and one to probe"
-            held = f"{who.counts[one]} in all"
-        else:
-            least = wanted[one] if self.n_gallery is not None else 1
-            need = f"{least} to enrol by metadata and another to probe"
-            held = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
-        choices = [Argument("too_few", x) for x in TOO_FEW[1:]]  # all but "raise"
-        better = f". Better: {_MORE_TEMPLATES}" if len(few) == len(who) else ""
-        raise DataError(
-            f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
-            f"({who.show(few)}): each needs {need}, the first one has {held}. Choose their "
-            "treatment: ",
-            enumerated(choices, "or"),
-            better,
-        )
 
 
 @dataclass(eq=False, repr=False)
@@ -509,6 +490,4 @@ class EnrolledSplit(Splitter[ProbesGallery]):
                 )
             outside[able[:number]] = False
             unenrolled = outside & ~few if inner.too_few == "drop" else outside
-        draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-        probe, gallery = inner._roles(samples, ~outside, draws)
-        return inner._indices(samples.who, probe | unenrolled[who.codes], gallery)
+        return inner.drawn(samples, seed, repeat, outside, unenrolled)
