@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,6 @@ ASSURED: dict[str, Name] = {
     "people_far": Name(
         "FAR of the strict threshold for which people_estimated is given", iso="FMR"
     ),
-    "people_frr": Name("FRR of that threshold on these data", iso="FNMR"),
     "assured_people": Name("people on whom the assured threshold rests", "subjects"),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
@@ -60,15 +59,13 @@ ASSURED: dict[str, Name] = {
 }
 
 
-@dataclass(frozen=True)
-class EnoughPeople:
-    """About how many people are needed to promise the target by a strict threshold, and its rates.
+class EnoughPeople(NamedTuple):
+    """About how many people are needed to promise the target by a strict threshold of this FAR.
 
     NaN where that is not known.
     """
 
     far: float = math.nan
-    frr: float = math.nan
     people: float = math.nan
 
 
@@ -97,7 +94,6 @@ class Assured:
             "frr_price": self.frr - frr,
             "people_estimated": self.enough.people,
             "people_far": self.enough.far,
-            "people_frr": self.enough.frr,
             "assured_people": len(self.shares.people),
         }
         points = to_user(self.points[0], kind), *self.points[1:]
@@ -160,7 +156,7 @@ def people_to_promise(shares: Shares, target: float, confidence: float) -> Enoug
         return EnoughPeople()
     least = ComparedPeople.least_with(shares_without_error(target, confidence))
     people = float(max(means.people_to_settle(target, confidence), least))
-    return EnoughPeople(float(means.mean[0]), shares.frr(shares.loosest(int(first[0]))), people)
+    return EnoughPeople(float(means.mean[0]), people)
 
 
 def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:

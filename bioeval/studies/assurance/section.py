@@ -24,11 +24,6 @@ _VERDICTS = {
 
 _OVER = {"far": "pairs of people", "frr": "people"}
 
-_METHODS = {
-    "clopper-pearson": "clopper-pearson",
-    "korn-graubard": "korn-graubard (jackknife over people, two of whom count twice above)",
-}
-
 
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of a claim."""
@@ -45,7 +40,7 @@ def section(results: ResultsBySystem) -> Section:
         (
             Paragraph(verdict, "answer"),
             data_facts(results),
-            Section("limits", "", (*_limits(ds), Paragraph(_validity(ds), "note"))),
+            Section("limits", "", tuple(_limits(ds))),
             _rates(ds),
             result_messages(results),
         ),
@@ -54,42 +49,41 @@ def section(results: ResultsBySystem) -> Section:
 
 
 def _limits(ds: xr.Dataset) -> Iterator[Block]:
-    """Yield the rate with its limits, and how many people would settle the claim."""
+    """Yield the rate with its limits, how many people would settle the claim, and what it needs."""
     rate, people = ds.attrs["rate"], int(ds["people"])
     yield Paragraph(
         say(
             "{rate:term} on these data: {mean:rate}, the mean over {over}. With {confidence:rate} "
-            "confidence each, it is at least {low:rate} and at most {high:rate} in the population; "
-            "the claim is at most {claim:rate}.",
+            "confidence each, it is at least {low:rate} and at most {high:rate} for {population} "
+            "(one-sided limits, {method}); the claim is at most {claim:rate}.",
             rate=rate,
             mean=ds[rate].item(),
             over=_OVER[rate],
             low=ds[f"{rate}_low"].item(),
             high=ds[f"{rate}_high"].item(),
             confidence=float(ds.attrs["confidence"]),
+            population=str(ds.attrs["interval_for"]),
+            method=str(ds.attrs["interval_method"]),
             claim=ds["claim"].item(),
         )
     )
-    yield Paragraph(
-        say(
-            "Limits: {method} for {population}. They are one-sided and of a mean over {over}; the "
-            "intervals of evaluations are two-sided and of all attempts, and so differ.",
-            method=_METHODS[ds.attrs["interval_method"]],
-            population=str(ds.attrs["interval_for"]),
-            over=_OVER[rate],
-        ),
-        "note",
-    )
     settle = ds["people_to_settle"].item()
-    there = Count(people, noun="people")
-    if ds["verdict"] != "open":
-        yield Paragraph(say("The data have {there}.", there=there))
-    elif settle <= _MOST_TO_SETTLE:
-        text = "The data have {there}; at this rate about {settle:count people} would settle it."
-        yield Paragraph(say(text, there=there, settle=settle))
-    else:
+    text = "The data have {there}."
+    if ds["verdict"] == "open":
         text = "The data have {there}; the rate is too near the claim to be settled by more people."
-        yield Paragraph(say(text, there=there))
+        if settle <= _MOST_TO_SETTLE:
+            text = (
+                "The data have {there}; at this rate about {settle:count people} would settle it."
+            )
+    yield Paragraph(say(text, there=Count(people, noun="people"), settle=settle))
+    absent: Text = ""
+    if ds["verdict"] == "shown":
+        absent = say(" {absent}", absent=may_be_absent(people))
+    valid = (
+        "Valid only if the threshold and the claim were fixed before these data were seen, and for "
+        "one look at the claim.{absent}"
+    )
+    yield Paragraph(say(valid, absent=absent), "note")
 
 
 def _rates(ds: xr.Dataset) -> Table:
@@ -105,18 +99,6 @@ def _rates(ds: xr.Dataset) -> Table:
     )
     columns = map(Column, ("rate", "threshold", "value", "claim", "verdict"))
     return Table("rates", tuple(columns), (row,), shown=0)
-
-
-def _validity(ds: xr.Dataset) -> Text:
-    """Return what the verdict rests on."""
-    absent: Text = ""
-    if ds["verdict"] == "shown":
-        absent = say(" {absent}", absent=may_be_absent(int(ds["people"])))
-    return say(
-        "Valid only if the threshold and the claim were fixed before these data were seen, and for "
-        "one look at the claim.{absent}",
-        absent=absent,
-    )
 
 
 def may_be_absent(people: int) -> Text:
