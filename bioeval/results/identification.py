@@ -45,7 +45,6 @@ class ClosedSetCounts:
     attempts: int
     skipped: int  # probes without a usable mate
     tied: Any  # attempts with a non-mate tied with the best mate
-    ranks: np.ndarray | None = None  # by default 1 ... r
 
     @staticmethod
     def max_ranks(
@@ -95,10 +94,7 @@ class ClosedSetCounts:
         }
         if about.people:
             variables["subjects"] = (), np.int64(len(about.enrolled_subjects))
-        ranks = self.ranks
-        if ranks is None:
-            ranks = np.arange(1, len(cms) + 1)
-        return Scalars(variables, {"rank": ranks})
+        return Scalars(variables, {"rank": np.arange(1, len(cms) + 1)})
 
     def dataset(
         self,
@@ -182,39 +178,19 @@ class OpenSetPoints:
     genuine: int  # genuine attempts
     other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing
 
-    @staticmethod
-    def thresholds_over(
-        mate: np.ndarray, other: np.ndarray, given_thresholds: np.ndarray | int | None, kind: str
-    ) -> np.ndarray:
-        """Return increasing distances: the given thresholds, or a grid over the attempts."""
-        if isinstance(given_thresholds, np.ndarray):
-            return to_internal(given_thresholds, kind)
-        both = np.concatenate([mate, other])
-        finite = both[np.isfinite(both)]
-        low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-        infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
-        return grid_over(float(low), float(high), *infinite, number=given_thresholds)
-
-    def allowed_errors(self, target: float) -> int:
-        """Return the largest number of false accepts whose FAR is at most a target."""
-        return allowed_errors(float(target), len(self.other))
-
-    def reject_all(self, points: np.ndarray) -> float:
-        """Return the threshold that rejects everything; NaN if a point has that value."""
-        return float("nan") if (points == -np.inf).any() else float("-inf")
-
-    def equal_error(self, rank: int = 1) -> EqualError:
-        """Return the point at which FAR and 1 - DIR(t, rank) cross."""
+    def equal_error(self) -> EqualError:
+        """Return the point at which FAR and 1 - DIR at rank 1 cross."""
         if not self.genuine or not len(self.other):
             return EqualError()
-        hits = self.ranks <= rank
+        hits = self.ranks <= 1
         order = np.argsort(self.mate[hits], kind="stable")
         mate, weights = self.mate[hits][order], self.weights[hits][order]
         threshold = np.union1d(mate, self.other)
         taken = np.concatenate([[0.0], np.cumsum(weights)])
         detected = taken[np.searchsorted(mate, threshold, side="right")]
+        reject_all = np.nan if (threshold == -np.inf).any() else -np.inf
         curve = ErrorCurve(
-            np.concatenate([[self.reject_all(threshold)], threshold]),
+            np.concatenate([[reject_all], threshold]),
             np.concatenate([[0], np.searchsorted(self.other, threshold, side="right")]),
             np.concatenate([[self.genuine], np.maximum(self.genuine - detected, 0.0)]),
             self.genuine,
@@ -236,7 +212,7 @@ class OpenSetPoints:
         np.logical_or.at(lowest, rank, mate == -np.inf)
         lowest = np.logical_or.accumulate(lowest) | (self.other[0] == -np.inf)
         for i, target in enumerate(targets):
-            allowed = self.allowed_errors(target)
+            allowed = allowed_errors(float(target), total)
             if allowed < total:
                 limit = self.other[allowed]
                 below = mate < limit
@@ -257,15 +233,13 @@ class OpenSetPoints:
             threshold[i] = np.where(counted, loosest, none)
         return dir_, threshold
 
-    def detected_at(self, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
-        """Return the genuine attempts accepted at each threshold and exactly at each rank."""
-        rows, repeats = self.detected_rows(grid, ranks, whole=whole)
-        return np.repeat(rows, repeats, axis=0)
-
     def detected_rows(
         self, grid: np.ndarray, ranks: int, *, whole: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the different rows of :meth:`detected_at`, and of how many thresholds each is."""
+        """Return the genuine attempts accepted at thresholds and exactly at each rank.
+
+        Equal rows are given once, with the number of thresholds that each is of.
+        """
         # A probe is detected from the first threshold that is not below its mate's distance.
         first = np.searchsorted(grid, self.mate)
         kept = (first < len(grid)) & (self.ranks <= ranks)
@@ -375,16 +349,8 @@ class OpenSetCounts:
     targets_within: np.ndarray
     own_within: np.ndarray
     non_targets_within: np.ndarray
-    ranks: np.ndarray | None = None  # int (r,): by default 1 ... r
     #: int: how many thresholds each row of `detected` and `identified` stands for; by default one.
     repeats: np.ndarray | None = None
-
-    @property
-    def rank_numbers(self) -> np.ndarray:
-        """The rank of each column."""
-        if self.ranks is None:
-            return np.arange(1, self.detected.shape[1] + 1)
-        return self.ranks
 
     def _at_thresholds(self, rows: np.ndarray) -> np.ndarray:
         """Return the row of each threshold."""
@@ -416,37 +382,27 @@ class OpenSetCounts:
             return curves, grid
         return {name: (dims, x[::-1]) for name, (dims, x) in curves.items()}, grid[::-1]
 
-    @staticmethod
-    def bounds_between(
-        far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
-    ) -> tuple[float, float, np.ndarray, np.ndarray]:
-        """Return bounds of EER and of DIR at FAR targets from the rates at the thresholds.
-
-        Both rates grow with the threshold. Before the first threshold nothing need be accepted, and
-        beyond the last one everything is.
-        """
-        shape = (len(targets), dir_.shape[1])
-        if np.isnan(far).any() or np.isnan(dir_).any():
-            return np.nan, np.nan, np.full(shape, np.nan), np.full(shape, np.nan)
-        far = np.concatenate([[0.0], far, [1.0]])
-        dir_ = np.concatenate([np.zeros((1, dir_.shape[1])), dir_, every[None]])
-        frr = 1.0 - dir_[:, 0]
-        crossed = int(np.argmax(far >= frr))
-        low = float(max(far[crossed - 1], frr[crossed]))
-        high = float(min(far[crossed], frr[crossed - 1]))
-        last = np.array([np.nonzero(far <= target)[0][-1] for target in targets], dtype=np.int64)
-        return low, high, dir_[last], dir_[np.minimum(last + 1, len(far) - 1)]
-
     def bounds(self, every: np.ndarray, far_targets: np.ndarray) -> Variables:
         """Return bounds of the operating points if only these rates are known.
 
-        `every` is the number of genuine attempts at each rank or better at any threshold.
+        `every` is the number of genuine attempts at each rank or better at any threshold. Both
+        rates grow with the threshold. Before the first threshold nothing need be accepted, and
+        beyond the last one everything is.
         """
         genuine = self.attempts.genuine
         far, dir_ = rate(self.accepted, self.attempts.impostor), rate(self.identified, genuine)
-        eer_low, eer_high, dir_low, dir_high = self.bounds_between(
-            far, dir_, rate(every, genuine), far_targets
-        )
+        eer_low = eer_high = np.nan
+        dir_low = dir_high = np.full((len(far_targets), dir_.shape[1]), np.nan)
+        if not np.isnan(far).any() and not np.isnan(dir_).any():
+            far = np.concatenate([[0.0], far, [1.0]])
+            none = np.zeros((1, dir_.shape[1]))
+            dir_ = np.concatenate([none, dir_, rate(every, genuine)[None]])
+            frr = 1.0 - dir_[:, 0]
+            crossed = int(np.argmax(far >= frr))
+            eer_low = float(max(far[crossed - 1], frr[crossed]))
+            eer_high = float(min(far[crossed], frr[crossed - 1]))
+            last = np.array([np.flatnonzero(far <= x)[-1] for x in far_targets], dtype=np.int64)
+            dir_low, dir_high = dir_[last], dir_[np.minimum(last + 1, len(far) - 1)]
         per_target = ("far_target", "rank")
         return {
             "eer_at_least": ((), eer_low),
@@ -468,7 +424,8 @@ class OpenSetCounts:
         curves, grid = self.curves(about.kind)
         scalars = self.attempts.scalars(about, options["impostors"], far_targets, points)
         attrs = self.attempts.attrs(about, options, notes, remarks)
-        coordinates = {"threshold": grid, "rank": self.rank_numbers, **scalars.labels}
+        ranks = np.arange(1, self.detected.shape[1] + 1)
+        coordinates = {"threshold": grid, "rank": ranks, **scalars.labels}
         return build({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
 
 
@@ -600,11 +557,14 @@ class _Searches:
         rows: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the thresholds of the result, as increasing distances."""
-        tally = self.tally
-        kind = tally.about.kind
-        grid = OpenSetPoints.thresholds_over(
-            tally.mate[self.mated], self.points.other, given_thresholds, kind
-        )
+        if isinstance(given_thresholds, np.ndarray):
+            grid = to_internal(given_thresholds, self.tally.about.kind)
+        else:
+            both = np.concatenate([self.tally.mate[self.mated], self.points.other])
+            finite = both[np.isfinite(both)]
+            low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+            infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
+            grid = grid_over(float(low), float(high), *infinite, number=given_thresholds)
         if given_thresholds is not None and rows is None:
             return grid
         if rows is None:
