@@ -1,32 +1,9 @@
-"""Count the impostor scores of a block.
-
-Every kernel sees the same picture: the row's own subject at ``mate_start:mate_stop``, everything
-else an impostor score, NaN no attempt. Tables are one a chunk of rows and are added afterwards,
-so that the counts are the same on any number of threads.
-"""
+"""The impostor scores of pairs of subjects between thresholds."""
 
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import FEW, by_numpy, parallel_rows
-
-
-def _cells(block, *_):
-    return block.size or FEW + 1  # a block without columns has no extreme
-
-
-def _impostors(block, mate_start, mate_stop):
-    """Return which cells are impostor scores."""
-    column = np.arange(block.shape[1])
-    impostor = (column < mate_start[:, None]) | (column >= mate_stop[:, None])
-    return impostor & ~np.isnan(block)
-
-
-def _add(tables, impostor, values, bins):
-    """Add a score each to its bin, in the table of the chunk of rows that it is in."""
-    ends = np.arange(1, len(tables) + 1) * len(impostor) // len(tables)
-    rows = np.nonzero(impostor)[0][values]
-    np.add.at(tables, (np.searchsorted(ends, rows, side="right"), bins), 1)
+from bioeval.kernels.compiling import parallel_rows
 
 
 @register_jitable
@@ -51,69 +28,6 @@ def threshold_of(x, thresholds, base, scale, guide):
         else:
             high = middle
     return low
-
-
-def numpy_count_thresholds(block, mate_start, mate_stop, thresholds, base, scale, guide, tables):
-    """Do as :func:`count_thresholds`, by NumPy."""
-    impostor = _impostors(block, mate_start, mate_stop)
-    _add(
-        tables,
-        impostor,
-        slice(None),
-        np.searchsorted(thresholds, block[impostor].astype(np.float64)),
-    )
-
-
-@by_numpy(numpy_count_thresholds, _cells)
-@parallel_rows("tables")
-def count_thresholds(
-    begin, end, block, mate_start, mate_stop, thresholds, base, scale, guide, tables
-):
-    """Count impostor scores between thresholds: bin ``i`` holds ``t[i - 1] < x <= t[i]``.
-
-    The guide is that of :func:`threshold_of`; the counts are added to `tables`, int64 of shape
-    (chunks, t + 1).
-    """
-    b = block.shape[0]
-    chunks = tables.shape[0]
-    for c in range(begin, end):
-        table = tables[c]
-        for i in range(c * b // chunks, (c + 1) * b // chunks):
-            row = block[i]
-            for side in range(2):
-                part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
-                for j in range(len(part)):
-                    x = np.float64(part[j])
-                    if x != x:
-                        continue
-                    table[threshold_of(x, thresholds, base, scale, guide)] += 1
-
-
-@parallel_rows("low")
-def ranges_between(
-    begin, end, block, mate_start, mate_stop, thresholds, base, scale, guide, low, high
-):
-    """Find the smallest and the largest impostor score between thresholds.
-
-    Bins and guide are those of :func:`count_thresholds`; `low` and `high`, float64 of shape
-    (chunks, t + 1), begin as inf and -inf.
-    """
-    b = block.shape[0]
-    chunks = low.shape[0]
-    for c in range(begin, end):
-        for i in range(c * b // chunks, (c + 1) * b // chunks):
-            row = block[i]
-            for side in range(2):
-                part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
-                for j in range(len(part)):
-                    x = np.float64(part[j])
-                    if x != x:
-                        continue
-                    k = threshold_of(x, thresholds, base, scale, guide)
-                    if x < low[c, k]:
-                        low[c, k] = x
-                    if x > high[c, k]:
-                        high[c, k] = x
 
 
 @parallel_rows("first")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from bioeval.attempts.counters import guide_to
-from bioeval.kernels import compiling, count, fuse, hull
+from bioeval.kernels import compiling, fuse, hull
 
 SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
 
@@ -58,13 +57,6 @@ class Rows:
 def test_numpy_counts_the_same_bits(seed):
     rows = Rows(seed)
     m, groups = rows.m, len(rows.starts) - 1
-    thresholds = np.sort(np.random.default_rng(seed).normal(size=9))
-    for chunks in (1, 2, m, 2 * m):  # a table for each row is counts by row
-        assert_same_bits(
-            count.count_thresholds,
-            lambda out: (*rows.sides, thresholds, *guide_to(thresholds), *out),
-            ((chunks, 10), np.int64),
-        )
     assert_same_bits(
         fuse.fuse_groups,
         lambda out: (rows.values, rows.columns, rows.starts, rows.probe_position, 1, *out),

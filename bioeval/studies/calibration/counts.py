@@ -1,19 +1,20 @@
 """Counts for calibration: genuine scores, impostor scores between them, and sums of losses.
 
-The impostor scores are read twice or three times and never kept: memory is that of the genuine
-scores. What is kept of the others are their number at each genuine score and at each wanted
-threshold, their range between edges of isotonic blocks, and sums of their logarithmic losses.
+Of impostor scores their number at each genuine score and at each wanted threshold is counted, and
+they are read again for their range between edges of isotonic blocks, and for their losses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import scipy
 
-from bioeval.attempts.counters import ImpostorBlock, ThresholdCounter
+from bioeval.attempts.lists import Attempts, increasing
+from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import ErrorCurve
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.scores.blocks import BlockReader, threads_for
@@ -123,25 +124,21 @@ def count_for_calibration(
     """
     reader = BlockReader(scores)
     verification = VerificationCounter(reader)
+    given = np.array([-np.inf, np.inf])
+    verification.given = given if wanted is None else np.union1d(given, wanted)
+    (tally,) = count_together(reader, [verification])
     with threads_for(scores):
-        parts = [mated for mated, _ in verification.parts()]
-        genuine = np.sort(np.concatenate(parts or [np.empty(0)])).astype(np.float64)
+        genuine = tally.genuine
         distances = np.unique(genuine)
-        if wanted is None:
-            wanted = np.empty(0)
-        thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, wanted]))
-        counter = ThresholdCounter(thresholds)
-        losses = np.zeros(len(shifts)) if shifts is not None else np.empty(0)
-        for _, of_part in verification.parts():
-            block = ImpostorBlock.of_rows(of_part)
-            counter.add(block)
-            if shifts is not None:
-                losses += _losses(block, -1.0, shifts)
-        fa = np.cumsum(counter.counts)[:-1]
-        impostors = int(fa[-1])
+        thresholds = np.union1d(verification.given, distances)
+        fa = tally.attempts.false_accepts(thresholds).astype(np.int64)
+        impostors = tally.impostors
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
         genuine_loss = impostor_loss = None
         if shifts is not None:
+            losses = np.zeros(len(shifts))
+            for _, of_part in verification.fresh().parts():
+                losses += _losses(of_part, -1.0, shifts)
             genuine_loss = _mean_losses(genuine, shifts)
             impostor_loss = _mean(losses, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
@@ -155,9 +152,7 @@ def count_for_calibration(
                 at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
                 added = 2
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
-            impostor_rows = (impostors for _, impostors in verification.parts())
-            blocks = map(ImpostorBlock.of_rows, chain(impostor_rows, [genuine]))
-            low, high = ThresholdCounter(pooled.edges).ranges(blocks)
+            low, high = _ranges(tally.attempts, verification, pooled.edges)
     return CalibrationCounts(
         about=reader.about,
         genuine=genuine,
@@ -173,18 +168,34 @@ def count_for_calibration(
     )
 
 
-def _losses(block: ImpostorBlock, sign: float, shifts: np.ndarray) -> np.ndarray:
-    """Return the sums of ``log(1 + e^(sign * x + shift))`` over a block."""
-    values, start, stop = block
-    sums = np.empty((len(values), len(shifts)))
-    log_odds.softplus_sums(values, start, stop, sign, shifts, sums)
+def _ranges(
+    attempts: Attempts, verification: VerificationCounter, edges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest distance between edges; inf and -inf of none."""
+    low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
+    parts: Any = [attempts.values]
+    if attempts.marks is not None:  # not all are known
+        parts = (increasing(x.reshape(-1)) for _, x in verification.fresh().parts())
+    for part in chain(parts, [attempts.genuine]):
+        ends = np.append(part.searchsorted(edges, side="right"), len(part))
+        starts = np.append(0, ends[:-1])
+        some = starts < ends
+        low[some] = np.minimum(low[some], part[starts[some]])
+        high[some] = np.maximum(high[some], part[ends[some] - 1])
+    return low, high
+
+
+def _losses(values: np.ndarray, sign: float, shifts: np.ndarray) -> np.ndarray:
+    """Return the sums of ``log(1 + e^(sign * x + shift))`` over rows of values, or over a list."""
+    rows = np.ascontiguousarray(np.atleast_2d(values))
+    sums = np.empty((len(rows), len(shifts)))
+    log_odds.softplus_sums(rows, sign, shifts, sums)
     return sums.sum(axis=0)
 
 
 def _mean_losses(genuine: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Return the mean losses of the genuine attempts; attempts at -inf have no loss."""
-    finite = ImpostorBlock.of_rows(genuine[np.isfinite(genuine)])
-    sums = _losses(finite, 1.0, -shifts[::-1])[::-1]
+    sums = _losses(genuine[np.isfinite(genuine)], 1.0, -shifts[::-1])[::-1]
     return _mean(sums, len(genuine), int(np.isposinf(genuine).sum()))
 
 

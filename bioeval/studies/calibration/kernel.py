@@ -17,8 +17,8 @@ def softplus(x):
 
 
 @parallel_rows("sums")
-def softplus_sums(begin, end, block, mate_start, mate_stop, sign, shifts, sums):
-    """Sum ``log(1 + exp(sign * x + shifts[k]))`` over the impostor scores of each row.
+def softplus_sums(begin, end, block, sign, shifts, sums):
+    """Sum ``log(1 + exp(sign * x + shifts[k]))`` over the scores of each row.
 
     `shifts` increase; the float64 `sums`, shape (rows, shifts), are written. Terms are multiplied
     as long as their product is far from overflowing, so that there is one logarithm for many of
@@ -33,23 +33,21 @@ def softplus_sums(begin, end, block, mate_start, mate_stop, sign, shifts, sums):
         for k in range(number):
             total[k] = 0.0
             product[k] = 1.0
-        for side in range(2):
-            part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
-            for j in range(len(part)):
-                x = sign * np.float64(part[j]) + shifts[number - 1]
-                if x != x or x == -np.inf:
-                    continue
-                if x > 40.0:  # rare: large terms one by one
-                    for k in range(number):
-                        total[k] += softplus(sign * np.float64(part[j]) + shifts[k])
-                    continue
-                largest = np.exp(x)
+        for j in range(len(row)):
+            x = sign * np.float64(row[j]) + shifts[number - 1]
+            if x != x or x == -np.inf:
+                continue
+            if x > 40.0:  # rare: large terms one by one
                 for k in range(number):
-                    product[k] *= 1.0 + largest * factor[k]
-                if product[number - 1] > 1e200:
-                    for k in range(number):
-                        total[k] += np.log(product[k])
-                        product[k] = 1.0
+                    total[k] += softplus(sign * np.float64(row[j]) + shifts[k])
+                continue
+            largest = np.exp(x)
+            for k in range(number):
+                product[k] *= 1.0 + largest * factor[k]
+            if product[number - 1] > 1e200:
+                for k in range(number):
+                    total[k] += np.log(product[k])
+                    product[k] = 1.0
         for k in range(number):
             total[k] += np.log(product[k])
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.attempts.counters import ThresholdCounter
 from bioeval.attempts.counting import Counter
 from bioeval.attempts.counts import IdentificationTally
 from bioeval.attempts.identification_counter import IdentificationCounter
@@ -36,7 +35,6 @@ class SizeCounter(Counter[SizeTally]):
         self.reader = reader
         self.ranks = IdentificationCounter(reader, search)
         self.thresholds = thresholds
-        self.within = ThresholdCounter(thresholds)
         subjects = len(reader.gallery.subjects)
         shape = (2, len(thresholds), subjects + 1)
         self.candidates = np.zeros(shape, dtype=np.int64)
@@ -45,8 +43,11 @@ class SizeCounter(Counter[SizeTally]):
         """Count a block of rows."""
         self.ranks.add(block)
         fused = block.fused(self.ranks.fusion)
-        tables = self.within.by_row(fused.values, fused.mate_start, fused.mate_stop)
-        counts = np.cumsum(tables[:, :-1], axis=1)
+        last = len(self.thresholds)  # beyond all thresholds, or no attempt
+        place = self.thresholds.searchsorted(fused.impostors().astype(np.float64))
+        place += np.arange(len(place))[:, None] * (last + 1)
+        within = np.bincount(place.reshape(-1), minlength=len(place) * (last + 1))
+        counts = np.cumsum(within.reshape(-1, last + 1)[:, :-1], axis=1)
         rows = slice(block.low, block.low + len(counts))
         usable = self.ranks.facts["others"][rows] > 0
         kind = np.where(block.probe_group >= 0, ENROLLED, UNENROLLED)
