@@ -61,10 +61,6 @@ SENTENCES: dict[str, str] = {
         "{arg.lists.unordered=True} counts all pairs alike"
     ),
     "not-listed": "{missing:count} of {comparisons:count comparisons} are not listed, and excluded",
-    "too-many-names": (
-        "the list names more than {most:count templates}: repeated pairs and comparisons of a "
-        "template with itself were not looked for"
-    ),
     "only-genuine-pairs-listed": (
         "the {pairs:count pairs} of {file:name} are genuine, all others impostors"
     ),

@@ -52,7 +52,7 @@ def command(
     data, *second, out = files
     reading = take_reading(data, {**options, "second": second[0] if second else None})
     from bioeval.cli.progress import Stages
-    from bioeval.scores.formats import losses_in_parts, save
+    from bioeval.scores.formats import losses, save
 
     place = Path(out)
     take_scores(out, force or dry_run)
@@ -62,7 +62,7 @@ def command(
         if not dry_run:
             stages(f"writing {out}")
             save(scores, place)
-    lost = [printable(Words(text).write(naming())) for text in losses_in_parts(scores, place)]
+    lost = [printable(Words(text).write(naming())) for text in losses(scores, place)]
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
         show_json({"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run})

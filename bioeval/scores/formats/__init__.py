@@ -209,35 +209,8 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         ) from error
 
 
-def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
-    """List what a file of this name cannot hold of the scores, a sentence each.
-
-    Parameters
-    ----------
-    scores : Scores
-    path
-        The name of the file: its suffix decides.
-
-    Returns
-    -------
-    list of str
-        Empty where everything is kept.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> from bioeval.scores.formats import losses
-    >>> scores = be.Scores([[0.1, 0.9]], ["ann"], ["ann", "bob"])
-    >>> losses(scores, "x.npz")
-    []
-    >>> losses(scores, "x.csv")
-    ['the matrix becomes a list of pairs, for verification alone']
-    """
-    return list(map(str, losses_in_parts(scores, path)))
-
-
-def losses_in_parts(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
-    """List what :func:`losses` does, with the arguments that a sentence names as typed parts."""
+def losses(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
+    """List what a file of this name cannot hold of the scores, a sentence each."""
     lost = list[Part]()
     form = registry.format_to_write(Path(path))
     if scores._origin and not isinstance(scores, PairScores):
@@ -247,5 +220,4 @@ def losses_in_parts(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
         lost.append(
             f"which labels are of distractors or junk is not said ({', '.join(map(str, numbers))})"
         )
-    assert form.losses is not None  # of a format that is written
     return lost + form.losses(scores)

@@ -397,66 +397,34 @@ class FileFacts:
         return self.content == "text" or self.content in COMPRESSED
 
 
-def keeps_everything(scores: Scores) -> list[Part]:
-    """Return no losses: the file keeps everything of scores that it can hold."""
-    return []
-
-
 @dataclass(frozen=True)
 class Format:
     """A file format: how its files are recognised, read and written.
 
-    Attributes
-    ----------
-    name, holds : str
-        Its name (the suffix, or other words), and what such a file holds.
-    looks, expected : str
-        What the bytes are, as ``"a zip file"``, and what to call the file where one was
-        expected, as ``"a .npz file"``; what it `holds` unless given.
-    recognise : callable
-        Whether a file has this format, by its content and the options given. It may raise a
-        :class:`bioeval.DataError` with advice where the file is a near miss.
-    read : callable
-        Reads a file. It may raise anything on damaged bytes; the registry turns it into a
-        :class:`bioeval.DataError` that names the file.
-    options : sequence of str
-        The fields of :class:`ReadOptions` with a meaning for it.
-    suffixes : tuple of str
-        Suffixes that promise this format, in lower case.
-    needs : str
-        For text, which has no magic bytes: how a file is recognised, for the error message.
-    written : str
-        What is written, as ``"everything in one"``; empty where the format is only read.
-    written_as : tuple of str
-        How the names of files to write end; `suffixes` unless given.
-    write, losses : callable
-        Writes scores; and what a file cannot hold of them, a sentence each, which a format that is
-        written has to declare (`keeps_everything` where there is nothing).
+    - `name`, `holds`: its name (the suffix, or other words), and what such a file holds
+    - `recognise`: whether a file has this format; it may raise advice for a near miss
+    - `read`: may raise anything on damaged bytes, which becomes an error that names the file
+    - `looks`, `expected`: what the bytes are, and what to call the file where one was expected
+    - `options`: the fields of :class:`ReadOptions` with a meaning for it
+    - `needs`: for text, which has no magic bytes, how a file is recognised
+    - `written`, `written_as`: what is written (nothing: it is only read), and how the names of
+      files to write end, if not as `suffixes`
+    - `losses`: what a file cannot hold of scores, a sentence each
     """
 
     name: str
     holds: str
     recognise: Callable[[FileFacts], bool]
     read: Callable[[Path, ReadOptions], Scores]
+    expected: str
     options: Sequence[str] = ()
     looks: str = "text"
-    expected: str = ""
     suffixes: tuple[str, ...] = ()
     needs: Part = ""
     written: str = ""
     written_as: tuple[str, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
-    losses: Callable[[Scores], list[Part]] | None = None
-
-    def __post_init__(self) -> None:
-        """Raise unless a format that is written declares what it loses."""
-        if not self.expected:
-            object.__setattr__(self, "expected", self.holds)
-        if self.written and self.losses is None:
-            raise TypeError(
-                f"the format {self.name} is written and does not declare its losses; give it a "
-                "function, or keeps_everything"
-            )
+    losses: Callable[[Scores], list[Part]] = lambda scores: []
 
     @property
     def word(self) -> str:

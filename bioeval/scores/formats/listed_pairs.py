@@ -18,7 +18,7 @@ from bioeval.scores.columns import CodedSides, places_among, united
 from bioeval.scores.formats.format import NamePattern, ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
-from bioeval.scores.formats.text_table import MOST_NAMES, Columns, TextColumn
+from bioeval.scores.formats.text_table import Columns, TextColumn
 from bioeval.scores.formats.trials import (
     JoinedTrials,
     MediaList,
@@ -47,8 +47,6 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
         return None
     first, second = layout.templates
     a, b = table.text[first], table.text[second]
-    if a.too_many_names or b.too_many_names:
-        return None
     shared = set()
     if not layout.numbers_sides and (layout.header or layout.subjects is not None):
         shared = set(a.values).intersection(b.values)
@@ -80,8 +78,6 @@ def templates_of_two(
     sides = []
     for i, j in zip(layout.templates or (), other.templates or (), strict=True):
         column, more = first.text[i], second.text[j]
-        if column.too_many_names or more.too_many_names:
-            return None
         column.append_codes(more.codes, more.values)
         sides.append(column)
     a, b = sides
@@ -417,9 +413,6 @@ def _templates(pairs: _PairRows) -> CodedSides | None:
     listed = pairs.subjects if layout.subjects is not None else None
     names = templates_of(pairs.table, layout, listed)
     if names is None:
-        sides = layout.templates or ()
-        if layout.names_templates and any(pairs.table.text[i].too_many_names for i in sides):
-            pairs.notes.append(Message("too-many-names", most=MOST_NAMES))
         return None
     names = _kept_sides(pairs, names)
     if not layout.numbers_sides and are_subjects(names, pairs.genuine):

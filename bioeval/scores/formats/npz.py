@@ -25,7 +25,6 @@ from bioeval.scores.formats.format import (
     ARRAYS,
     Format,
     ReadOptions,
-    keeps_everything,
     say,
 )
 from bioeval.scores.formats.label_files import read_side
@@ -644,5 +643,4 @@ FORMAT = Format(
     options=ARRAYS,
     written="everything in one file",
     write=_write,
-    losses=keeps_everything,
 )

@@ -289,7 +289,6 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
         text=layout.called(sides | extra_columns.keys()),
         numbers=layout.called([layout.score]),
         digits=layout.called([layout.genuine]),
-        bounded=() if known else keys,
         blanks=layout.called([layout.species]),
     )
     if layout.subjects and not layout.header:

@@ -16,7 +16,7 @@ from bioeval.scores.formats.format import Format, ReadOptions
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
 from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT, blocks_of_lines, pair_losses
-from bioeval.scores.formats.text_table import MOST_NAMES, Columns, Shape, TextColumn
+from bioeval.scores.formats.text_table import Columns, Shape, TextColumn
 from bioeval.scores.formats.wide_tables import is_wide, wide_columns, wide_scores
 from bioeval.scores.matrix import Scores
 
@@ -57,7 +57,8 @@ def _matrix(
     values = np.empty((table.num_rows, len(numbers)), np.float32 if narrow else np.float64)
     for place, column in enumerate(columns.values()):
         values[:, place] = column
-    meta = {names[i]: _words(path, names[i], table.column(i)).astype(str) for i in words}
+    text = {names[i]: table.column(i).fill_null("") for i in words}  # an unknown value
+    meta = {name: _words(path, name, column).astype(str) for name, column in text.items()}
     labels = _words(path, names[0], table.column(0))
     return wide_scores(
         path, labels, [names[0], *(names[i] for i in numbers)], values, options, meta
@@ -71,18 +72,14 @@ def _list(path: Path, file: Any, names: list[str], options: ReadOptions) -> Scor
     if layout is None or layout.score is None:
         raise unknown_layout(shape)
     how = how_read(path, layout, options)
-    named = options.as_ or options.trials or options.labels or options.subject_from
-    columns = _columns(path, file, layout, None if named else MOST_NAMES)
-    return pairs_of_columns(columns, layout, options, how)
+    return pairs_of_columns(_columns(path, file, layout), layout, options, how)
 
 
-def _columns(path: Path, file: Any, layout: PairLayout, most: int | None) -> Columns:
+def _columns(path: Path, file: Any, layout: PairLayout) -> Columns:
     """Read the columns of a layout, in pieces."""
-    score, templates = layout.score or 0, layout.templates or ()
-    wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold, layout.species}
-    text = {}
-    for i in sorted(layout.called(wanted)):
-        text[i] = TextColumn(most=most if i in templates else None)
+    score, sides = layout.score or 0, {*(layout.subjects or ()), *(layout.templates or ())}
+    wanted = layout.called(sides | {layout.genuine, layout.fold, layout.species})
+    text = {i: TextColumn() for i in sorted(wanted)}
     numbers: GrowingColumn | None = None
     done, rows = 0, file.metadata.num_rows
     for batch in file.iter_batches(_ROWS, columns=[layout.names[i] for i in (score, *text)]):

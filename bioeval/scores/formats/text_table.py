@@ -224,20 +224,11 @@ def _mark(line: str) -> str:
     return " "  # also of a decimal comma, which is then refused
 
 
-#: Distinct names of a side that are held where nothing but the checks of a list needs them.
-MOST_NAMES = 1 << 20
-
-
 @dataclass
 class TextColumn:
-    """A column of text: the distinct values, and the code of each line's value.
-
-    A column with more than `most` distinct values is given up: it holds nothing.
-    """
+    """A column of text: the distinct values, and the code of each line's value."""
 
     values: list[str] = field(default_factory=list)
-    most: int | None = None
-    too_many_names: bool = False
     _codes: GrowingColumn = field(default_factory=lambda: GrowingColumn(np.int32))
     _number: dict[str, int] = field(default_factory=dict)
 
@@ -245,17 +236,11 @@ class TextColumn:
         """Append cells."""
         import pandas as pd
 
-        if self.too_many_names:
-            return
-        if not isinstance(cells, pd.Series):
-            cells = pd.Series(cells, dtype=object)
-        codes, distinct = cells.factorize()
+        codes, distinct = pd.Series(cells, dtype=object).factorize()
         self.append_codes(codes, distinct.tolist())
 
     def append_codes(self, codes: np.ndarray, distinct: Iterable[object]) -> None:
         """Append cells as distinct values and their codes."""
-        if self.too_many_names:
-            return
         known = self._number
         words: list[Any] = [*distinct]
         numbers = [*map(known.get, words)]
@@ -263,9 +248,6 @@ class TextColumn:
             numbers = [known.setdefault(str(value).strip(), len(known)) for value in words]
             self.values = [*known]
         self._codes.append(np.array(numbers, dtype=np.int32)[codes])
-        if self.most is not None and len(known) > self.most:
-            self.values, self._number, self._codes = [], {}, GrowingColumn(np.int32)
-            self.too_many_names = True
 
     def renamed(self, values: Iterable[str]) -> TextColumn:
         """Return a column with other words in place of the distinct values."""
@@ -344,14 +326,12 @@ def read_columns(
     text: dict[int, str],
     numbers: dict[int, str],
     digits: Collection[int] = (),
-    bounded: Collection[int] = (),
     blanks: Collection[int] = (),
 ) -> Columns:
     """Read columns of a text; `text` and `numbers` are the names of the columns to read.
 
-    Of text in the columns `digits`, whole numbers may lose a sign and zeros before them. Columns
-    that are `bounded` are given up where they have too many distinct names; in those of `blanks`
-    cells may be blank.
+    Of text in the columns `digits`, whole numbers may lose a sign and zeros before them; in those
+    of `blanks`, cells may be blank.
 
     pandas parses the numbers as it reads them, fastest where one blank separates the cells. Where a
     line is not as expected, the file is read again line by line, so that an error names the line;
@@ -364,7 +344,7 @@ def read_columns(
         for single in dict.fromkeys((shape.single, False)):
             with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
                 pieces = _pieces(replace(shape, single=single), first, numbers, {*text}, digits)
-                columns = _grown(shape, first, pieces, text, numbers, bounded)
+                columns = _grown(shape, first, pieces, text, numbers)
                 for i, column in columns.text.items():
                     # The parser of plain cells cannot read these, nor quotes after a blank.
                     if i not in blanks and any(x[:1] in ("", '"') for x in column.values):
@@ -374,7 +354,7 @@ def read_columns(
                 return columns
         filled = {i: name for i, name in (text | numbers).items() if i not in blanks}
         pieces = _checked(shape, first, filled, numbers)
-        return _grown(shape, first, pieces, text, numbers, bounded)
+        return _grown(shape, first, pieces, text, numbers)
 
 
 def _grown(
@@ -383,10 +363,9 @@ def _grown(
     pieces: Iterator[pd.DataFrame],
     text: Collection[int],
     numbers: Collection[int],
-    bounded: Collection[int],
 ) -> Columns:
     """Return the columns of pieces, one after the other."""
-    columns = {i: TextColumn(most=MOST_NAMES if i in bounded else None) for i in text}
+    columns = {i: TextColumn() for i in text}
     values = {i: GrowingColumn(np.float64) for i in numbers}
     rows, most = 0, physical_memory() // _LINE_BYTES
     for piece in pieces:

@@ -234,7 +234,7 @@ def scores_alone(shape: Shape, layout: PairLayout) -> Columns:
     if layout.names_templates:
         names = layout.templates or ()
     header = layout.header or not is_number(shape.cells[0][score])
-    return read_columns(shape, header, layout.called(names), {score: "score"}, bounded=names)
+    return read_columns(shape, header, layout.called(names), {score: "score"})
 
 
 def impostor_scores(

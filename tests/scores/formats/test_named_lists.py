@@ -12,7 +12,6 @@ from optional import optional_import
 import bioeval as be
 from bioeval.base.messages import Message
 from bioeval.cli.program import main
-from bioeval.scores.formats import text_table
 
 LINES = [
     ("1", "id1/a", "id1/b", "0.5"),
@@ -189,17 +188,6 @@ def test_lists_of_other_programs_say_nothing(shared):
                        ("bob_atnt_scores-nonorm-dev.txt", 2000)):  # fmt: skip
         found = be.load(shared / "score_files" / name, kind="similarity")
         assert found.shape == (size,) and found._remarks == ()
-
-
-def test_too_many_names_are_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_table, "MOST_NAMES", 2)
-    monkeypatch.setattr("bioeval.scores.formats.listed_pairs.MOST_NAMES", 2)
-    found = read(tmp_path, "txt", [AGAIN, ITSELF, ("0", "q", "r", "1")])
-    assert len(found.values) == 6 and found._remarks[0].code == "too-many-names"
-    assert (
-        len(read(tmp_path, "txt", [AGAIN, ("0", "q", "r", "1")], lists={"as": "matrix"}).probe_ids)
-        == 5
-    )
 
 
 # ------------------------------------------------------------------------- commands and files

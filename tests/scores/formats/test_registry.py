@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 
 import numpy as np
@@ -11,14 +10,11 @@ from click.testing import CliRunner
 
 import bioeval as be
 from bioeval.cli.commands.convert import command
-from bioeval.scores.formats import losses, registry
-from bioeval.scores.formats.files import replacing
+from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import (
     LISTS,
     OPTIONS,
-    Format,
     ReadOptions,
-    keeps_everything,
     say,
 )
 
@@ -91,75 +87,3 @@ def test_the_help_names_what_can_be_written():
     text = " ".join(CliRunner().invoke(command, ["--help-all"]).output.split())
     for form in registry.written_formats():
         assert f"{form.suffixes[0]} ({form.written})" in text
-
-
-# ------------------------------------------------------------------------ a new format
-
-
-def read_trials(path, options):
-    words = [line.split() for line in path.read_text(encoding="utf-8").splitlines()[1:]]
-    scores = [float(score) for _, score in words]
-    return be.Scores.from_pairs(scores, [int(same) for same, _ in words], kind="similarity")
-
-
-def write_trials(scores, path):
-    lines = zip(scores.genuine.astype(int).tolist(), scores.values.tolist(), strict=True)
-    with replacing(path) as part:
-        text = "".join(f"{same} {score!r}\n" for same, score in lines)
-        part.write_text(f"#trials\n{text}", encoding="utf-8")
-
-
-def begins_as_trials(found):
-    return found.content == "text" and found.path.read_bytes().startswith(b"#trials")
-
-
-TRIALS = Format(
-    name="`.given`",
-    suffixes=(".given",),
-    holds="a list of trials",
-    looks="a list of trials",
-    expected="a list of trials",
-    recognise=begins_as_trials,
-    needs="a list of trials begins with #trials",
-    read=read_trials,
-    options=(),
-    written="trials",
-    write=write_trials,
-    losses=keeps_everything,
-)
-
-
-@pytest.fixture
-def trials(monkeypatch):
-    together = (TRIALS, *registry.FORMATS)
-    monkeypatch.setattr(registry, "FORMATS", together)
-
-
-def test_a_new_format_is_one_entry(tmp_path, trials):
-    scores = be.Scores.from_pairs([0.1, 0.2], [1, 0], kind="similarity")
-    be.save(scores, tmp_path / "x.given")
-    assert losses(scores, tmp_path / "x.given") == []
-    (tmp_path / "x.given").rename(tmp_path / "x.dat")
-    found = be.load(tmp_path / "x.dat")
-    assert (found.genuine.tolist(), found.values.tolist()) == ([True, False], [0.1, 0.2])
-    with pytest.raises(be.DataError, match=r"nan has no meaning for a list of trials"):
-        be.load(tmp_path / "x.dat", nan="reject")
-
-
-def test_a_format_that_is_written_declares_what_it_loses():
-    with pytest.raises(TypeError, match="`.given` is written and does not declare its losses"):
-        dataclasses.replace(TRIALS, losses=None)
-
-
-def test_errors_name_the_new_format(tmp_path, trials):
-    (tmp_path / "x.dat").write_text("of no format\n")
-    with pytest.raises(be.DataError, match="a list of trials begins with #trials"):
-        be.load(tmp_path / "x.dat")
-    (tmp_path / "x.given").write_text("1 0.5\n")
-    with pytest.raises(be.DataError, match="is named .given but holds text; expected a list of t"):
-        be.load(tmp_path / "x.given")
-    (tmp_path / "y.given").write_text("#trials\n1\n")
-    with pytest.raises(be.DataError, match="y.given: is truncated or damaged .* a list of trials"):
-        be.load(tmp_path / "y.given")
-    with pytest.raises(be.DataError, match="expected one of .given, .npz"):
-        be.save(PAIRS, tmp_path / "x.dta")
