@@ -122,8 +122,8 @@ def _plain(scores: Any) -> Any:
     """Return what was given without attack presentations: scores, or several by name."""
     if isinstance(scores, Scores):
         return without_attacks(scores)
-    # Systems by name. Results are mappings as well; nothing in them is replaced.
-    if isinstance(scores, Mapping):
+    # Systems by name. Results are mappings as well, with attributes; they hold no scores.
+    if isinstance(scores, Mapping) and not hasattr(scores, "attrs"):
         items = list(scores.items())
         parts = {name: _plain(x) for name, x in items}
         if any(parts[name] is not x for name, x in items):
