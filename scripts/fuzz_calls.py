@@ -103,7 +103,7 @@ def systems() -> dict[str, Any]:
     two = be.Scores(values[:8, 4:], who[:8], who[4:], name="two")
     owners = np.column_stack([who, np.where(np.arange(12) % 2, who, np.roll(who, 3))])
     same = owners[:, 0] == owners[:, 1]
-    pairs = be.Scores.from_pairs(values[0], same, subjects=owners, folds=np.arange(12) % 3)
+    pairs = be.Scores.from_pairs(values[0], same, subjects=owners, pair_folds=np.arange(12) % 3)
     lists = be.TopKScores(np.argsort(values)[:, 1:6], who, who, distances=np.sort(values)[:, 1:6])
     be.save(square, "s.npz")
     Path("s.csv").write_text("genuine,distance\n1,0.1\n0,0.7\n1,0.3\n0,0.9\n")

@@ -500,7 +500,9 @@ def pairs(name: str) -> Any:
         both = np.stack([words(who[i]), words(who[j])], axis=1)
         return be().PairScores(d, genuine, kind="distance", subjects=both)
     if name == "pairs_folds":
-        return be().PairScores(10 - d, genuine, kind="similarity", folds=np.arange(d.size) % 10)
+        return be().PairScores(
+            10 - d, genuine, kind="similarity", pair_folds=np.arange(d.size) % 10
+        )
     if name == "pairs_failed":
         bad = d.copy()
         bad[::17] = np.nan

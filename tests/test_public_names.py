@@ -19,7 +19,7 @@ SCORES = """
 def some_scores() -> list[be.Scores]:
     square = be.simulate(5, 2)
     people, names = [["a", "a"], ["a", "b"]], [["p", "q"], ["q", "r"]]
-    pairs = be.Scores.from_pairs([0.1, 0.8], [1, 0], templates=names, subjects=people)
+    pairs = be.Scores.from_pairs([0.1, 0.8], [1, 0], pair_templates=names, subjects=people)
     return [square, pairs, be.TopKScores([[1, 0]], ["a"], ["a", "b"], distances=[[1.0, 2.0]])]
 
 

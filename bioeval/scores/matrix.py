@@ -236,9 +236,9 @@ class Scores(LabelledMatrix):
         kind: Kind = "distance",
         nan: NanPolicy = "raise",
         subjects: Any = None,
-        folds: Any = None,
+        pair_folds: Any = None,
         name: str | None = None,
-        templates: Any = None,
+        pair_templates: Any = None,
         keep: Kept | Sequence[Kept] = (),
         unordered: bool = False,
         meta: Mapping[str, Any] | None = None,
@@ -253,10 +253,10 @@ class Scores(LabelledMatrix):
             As for :class:`Scores`.
         subjects : array_like, shape (p, 2), optional
             The subjects of both sides of each pair, the enrolled one first and the probe's second,
-            as of `templates` and `meta`; intervals by subject need them.
-        folds : array_like, shape (p,), optional
+            as of `pair_templates` and `meta`; intervals by subject need them.
+        pair_folds : array_like, shape (p,), optional
             The fold of each pair, where the publisher of a list gives it.
-        templates : array_like, shape (p, 2), optional
+        pair_templates : array_like, shape (p, 2), optional
             The names of the templates of both sides of each pair. With them a pair that is listed
             again with the same score counts once, and comparisons of a template with itself are
             left out, which results say; :func:`compare` and :func:`fuse` align systems by them.
@@ -296,15 +296,15 @@ class Scores(LabelledMatrix):
             kind=kind,
             nan=nan,
             subjects=subjects,
-            folds=folds,
+            pair_folds=pair_folds,
             name=name,
-            templates=templates,
+            pair_templates=pair_templates,
             meta=meta,
         )
         return listed._attempts(rules, lambda rows: places("pair", rows))
 
     def at_pairs(
-        self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
+        self, probe_index: Any, gallery_index: Any, genuine: Any = None, pair_folds: Any = None
     ) -> PairScores:
         """Take a list of cells as fixed trials, such as the LFW view 2 pairs.
 
@@ -314,7 +314,7 @@ class Scores(LabelledMatrix):
             The rows and columns of the cells.
         genuine : array_like of bool, shape (p,), optional
             If left out, a pair is genuine iff its labels are equal.
-        folds : array_like, shape (p,), optional
+        pair_folds : array_like, shape (p,), optional
             The fold of each pair, where the publisher of a list gives it.
 
         Returns
@@ -360,7 +360,13 @@ class Scores(LabelledMatrix):
             who = np.empty((len(i), 2), dtype=object)
             who[:, 0], who[:, 1] = self.gallery_labels[j], self.probe_labels[i]
         pairs = PairScores(
-            values, genuine, kind=self.kind, nan=self.nan, subjects=who, folds=folds, name=self.name
+            values,
+            genuine,
+            kind=self.kind,
+            nan=self.nan,
+            subjects=who,
+            pair_folds=pair_folds,
+            name=self.name,
         )
         return pairs._with(
             _origin=self._origin,

@@ -84,9 +84,9 @@ class PairScores(Scores):
         kind: Kind = "distance",
         nan: NanPolicy = "raise",
         subjects: Any = None,
-        folds: Any = None,
+        pair_folds: Any = None,
         name: str | None = None,
-        templates: Any = None,
+        pair_templates: Any = None,
         meta: Mapping[str, Any] | None = None,
     ):
         """Check what is given of each pair."""
@@ -103,18 +103,19 @@ class PairScores(Scores):
         known = flags.dtype == bool
         if not known and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
-        coded = _both_sides(templates, "templates", len(array))
+        coded = _both_sides(pair_templates, "pair_templates", len(array))
         if isinstance(coded, np.ndarray):
-            coded = CodedSides.of(coded, "templates")
+            coded = CodedSides.of(coded, "pair_templates")
         people = _both_sides(subjects, "subjects", len(array))
         if isinstance(people, np.ndarray):
             require_one_type(people[:, 0], people[:, 1], "subjects")
         fold_of_pair = None
-        if folds is not None:
-            fold_of_pair = as_labels(folds, "folds")
+        if pair_folds is not None:
+            fold_of_pair = as_labels(pair_folds, "pair_folds")
             if len(fold_of_pair) != len(array):
                 raise DataError(
-                    f"folds has {len(fold_of_pair)} values; expected {len(array)}, one per pair"
+                    f"pair_folds has {len(fold_of_pair)} values; expected {len(array)}, one per "
+                    "pair"
                 )
         self._set(
             _base=array,
@@ -303,9 +304,9 @@ class PairScores(Scores):
             kind=self.kind,
             nan=self.nan,
             subjects=who,
-            folds=None if folds is None else folds[rows],
+            pair_folds=None if folds is None else folds[rows],
             name=self.name,
-            templates=None if self._templates is None else self._templates.take(rows),
+            pair_templates=None if self._templates is None else self._templates.take(rows),
             meta={name: column.take(rows) for name, column in self._meta.items()},
         )
         view._set(unordered=self.unordered, _reading=self._reading)

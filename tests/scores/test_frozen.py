@@ -24,7 +24,7 @@ def all_kinds() -> dict[str, be.Scores]:
         "selection": be.Scores(VALUES, list("aabb"), probe_meta=META).select([0, 1, 3]),
         "embeddings": streaming(x, list("aabb")),
         "pairs": be.Scores.from_pairs(
-            [0.1, 0.4, 0.3], [1, 0, 1], folds=[0, 1, 1], subjects=[[1, 1], [1, 2], [2, 2]]
+            [0.1, 0.4, 0.3], [1, 0, 1], pair_folds=[0, 1, 1], subjects=[[1, 1], [1, 2], [2, 2]]
         ),
         "lists": be.TopKScores([[0, 1], [1, 0]], [1, 2], [1, 2], distances=[[1, 2], [1, 2]]),
     }

@@ -313,7 +313,7 @@ def test_masked_labels_do_not_lose_their_mask():
             be.Scores(d, **how)
     with pytest.raises(be.DataError, match="has 1 missing label"):
         be.Scores(d, [1, np.ma.masked, 2])
-    for how in ({"subjects": np.ma.masked_equal([[1, 1], [1, 2]], 2)}, {"folds": masked[1:]}):
+    for how in ({"subjects": np.ma.masked_equal([[1, 1], [1, 2]], 2)}, {"pair_folds": masked[1:]}):
         with pytest.raises(be.DataError, match="masked value"):
             be.Scores.from_pairs([0.1, 0.2], [1, 0], **how)
     with pytest.raises(be.DataError, match="genuine has 1 masked value, "):

@@ -49,9 +49,13 @@ def test_the_attempts_are_those_of_the_definition(rules):
         )
         try:
             found = be.Scores.from_pairs(
-                scores, genuine, nan="exclude", templates=templates, folds=range(len(scores)),
+                scores,
+                genuine,
+                nan="exclude",
+                pair_templates=templates,
+                pair_folds=range(len(scores)),
                 **rules,
-            )  # fmt: skip
+            )
         except be.DataError as error:
             seen.add(expected if isinstance(expected, str) else "nothing left")
             assert (expected if isinstance(expected, str) else "itself") in str(error)
@@ -75,7 +79,7 @@ PAIRS = [("a", "b"), ("a", "c"), ("a", "b"), ("c", "c"), ("c", "a")]
 
 def test_what_is_left_out_is_said():
     found = be.Scores.from_pairs(
-        [0.1, 0.7, 0.1, 0.0, 0.7], [1, 0, 1, 1, 0], templates=PAIRS, subjects=None
+        [0.1, 0.7, 0.1, 0.0, 0.7], [1, 0, 1, 1, 0], pair_templates=PAIRS, subjects=None
     )
     assert found.values.tolist() == [0.1, 0.7, 0.7]
     ds = be.verification(found)
@@ -84,7 +88,7 @@ def test_what_is_left_out_is_said():
     assert 'lists={"keep": "repeated"}' in sentence
     assert arguments(ds, "self-comparisons-left-out") == {"comparisons": 1}
     assert arguments(ds, "pairs-in-one-order")["one_order"] == 1
-    once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], templates=PAIRS[:2] + PAIRS[4:],
+    once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], pair_templates=PAIRS[:2] + PAIRS[4:],
                                 unordered=True)  # fmt: skip
     assert once.values.tolist() == [0.1, 0.7]
     assert [(x.code, x.arguments["pairs"]) for x in once._remarks] == [("repeated-pairs", 1)]
@@ -93,7 +97,7 @@ def test_what_is_left_out_is_said():
 def test_numbers_of_pairs_in_errors():
     def fails(scores, genuine, templates, **rules):
         with pytest.raises(be.DataError) as error:
-            be.Scores.from_pairs(scores, genuine, templates=templates, **rules)
+            be.Scores.from_pairs(scores, genuine, pair_templates=templates, **rules)
         return str(error.value)
 
     many = [("a", x) for x in "bcdef"] * 2
@@ -109,7 +113,7 @@ def test_numbers_of_pairs_in_errors():
     assert "1 impostor pair compares a template with itself (pair 1)" in said
     assert "every pair compares a template with itself" in fails([1.0], [1], [("c", "c")])
     with pytest.raises(be.DataError, match=r"templates has shape \(1, 3\); expected \(1, 2\)"):
-        be.Scores.from_pairs([1.0], [1], templates=[("a", "b", "c")])
+        be.Scores.from_pairs([1.0], [1], pair_templates=[("a", "b", "c")])
     with pytest.raises(be.DataError, match="unordered needs the names of the templates of both"):
         be.Scores.from_pairs([1.0], [1], unordered=True)
     with raises_about(be.DataError, "keep"):
@@ -120,11 +124,13 @@ def test_numbers_of_pairs_in_errors():
 
 def test_rounding_between_both_orders():
     pairs = [("a", "b"), ("b", "a"), ("a", "c")]
-    found = be.Scores.from_pairs([1.0, 1 + 1e-6, 5], [1, 1, 0], templates=pairs, unordered=True)
+    found = be.Scores.from_pairs(
+        [1.0, 1 + 1e-6, 5], [1, 1, 0], pair_templates=pairs, unordered=True
+    )
     assert found.values.tolist() == [1, 5]
     assert [x.code for x in found._remarks] == ["repeated-pairs"]
     with pytest.raises(be.DataError, match="different scores"):
-        be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], templates=pairs, unordered=True)
+        be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], pair_templates=pairs, unordered=True)
 
 
 def test_classes_contradict_subjects():
@@ -152,6 +158,8 @@ def test_infinite_scores_are_said(kind, score, accepted):
 
 
 def test_a_selection_keeps_names():
-    found = be.Scores.from_pairs([0.1, 0.7, 0.2], [1, 0, 1], templates=PAIRS[:2] + [("b", "d")])
+    found = be.Scores.from_pairs(
+        [0.1, 0.7, 0.2], [1, 0, 1], pair_templates=PAIRS[:2] + [("b", "d")]
+    )
     some = found.select(probes=[2, 0])
     assert some.pair_templates.tolist() == [["b", "d"], ["a", "b"]]

@@ -57,7 +57,7 @@ def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
     listed = PairScores(
         values,
         np.zeros(len(values), dtype=bool),
-        templates=templates,
+        pair_templates=templates,
         subjects=subjects,
         **how,
     )

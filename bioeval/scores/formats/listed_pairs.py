@@ -335,9 +335,9 @@ def pairs_of_columns(
     listed = PairScores(
         values,
         pairs.genuine,
-        folds=fold,
+        pair_folds=fold,
         subjects=who,
-        templates=_templates(pairs),
+        pair_templates=_templates(pairs),
         meta=meta,
         **how,
     )

@@ -317,9 +317,9 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         kind=named.kind(key, KINDS),
         nan=named.nan,
         subjects=file.read_if_there("subjects"),
-        folds=file.read_if_there("fold"),
+        pair_folds=file.read_if_there("fold"),
         name=file.path.stem,
-        templates=_templates(file, file.headers[key].shape[0]),
+        pair_templates=_templates(file, file.headers[key].shape[0]),
         keep=named.options.keep or (),
         unordered=bool(named.options.unordered),
         meta=_meta_of_pairs(file, file.headers[key].shape[0]),
@@ -508,7 +508,7 @@ def read_embeddings(named: NamedArrays) -> Scores:
         same,
         nan=named.nan,
         subjects=np.column_stack([b, a]),  # the enrolled one first
-        folds=evaluated.fold,
+        pair_folds=evaluated.fold,
         name=file.path.stem,
     )
     return _attempts(pairs, evaluated, sides, named)

@@ -374,7 +374,9 @@ def _two_files(
         return " and ".join(lines)
 
     flags = np.repeat([True, False], [len(values), len(impostor_values)])
-    both = PairScores(np.concatenate([values, impostor_values]), flags, templates=templates, **how)
+    both = PairScores(
+        np.concatenate([values, impostor_values]), flags, pair_templates=templates, **how
+    )
     return both._attempts(ListRules.parse(options.keep, options.unordered), where)
 
 

@@ -578,9 +578,9 @@ def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOpt
         kind=kind,
         nan=options.nan or "raise",
         subjects=subjects,
-        folds=listed.fold,
+        pair_folds=listed.fold,
         name=path.name.split(".")[0] or path.stem,
-        templates=names,
+        pair_templates=names,
         keep=options.keep or (),
         unordered=bool(options.unordered),
     )

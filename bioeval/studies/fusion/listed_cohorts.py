@@ -43,7 +43,7 @@ def normalised_list(
         raise ProtocolError(
             "the pairs do not name their templates, and score normalisation finds the scores of a "
             "template against the cohort by its name; give a list with both names on each line, or "
-            "templates= to Scores.from_pairs"
+            "pair_templates= to Scores.from_pairs"
         )
     best = None if top is None else require_integer("top", top, low=2)
     sides = {"first": (0, enrolled_cohort), "second": (1, probe_cohort)}

@@ -108,7 +108,7 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
         if scores.pair_folds is None:
             raise DataError(
                 f"protocol {card.name} takes the folds as given, but these pairs have none; give "
-                "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
+                "Scores.from_pairs(..., pair_folds=), an array or column fold in the file, or four "
                 "columns of pairs with the fold as the third"
             )
         return partition.PredefinedPairFolds(scores.pair_folds)

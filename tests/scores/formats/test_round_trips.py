@@ -126,7 +126,7 @@ ALL_SORTS = {
     "small": be.Scores(R.random((3, 3)).astype("f2"), list("aab"), kind="order"),
     "long": be.Scores(R.random((2, 2)).astype(np.longdouble), list("ab")),
     "selection": be.Scores(R.random((4, 4)), list("aabb")).select(probes=[0, 1], gallery=[1, 2, 3]),
-    "pairs": be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1], folds=[0, 1, 1]),
+    "pairs": be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1], pair_folds=[0, 1, 1]),
     "subjects": be.Scores.from_pairs([0.5, 2], [1, 0], subjects=[[1, 1], [1, 2]], nan="exclude"),
     "lists": be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"]),
 }

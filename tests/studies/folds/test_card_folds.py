@@ -245,7 +245,7 @@ def test_a_card_without_folds_has_none():
 def test_pairs_carry_their_folds(tmp_path):
     rng = np.random.default_rng(0)
     d, same, fold = rng.random(40), np.arange(40) % 2, np.repeat(["a", "b"], 20)
-    pairs = be.Scores.from_pairs(d, same, folds=fold)
+    pairs = be.Scores.from_pairs(d, same, pair_folds=fold)
     assert pairs.select([0, 39]).pair_folds.tolist() == ["a", "b"]
     be.save(pairs, tmp_path / "p.npz")
     assert be.load(tmp_path / "p.npz").pair_folds.tolist() == fold.tolist()
@@ -260,7 +260,7 @@ def test_pairs_carry_their_folds(tmp_path):
     with pytest.raises(DataError, match="these pairs have none"):
         be.evaluate(be.Scores.from_pairs(d, same), "lfw-view2")
     with pytest.raises(DataError, match="folds has 2 values"):
-        be.Scores.from_pairs(d, same, folds=[0, 1])
+        be.Scores.from_pairs(d, same, pair_folds=[0, 1])
 
 
 @pytest.mark.slow

@@ -508,7 +508,7 @@ def test_what_cannot_be_resampled_is_refused(scores):
     folds, bootstrap = be.partition.SubjectKFold(3), {"interval": "subject-bootstrap"}
     with pytest.raises(ProtocolError, match="for open-set in folds give"):
         crossed(scores, folds, task="open_set", **bootstrap)
-    pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0], folds=[0, 0, 1, 1])
+    pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0], pair_folds=[0, 0, 1, 1])
     with pytest.raises(ProtocolError, match="subjects of both sides of each pair"):
         crossed(pairs, be.partition.PredefinedPairFolds(pairs.pair_folds), **bootstrap)
     with raises_about(DataError, "interval"):

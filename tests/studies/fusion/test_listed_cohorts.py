@@ -66,7 +66,10 @@ def data(kind: str, seed: int = 0, holes: bool = True):
         cohort["e1"]["c3"], cohort["t2"]["c0"] = np.inf, -np.inf
     names = np.array([[a, b] for a, b, _ in trials], dtype=object)
     scores = be.Scores.from_pairs(
-        [float(x) for _, _, x in trials], np.arange(len(trials)) % 2, kind=kind, templates=names
+        [float(x) for _, _, x in trials],
+        np.arange(len(trials)) % 2,
+        kind=kind,
+        pair_templates=names,
     )
     return [(a, b, float(x)) for a, b, x in trials], cohort, scores
 
@@ -76,7 +79,7 @@ def listed(cohort, kind, turned=False, dtype=float):
     lines = [(name, c, x) for name, row in cohort.items() for c, x in row.items()]
     return be.Scores.from_pairs(
         np.array([x for *_, x in lines], dtype=dtype), np.zeros(len(lines)), kind=kind,
-        templates=[[c, a] if turned else [a, c] for a, c, _ in lines],
+        pair_templates=[[c, a] if turned else [a, c] for a, c, _ in lines],
     )  # fmt: skip
 
 
@@ -165,7 +168,7 @@ def test_people_of_the_trials_are_no_cohort():
     who = [[f"p{a[-1]}", f"q{b[-1]}"] for a, b, _ in trials]
     scores = be.Scores.from_pairs(
         [x for *_, x in trials], np.zeros(len(trials)), subjects=who,
-        templates=[[a, b] for a, b, _ in trials],
+        pair_templates=[[a, b] for a, b, _ in trials],
     )  # fmt: skip
     with pytest.raises(be.DataError, match="shares 3 subjects"):
         be.normalise(scores, "s", matrix(cohort, "distance"))
@@ -207,7 +210,7 @@ def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path):
 
 def test_scores_of_a_cohort_that_contradict_each_other_or_are_missing(tmp_path):
     trials = be.Scores.from_pairs(
-        [0.3, 0.7], [0, 1], kind="similarity", templates=[["a", "b"], ["a", "d"]]
+        [0.3, 0.7], [0, 1], kind="similarity", pair_templates=[["a", "b"], ["a", "d"]]
     )
     rows = [(x, c, i + j**2 / 8) for i, x in enumerate("abd") for j, c in enumerate(COHORT)]
     path = write_cohort(tmp_path / "c.txt", rows)

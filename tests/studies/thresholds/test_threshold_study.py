@@ -93,13 +93,13 @@ def test_pairs_with_folds_have_no_others():
     same, who = np.arange(200) % 2, np.arange(200) // 10
     fold = who // 5
     subjects = np.column_stack([who, np.where(same, who, (who + 1) % 5 + 5 * fold)])
-    pairs = be.Scores.from_pairs(rng.normal(2 - same), same, folds=fold, subjects=subjects)
+    pairs = be.Scores.from_pairs(rng.normal(2 - same), same, pair_folds=fold, subjects=subjects)
     ds = be.study_threshold(pairs, "accuracy")
     assert dict(ds.sizes) == {"repeat": 1, "fold": 4}
     assert 0 < ds.optimistic_far_low < ds.optimistic_far < ds.optimistic_far_high
     with pytest.raises(be.DataError, match="folds is 5, but these pairs define folds"):
         be.study_threshold(pairs, folds=5)
-    unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, folds=fold), "eer")
+    unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, pair_folds=fold), "eer")
     assert math.isnan(unknown.optimistic_far_low.item())
     assert "no-interval-by-subject" in codes(unknown)
 
