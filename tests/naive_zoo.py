@@ -99,15 +99,6 @@ def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) 
     return out | each
 
 
-def worst_pairs(found: Sequence[Attempt], threshold: Any, most: int) -> list[tuple[Any, ...]]:
-    """The pairs of subjects with most false accepts: both, their number and its share of all."""
-    accepted = [a for a in found if a.probe != a.claimed and a.distance <= threshold]
-    pairs = sorted({(a.probe, a.claimed) for a in accepted})
-    of_pair = {pair: sum((a.probe, a.claimed) == pair for a in accepted) for pair in pairs}
-    pairs.sort(key=lambda pair: -of_pair[pair])  # equal ones stay in their order
-    return [(*pair, of_pair[pair], of_pair[pair] / len(accepted)) for pair in pairs[:most]]
-
-
 def animals(genuine: Sequence[float], impostor: Sequence[float], quantile: str) -> list[str] | None:
     """The animal of each subject by two mean distances; None where there are too few subjects."""
     known = [

@@ -6,12 +6,10 @@ distances.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.attempts.by_subject import summed
 from bioeval.attempts.cells import is_accepted
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes
@@ -54,26 +52,12 @@ class Impostors(NamedTuple):
     sums: np.ndarray
     finite: np.ndarray
     size: np.ndarray  # templates in the second half
+    accepted: np.ndarray  # false accepts
 
     @property
     def means(self) -> np.ndarray:
         """The mean distances, shape (subjects, 2, groups)."""
         return ratio(self.sums, self.finite)
-
-
-class AcceptedPairs(NamedTuple):
-    """False accepts of each pair of people that has any: the probe's, and the one it claims."""
-
-    probe: np.ndarray
-    claimed: np.ndarray
-    accepted: np.ndarray
-
-    @classmethod
-    def of(cls, counts: Sequence[tuple[np.ndarray, np.ndarray]], subjects: int) -> AcceptedPairs:
-        """Add up counts of pairs, which are ``probe * subjects + claimed``."""
-        pair, count = map(np.concatenate, zip(*counts, strict=True))
-        distinct, total = summed(pair, count)
-        return cls(*np.divmod(distinct, subjects), total)
 
 
 class Attempts(NamedTuple):
@@ -82,7 +66,6 @@ class Attempts(NamedTuple):
     genuine: Genuine
     as_probe: Impostors
     as_claimed: Impostors
-    accepted: AcceptedPairs
 
 
 def attempts_by_subject(
@@ -95,7 +78,7 @@ def attempts_by_subject(
     # Blocks have the gallery in the order of its subjects.
     probe, claimed = person.probe, person.gallery[order]
     half_of_column = halves.gallery[order]
-    genuine, pairs = [], []
+    genuine, accepted = [], np.zeros((2, subjects), dtype=np.int64)
     row_sums, row_lacking = np.zeros((m, GROUPS)), np.zeros((m, GROUPS + 1), dtype=np.int64)
     column_sums, column_lacking = np.zeros((GROUPS, n)), np.zeros((GROUPS + 1, n), dtype=np.int64)
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
@@ -112,12 +95,12 @@ def attempts_by_subject(
             add_scores(others, of_row, of_column, sums, lacking, column_sums, column_lacking)
             row_sums[rows], row_lacking[rows] = sums.sum(axis=0), lacking.sum(axis=0)
             row, position = np.divmod(np.flatnonzero(is_accepted(others, threshold)), n)
-            pair = probe[rows][row] * subjects + claimed[position]
-            pairs.append(np.unique(pair, return_counts=True))
+            accepted[0] += np.bincount(probe[rows][row], minlength=subjects)
+            accepted[1] += np.bincount(claimed[position], minlength=subjects)
         whole = [np.bincount(group[side], minlength=GROUPS) for side in (claimed, probe)]
-        as_probe = _by_subject(row_sums, row_lacking, whole[0], subjects, probe, halves.probe)
+        as_probe = _by_subject(row_sums, row_lacking, whole[0], accepted[0], probe, halves.probe)
         as_claimed = _by_subject(
-            column_sums.T, column_lacking.T, whole[1], subjects, claimed, half_of_column
+            column_sums.T, column_lacking.T, whole[1], accepted[1], claimed, half_of_column
         )
     distance, who, own_half = map(np.concatenate, zip(*genuine, strict=True))
     added = np.argsort(distance)  # added in this order, whatever the order of the templates
@@ -131,7 +114,6 @@ def attempts_by_subject(
         ),
         as_probe,
         as_claimed,
-        AcceptedPairs.of(pairs, subjects),
     )
 
 
@@ -139,11 +121,12 @@ def _by_subject(
     sums: np.ndarray,
     lacking: np.ndarray,
     whole: np.ndarray,
-    subjects: int,
+    accepted: np.ndarray,
     person: np.ndarray,
     half: np.ndarray,
 ) -> Impostors:
     """Add up rows or columns by subject, of `whole` scores in each group less those lacking."""
+    subjects = len(accepted)
     sums_of_halves = np.zeros((subjects, 2, GROUPS))
     finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)
     infinite = np.zeros(subjects, dtype=np.int64)
@@ -151,4 +134,4 @@ def _by_subject(
     np.add.at(finite, (person, half), whole - lacking[:, :GROUPS])
     np.add.at(infinite, person, lacking[:, GROUPS])
     size = np.bincount(person[half == 1], minlength=subjects)
-    return Impostors(finite.sum(axis=(1, 2)) + infinite, sums_of_halves, finite, size)
+    return Impostors(finite.sum(axis=(1, 2)) + infinite, sums_of_halves, finite, size, accepted)

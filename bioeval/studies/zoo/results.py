@@ -58,14 +58,7 @@ def _zoo() -> dict[str, Name]:
                 f"Gini coefficient over subjects of false accepts, of {attempts}"
             ),
         }
-    pair = "of the pairs of people with most false accepts"
     names |= {
-        "probe_of_pair": Name(f"subject of the probes, {pair}", heading="person of the probe"),
-        "claimed_of_pair": Name(f"subject that they claim, {pair}", heading="person claimed"),
-        "fa_of_pair": Name(f"false accepts {pair}", "attempts", heading="{false accepts}"),
-        "fa_share_of_pair": Name(
-            f"proportion of all false accepts, {pair}", heading="of all", shown="rate"
-        ),
         "animal_of_subject": Name("animal of the subject, or none"),
         "animal_count": Name("subjects that are of the kind", "subjects", heading="subjects"),
         "animal_expected": Name(
@@ -125,10 +118,6 @@ def most_errors(errors: np.ndarray, number: int) -> list[int]:
     """Return the subjects with the most errors, the most first; none without an error."""
     order = np.argsort(-errors, kind="stable")[:number]
     return order[errors[order] > 0].tolist()
-
-
-#: Pairs of people that a result lists.
-PAIRS = 3
 
 
 def number_of_best(quantile: float, subjects: int) -> int:

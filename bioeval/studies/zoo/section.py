@@ -108,12 +108,6 @@ def section(results: ResultsBySystem) -> Section:
             *_answer(ds),
             _errors(ds),
             _most_errors(ds),
-            table_of(
-                ds,
-                "pairs_of_people",
-                _PAIRS,
-                title=say("Pairs of people with most {false accepts}"),
-            ),
             _animals(ds),
             _tests(ds),
             table_of_variables(ds, "subject", id="subjects"),
@@ -229,13 +223,7 @@ def _most_errors(ds: xr.Dataset) -> Table:
     )
 
 
-#: The columns of the pairs of people, and of the animals, with their variables.
-_PAIRS = {
-    "probe": "probe_of_pair",
-    "claimed": "claimed_of_pair",
-    "errors": "fa_of_pair",
-    "share": "fa_share_of_pair",
-}
+#: The columns of the animals, with their variables.
 _ANIMALS = {
     "animal": "animal",
     "count": "animal_count",

@@ -24,7 +24,7 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import unknown_notes
 from bioeval.stats.people import ratio
-from bioeval.studies.zoo.attempts import AcceptedPairs, Attempts, attempts_by_subject
+from bioeval.studies.zoo.attempts import Attempts, attempts_by_subject
 from bioeval.studies.zoo.existence import (
     LEAST_SUBJECTS,
     draw_halves,
@@ -33,7 +33,7 @@ from bioeval.studies.zoo.existence import (
     opponents_test,
     sessions_of,
 )
-from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, PAIRS, ZOO, number_of_best
+from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, ZOO, number_of_best
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 
@@ -73,9 +73,7 @@ def zoo(
         fa_as_claimed``, as rates ``frr far_as_probe far_as_claimed``, and as proportions of all
         such errors ``fr_share fa_share_as_probe fa_share_as_claimed``; rates of all attempts
         without the subject, ``frr_without far_without``; and ``animal_of_subject``. Over
-        ``animal``: ``animal_count animal_expected animal_p_more animal_p_fewer``. Over ``pair``,
-        the three pairs of people with most false accepts: ``probe_of_pair claimed_of_pair
-        fa_of_pair fa_share_of_pair``. Scalars:
+        ``animal``: ``animal_count animal_expected animal_p_more animal_p_fewer``. Scalars:
         ``threshold``, ``non_finite``, Gini coefficients ``fr_gini fa_gini_as_probe
         fa_gini_as_claimed``; rank correlations between halves ``goat_correlation
         wolf_correlation lamb_correlation`` with p-values ``goat_p wolf_p lamb_p``; and
@@ -145,10 +143,7 @@ def zoo(
     over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
     attrs = about_attrs(reader.about, "zoo", "zoo", messages)
     ds = build(
-        over_subjects
-        | _animals(means["genuine_mean"], means["impostor_mean"], quantile)
-        | _pairs(attempts.accepted, names, people)
-        | tests,
+        over_subjects | _animals(means["genuine_mean"], means["impostor_mean"], quantile) | tests,
         ZOO,
         {"subject": names, "animal": np.array([*ANIMALS])},
         attrs,
@@ -192,14 +187,11 @@ def _means(attempts: Attempts) -> dict[str, Any]:
 
 def _errors(attempts: Attempts, people: int) -> dict[str, Any]:
     """Return attempts and errors of each subject at the threshold, rates, shares, inequality."""
-    probe, claimed, accepted = attempts.accepted
     genuine, rejected = attempts.genuine, ~attempts.genuine.accepted
     made, subjects = attempts.as_probe.attempts, len(attempts.as_probe.attempts)
     claims, own = attempts.as_claimed.attempts, np.bincount(genuine.person, minlength=subjects)
     fr = np.bincount(genuine.person[rejected], minlength=subjects)
-    fa_as_probe, fa_as_claimed = (
-        np.bincount(who, accepted, subjects).astype(np.int64) for who in (probe, claimed)
-    )
+    fa_as_probe, fa_as_claimed = attempts.as_probe.accepted, attempts.as_claimed.accepted
     variables: dict[str, Any] = {
         "genuine_attempts": own,
         "impostor_attempts_as_probe": made,
@@ -228,19 +220,6 @@ def gini(counts: np.ndarray) -> float:
     """Return the Gini coefficient, ``sum_ij |x_i - x_j| / (2 n^2 mean)``; NaN where all are 0."""
     place = 2 * np.arange(1, len(counts) + 1) - len(counts) - 1
     return float(ratio(place @ np.sort(counts), len(counts) * counts.sum()))
-
-
-def _pairs(accepted: AcceptedPairs, names: np.ndarray, people: int) -> Variables:
-    """Return the pairs of people with most false accepts, equal ones in the order of subjects."""
-    of_people = np.flatnonzero((accepted.probe < people) & (accepted.claimed < people))
-    worst = of_people[np.argsort(-accepted.accepted[of_people], kind="stable")[:PAIRS]]
-    return along(
-        ("pair",),
-        probe_of_pair=names[accepted.probe[worst]],
-        claimed_of_pair=names[accepted.claimed[worst]],
-        fa_of_pair=accepted.accepted[worst],
-        fa_share_of_pair=ratio(accepted.accepted[worst], accepted.accepted.sum()),
-    )
 
 
 def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: float) -> Variables:

@@ -73,10 +73,6 @@ def test_every_variable_is_that_of_the_loops(data):
             )
         else:
             np.testing.assert_allclose(ds[name], values, rtol=1e-12, err_msg=name)
-    pairs = naive_zoo.worst_pairs(attempts, sign * threshold, 3)
-    names = ("probe_of_pair", "claimed_of_pair", "fa_of_pair", "fa_share_of_pair")
-    listed = zip(*(ds[name].values.tolist() for name in names), strict=True)
-    assert list(listed) == pairs
     # By the means as they were summed: those of loops are rounded once.
     means = (sign * ds[name].values for name in ("genuine_mean", "impostor_mean"))
     animals = naive_zoo.animals(*map(np.ndarray.tolist, means), str(quantile))
@@ -356,7 +352,7 @@ def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     assert line.split()[4:6] == [f"{fa:,}", f"{100 * fa / attempts:.2f}"]
     assert "chosen on the same data; errors there are optimistic" in text
     assert sorted(path.name for path in out.iterdir()) == [
-        "animals.csv", "errors.csv", "most_errors.csv", "pairs_of_people.csv",
+        "animals.csv", "errors.csv", "most_errors.csv",
         "results.nc", "subjects.csv", "summary.json", "table.txt", "tests.csv", "zoo.png",
     ]  # fmt: skip
     with open(out / "subjects.csv", encoding="utf-8", newline="") as lines:
