@@ -73,10 +73,7 @@ class Table:
 
     Readers are `shown` this number of rows, or those at these places, a short view those at the
     places that are `brief`, without columns `below`; data have all of them. The
-    `title` stands above, the `details` below it, the `notes` below the rows; what is `narrow`
-    stands with the details where columns were left out. Plain sentences `instead` are written where
-    the table is too wide for a terminal; without them, each row is written as lines. One with
-    `keys` is divided there into several, each with these first columns, which tell its rows apart.
+    `title` stands above, the `details` below it, the `notes` below the rows.
     """
 
     id: str
@@ -84,12 +81,9 @@ class Table:
     rows: Sequence[Sequence[Text | None]]
     title: Text = ""
     details: Sequence[Text] = ()
-    narrow: Text = ""
     notes: Sequence[Text] = ()
     shown: int | Sequence[int] | None = None
     brief: Sequence[int] | None = None
-    instead: Sequence[Text] = ()
-    keys: int | None = None
 
     def __post_init__(self) -> None:
         for row in self.rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 
@@ -194,20 +193,6 @@ def test_fused_systems_are_printed_for_a_paper(tmp_path, capsys, monkeypatch):
     assert main(["fuse", "s.npz", "s.npz", "--name", "a", "--name", "b_1", "--markdown"]) == 0
     (rows,) = markdown_tables(capsys.readouterr().out)
     assert rows[0] == ["", "a", "b_1", "fused"]
-
-
-def test_repeats_of_re_identification_are_summaries(tmp_path, capsys, monkeypatch):
-    with pytest.raises(be.ProtocolError, match=r"task is 'reid'.*be\.repeat\(scores, splitter"):
-        be.cross_evaluate(street(1), be.partition.SubjectKFold(3), task="reid")
-    monkeypatch.chdir(tmp_path)
-    be.save(street(1), "s.npz")
-    assert (
-        main(["run", "s.npz", "--protocol", "vehicleid", "--repeats", "4", "--train", "0.5"]) == 2
-    )
-    said = " ".join(capsys.readouterr().err.split())
-    call = re.search(r"in Python, (be\.show\(.*\)) evaluates", said)[1]
-    eval(call.replace("FILE", "s.npz"))
-    assert re.search(r"4 partitions.*mAP  ", capsys.readouterr().out, re.S)
 
 
 def test_summaries_of_re_identification_have_their_figures(capsys):

@@ -286,7 +286,6 @@ def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
         columns,
         rows,
         title="All measures",
-        narrow="The other measures are shown where there is more room, and in CSV and JSON.",
         notes=[
             "Systems that share a letter do not differ significantly. Bold: no other system is "
             "shown to be better."

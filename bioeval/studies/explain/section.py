@@ -26,9 +26,6 @@ LONGEST, FIRST, MOST_GENUINE = 24, 8, 30
 #: Names of left-out entries that are listed, and rows and columns of the largest matrix shown.
 NAMED, MOST_SHOWN = 6, 12
 
-# The first columns of a list, which a narrow terminal repeats.
-_KEYS = 6
-
 _LEGEND = {
     "verification": "GA and FR count genuine attempts that are accepted and rejected, FA and GR "
     "impostor attempts that are accepted and rejected.",
@@ -133,10 +130,7 @@ def _lists(explained: Explanation) -> Iterator[Block]:
             Column("verification", "verification", only="" if verified else "data"),
             Column("reason"),
         ]
-        keys = _KEYS if verified else None
-        yield Table(
-            f"{ranked.unit}s", columns, rows, title=title, notes=notes, keys=keys, shown=shown
-        )
+        yield Table(f"{ranked.unit}s", columns, rows, title=title, notes=notes, shown=shown)
 
 
 def _shown(placed: Sequence[Entry]) -> list[int]:

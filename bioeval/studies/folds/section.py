@@ -144,7 +144,6 @@ def _rates(
         cells,
         title=title,
         details=details,
-        narrow="the columns for which there is no room are left out",
     )
 
 

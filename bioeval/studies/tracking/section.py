@@ -142,7 +142,7 @@ def _by_sequence(ds: xr.Dataset, variables: Mapping[str, str], *notes: Text) -> 
     rows.append([Strong("all") if rows else "", *whole])
     columns = [Column("sequence", only="readers")]
     columns += [Column(x, heading, only="readers") for heading, x in variables.items()]
-    return Table(next(iter(variables.values())), columns, rows, notes=notes, keys=1)
+    return Table(next(iter(variables.values())), columns, rows, notes=notes)
 
 
 def _intervals(ds: xr.Dataset) -> Table:
@@ -173,7 +173,7 @@ def _targets(ds: xr.Dataset) -> Table:
         rows.append([Label(name), *(_cell(ds, x, i) for x in _TARGETS.values())])
     columns = [Column("target", "target")]
     columns += [Column(name, heading) for heading, name in _TARGETS.items()]
-    return Table("targets_table", columns, rows, title="Targets", shown=0, keys=1)
+    return Table("targets_table", columns, rows, title="Targets", shown=0)
 
 
 def _cell(ds: xr.Dataset, variable: str, place: Any = ()) -> Text:

@@ -166,7 +166,6 @@ def _task(
         [_cells(row) for row in rows],
         title=named,
         details=[details],
-        narrow="" if same else size,
         notes=[*support, *notes],
         brief=_brief(dataset, rows, support),
     )

@@ -240,10 +240,7 @@ def _table(
         columns = _fitting(all_columns, width - _INDENT, _full_width)
     if title := lines.write(table.title):
         yield _text(title, "bold")
-    details = list(table.details)
-    if columns is None or len(columns) < len(all_columns):
-        details.append(table.narrow)
-    for line in filter(None, map(lines.write, details)):
+    for line in filter(None, map(lines.write, table.details)):
         yield _indented(_text(line, "dim"))
     if columns is not None and is_below:
         yield from map(_indented, _with_lines_below(columns, below))
@@ -251,17 +248,9 @@ def _table(
         yield _indented(_laid_out(columns, width - _INDENT))
         shown = [column.column.name for column in columns]
         left_out = [x.heading or x.column.name for x in all_columns if x.column.name not in shown]
-        if left_out and not table.narrow:
+        if left_out:
             line = f"Not shown in this width: {', '.join(left_out)}"
             yield _indented(_text(line, "dim"))
-    elif not is_below and (parts := _divided(table, all_columns, width - _INDENT)):
-        for i, part in enumerate(parts):
-            if i:
-                yield RichText("")
-            gap = _GAP if _fit(part, width - _INDENT) else 1
-            yield _indented(_laid_out(part, width - _INDENT, gap))
-    elif table.instead:
-        yield from (_text(lines.write(text)) for text in table.instead)
     else:
         yield from _in_lines([*all_columns, *below], width)
     for line in filter(None, map(lines.write, table.notes)):
@@ -273,36 +262,12 @@ def _fitting(
 ) -> list[PrintedColumn] | None:
     """Return the columns that fit, those with the highest priority left out; None if none do."""
     while True:
-        if _fit(columns, width, needed=needed):
+        if sum(map(needed, columns)) + _GAP * (len(columns) - 1) <= width:
             return columns
         last = max((column.column.priority for column in columns), default=0)
         if last == 0:
             return None
         columns = [column for column in columns if column.column.priority < last]
-
-
-def _divided(table: Table, columns: list[PrintedColumn], width: int) -> list[list[PrintedColumn]]:
-    """Return the columns in parts that fit, each with the keys; none if one alone does not."""
-    if table.keys is None:
-        return []
-    names = {column.name for column in table.columns[: table.keys]}
-    keys = [column for column in columns if column.column.name in names]
-    parts = [[*keys]]
-    for column in columns[len(keys) :]:
-        if len(parts[-1]) > len(keys) and not _fit([*parts[-1], column], width):
-            parts.append([*keys])
-        parts[-1].append(column)
-    return parts if all(_fit(part, width, gap=1) for part in parts) else []
-
-
-def _fit(
-    columns: list[PrintedColumn],
-    width: int,
-    gap: int = _GAP,
-    needed: Callable[[PrintedColumn], int] | None = None,
-) -> bool:
-    """Whether columns fit beside each other, each as wide as `needed`."""
-    return sum(map(needed or _least_width, columns)) + gap * (len(columns) - 1) <= width
 
 
 def _least_width(column: PrintedColumn) -> int:
@@ -328,21 +293,21 @@ def _unbroken(column: PrintedColumn) -> int:
     return _least_width(column) if column.column.below else _full_width(column)
 
 
-def _widths(columns: list[PrintedColumn], width: int, gap: int) -> list[int]:
+def _widths(columns: list[PrintedColumn], width: int) -> list[int]:
     """Return the widths of columns in a table that is no wider than `width`.
 
     Where texts and headings must be broken, the widest column is narrowed first.
     """
     least = list(map(_least_width, columns))
     widths = list(map(_full_width, columns))
-    room = width - gap * (len(columns) - 1)
+    room = width - _GAP * (len(columns) - 1)
     while sum(widths) > room and widths != least:
         narrowed = [full if full > few else 0 for full, few in zip(widths, least, strict=True)]
         widths[narrowed.index(max(narrowed))] -= 1
     return widths
 
 
-def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> RichTable:
+def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
     """Return columns as a table without lines, numbers at the right and never broken.
 
     Headings above numbers are broken between words where there is no room for them in one line.
@@ -350,12 +315,12 @@ def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> Rich
     table = RichTable(
         box=None,
         pad_edge=False,
-        padding=(0, gap, 0, 0),
+        padding=(0, _GAP, 0, 0),
         header_style="dim",
         show_header=any(column.heading for column in columns),
     )
     cells = []
-    for column, needed in zip(columns, _widths(columns, width, gap), strict=True):
+    for column, needed in zip(columns, _widths(columns, width), strict=True):
         heading, texts = column.heading, column.aligned()
         if column.numeric:  # filled up here: rich drops the blanks behind a text
             heading = "\n".join(line.rjust(needed) for line in wrapped(heading, needed))
