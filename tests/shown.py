@@ -45,7 +45,6 @@ FEW = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 #: For each public call that returns a result: the call, and a text of its table.
 SHOWN = {
     "evaluate": (lambda: be.evaluate(square()), "Closed-set identification"),
-    "summary": (lambda: be.summary(square()), "verification/multi"),
     "verification": (lambda: be.verification(square()), "Verification, single-template"),
     "open_set": (lambda: be.open_set(square()), "Open-set identification"),
     "closed_set": (lambda: be.closed_set(square()), "recognition rate"),

@@ -33,7 +33,7 @@ from bioeval.studies.tracking import section as tracking
 from bioeval.studies.worst_pairs import section as worst_pairs
 from bioeval.studies.zoo import section as zoo
 from bioeval.tasks.reid import section as gom
-from bioeval.views.sections import ranks, summary, systems as side_by_side
+from bioeval.views.sections import ranks, systems as side_by_side
 from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets, systems
@@ -141,8 +141,6 @@ def sections_of(results: Any) -> list[Section]:
         return [results]
     if (section := _of_object(results)) is not None:
         return [section]
-    if _is_summary(results):
-        return [summary.section(results)]
     made = []
     for view, parts in _grouped(results).items():
         if view is not None:
@@ -202,7 +200,7 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
     Raise :class:`DataError` if `results` are something else, or have no such measures.
     """
     by_path: dict[str, xr.Dataset] = {}
-    in_rows = _of_object(results) is None and not _is_summary(results)
+    in_rows = _of_object(results) is None
     if in_rows:
         for view, of_view in _grouped(results).items():
             in_rows = in_rows and (view is None or view.in_rows)
@@ -229,24 +227,9 @@ def _summarised(dataset: xr.Dataset) -> Iterator[side_by_side.Measure]:
                 yield side_by_side.Measure(label or "", cell)
 
 
-def _is_summary(results: Any) -> bool:
-    """Whether these are numbers of :func:`bioeval.summary`."""
-    return _is_mapping(results) and bool(results) and all(map(_has_numbers, results.values()))
-
-
-def _has_numbers(part: Any) -> bool:
-    """Whether these are numbers by name, or mappings that may have some."""
-    return _is_mapping(part) and all(isinstance(x, Mapping | float | int) for x in part.values())
-
-
-def _is_mapping(results: Any) -> bool:
-    """Whether these are a plain mapping; datasets and trees are mappings, too."""
-    return isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree)
-
-
 def _grouped(results: Any) -> dict[View | None, dict[str, xr.Dataset]]:
     """Return the datasets of results by their view, those of an evaluation first."""
-    if not _is_mapping(results):
+    if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
         results = {"": results}
     groups: dict[View | None, dict[str, xr.Dataset]] = {None: {}}
     for name, part in results.items():
@@ -280,6 +263,5 @@ def _no_result(results: Any) -> DataError:
         hint = "; evaluate scores first, as be.evaluate(scores)"
     return DataError(
         f"results is {type(results).__name__}; expected what a function of bioeval returned: a "
-        "dataset, a tree, a check of data, an explained row, a summary, or several "
-        f"datasets by name{hint}"
+        f"dataset, a tree, a check of data, an explained row, or several datasets by name{hint}"
     )

@@ -24,7 +24,7 @@ def show(results: Any, *, verbose: bool = False) -> None:
     ----------
     results : xarray.Dataset, xarray.DataTree, or another result of bioeval
         What a function of bioeval returned: an evaluation of one or several systems, one task,
-        a study, a comparison, a check of data, an explained row, a summary. Or several datasets by
+        a study, a comparison, a check of data, an explained row. Or several datasets by
         name. A result that was loaded from a file is one, too.
     verbose : bool
         Show all rows, terms and messages, also those that the data do not support.

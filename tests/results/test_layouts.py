@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -14,10 +11,6 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.results.layouts import expanded
 from bioeval.tables.sections import table_of
-
-# be.cross_evaluate in the layout of schema 1, as its `to_dict`.
-SAVED = Path(__file__).parent / "saved" / "folds-1.json"
-FIRST = xr.Dataset.from_dict(json.loads(SAVED.read_text(encoding="utf-8")))
 
 
 def folds(**options) -> xr.Dataset:
@@ -31,16 +24,6 @@ def text(results) -> str:
     console = Console(width=100, record=True, quiet=True)
     console.print(table_of(results))
     return console.export_text()
-
-
-def test_a_saved_result_of_schema_1_has_the_numbers_of_today():
-    found = folds()
-    assert FIRST.attrs["schema"] == found.attrs["schema"] == 1
-    assert set(found.variables) == set(FIRST.variables)
-    for name, values in FIRST.data_vars.items():
-        assert found[name].dims == values.dims, name
-        assert found[name].dtype == values.dtype, name
-        np.testing.assert_allclose(found[name], values, rtol=1e-9, err_msg=name)
 
 
 def test_statistics_of_a_rate_are_on_one_dimension():
@@ -70,24 +53,10 @@ def test_a_statistic_keeps_ranks_and_targets(task):
 
 
 def test_part_of_the_variables_is_expanded():
-    found = expanded(folds()[["far_summary"]])
-    assert found.far_mean == FIRST.far_summary.sel(statistic="mean")
-    assert found.train_far_high == FIRST.far_summary.sel(statistic="train_high")
-
-
-def test_a_file_of_schema_1_is_shown_as_new_results(tmp_path):
-    new = folds()
-    given = FIRST.assign_attrs(new.attrs)
-    given.to_netcdf(tmp_path / "results.nc", engine="h5netcdf")
-    read = xr.load_dataset(tmp_path / "results.nc", engine="h5netcdf")
-    tree = xr.DataTree.from_dict({"folds/verification/single": read})
-    assert (
-        text(tree).splitlines()[1:]
-        == text(xr.DataTree.from_dict({"folds/verification/single": new})).splitlines()[1:]
-    )
-    lines = [x.get_label() for x in be.plot.folds(read).ax_.lines]
-    assert {"test parts, mean", "training parts, mean (optimistic)"} <= {*lines}
-    assert read.equals(given)
+    summary = folds()[["far_summary"]]
+    found = expanded(summary)
+    assert found.far_mean == summary.far_summary.sel(statistic="mean")
+    assert found.train_far_high == summary.far_summary.sel(statistic="train_high")
 
 
 def test_results_of_a_newer_version_are_refused():
@@ -136,4 +105,4 @@ def test_summaries_of_a_file_are_expanded(tmp_path):
 
 def test_a_fold_alone_is_shown():
     found = folds().isel(repeat=0, fold=1)
-    assert expanded(found).far_mean == FIRST.far_summary.sel(statistic="mean")
+    assert expanded(found).far_mean == found.far_summary.sel(statistic="mean")

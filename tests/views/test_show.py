@@ -29,7 +29,7 @@ OTHERS = {
     *("datasets", "partition", "plot", "stats"),
     *("claim_scores", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "read_cohort", "report", "save", "show", "simulate", "simulate_embeddings"),
-    *("messages", "scalar", "set_options", "to_frame", "to_latex", "to_markdown"),
+    *("messages", "scalar", "set_options", "summary", "to_frame", "to_latex", "to_markdown"),
 }  # fmt: skip
 
 
@@ -97,8 +97,6 @@ def test_several_results_are_shown_by_name(wide, capsys):
     be.show({"one": be.verification(square()), "two": be.evaluate(square())})
     text = capsys.readouterr().out
     assert "one: verification, single-template" in text and "two: open-set" in text
-    be.show({"a": be.summary(square()), "b": be.summary(square())})
-    assert "b: open_set" in capsys.readouterr().out
 
 
 def test_studies_in_one_tree_are_shown_each_by_its_table(wide, capsys):

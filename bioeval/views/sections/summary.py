@@ -1,4 +1,4 @@
-"""The numbers of :func:`bioeval.summary` as a document."""
+"""The figures among the numbers of :func:`bioeval.summary`: their labels and cells."""
 
 from __future__ import annotations
 
@@ -7,44 +7,9 @@ from typing import Any, NamedTuple
 
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import CMC, MIN_DCF, QUERY_MEANS, Scalar
-from bioeval.document.blocks import Block, Column, Paragraph, Section, Table
-from bioeval.document.cells import Count, Label, Quantity, Score
+from bioeval.document.cells import Quantity
 from bioeval.document.scalars import cell_of_scalar, label_of
-from bioeval.document.text import Enumeration, Text, say
-
-
-def section(results: Mapping[str, Any]) -> Section:
-    """Return the figures of each task of a summary, of one or of several systems."""
-    blocks: list[Block] = []
-    for name, task_or_tasks in results.items():
-        if all(isinstance(x, Mapping) for x in task_or_tasks.values()):
-            for task, numbers in task_or_tasks.items():
-                title = say("{system}: {node}", system=Label(name), node=task)
-                blocks.append(_task(f"{name}/{task}", task, title, numbers))
-        else:
-            blocks.append(_task(name, name, name, task_or_tasks))
-    return Section("summary", "", blocks)
-
-
-def _task(id: str, node: str, title: Text, numbers: Mapping[str, Any]) -> Section:
-    """Return the figures of a task, and its attempts."""
-    rows: list[tuple[Text | None, ...]] = []
-    for figure in figures(numbers):
-        threshold = None if figure.threshold is None else Score(float(figure.threshold))
-        rows.append((figure.label, figure.cell(float(figure.value)), threshold))
-    table = Table(
-        id.replace("/", "_"),
-        (Column("measure"), Column("value", "value"), Column("threshold", "threshold")),
-        rows,
-        title=title,
-    )
-    counts: list[Text] = []
-    for name, number in numbers.items():
-        if name.endswith("attempts") or name == "queries":
-            words = name.replace("_", " ")
-            counts.append(say("{name}: {number}", name=words, number=Count(number)))
-    note = Paragraph(Enumeration(counts, ""), "note")
-    return Section(table.id, "", (table, note), task=task_of_rates(node))
+from bioeval.document.text import Text, say
 
 
 def task_of_rates(node: str) -> str:
@@ -58,7 +23,6 @@ class Figure(NamedTuple):
 
     label: Text
     value: Any
-    threshold: Any
     scalar: Scalar
     at: Mapping[str, Any]
 
@@ -81,15 +45,9 @@ def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
         if scalar is None:
             continue
         each = value if isinstance(value, Mapping) else {None: value}
-        thresholds = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
         for place, number in each.items():
             label, at = _at_place(scalar, place)
-            threshold = None
-            if isinstance(thresholds, Mapping):
-                threshold = thresholds.get(place)
-            elif scalar.threshold:
-                threshold = thresholds
-            yield Figure(label, number, threshold, scalar, at)
+            yield Figure(label, number, scalar, at)
 
 
 def _at_place(scalar: Scalar, place: Any) -> tuple[Text, dict[str, Any]]:
