@@ -54,7 +54,6 @@ class Column:
     """A column of a table: the key of its values in data, and its heading.
 
     A narrow view leaves out the columns with the highest `priority` first, and never those with 0.
-    Where there is no room beside the others, the text of a column `below` is a line under its row.
     Of a `grouped` column a view shows a value once where it is repeated in the rows below. `only`
     tells who sees it: data alone, a page and no other reader, or ``"readers"``, and not data.
     """
@@ -63,7 +62,6 @@ class Column:
     heading: Text = ""
     priority: int = 0
     grouped: bool = False
-    below: bool = False
     only: Literal["", "data", "page", "readers"] = ""
 
 
@@ -72,7 +70,7 @@ class Table:
     """Rows of cells below column headings; a cell without a value is None.
 
     Readers are `shown` this number of rows, or those at these places, a short view those at the
-    places that are `brief`, without columns `below`; data have all of them. The
+    places that are `brief`; data have all of them. The
     `title` stands above, the `details` below it, the `notes` below the rows.
     """
 
@@ -183,8 +181,7 @@ def _brief_blocks(blocks: Iterable[Block], kept: Container[Message]) -> Iterator
             case Messages(alarm=False):
                 yield Messages([x for x in block.messages if x in kept])
             case Table() if block.brief is not None:
-                columns = [replace(x, only="data") if x.below else x for x in block.columns]
-                yield replace(block, columns=columns, shown=block.brief)
+                yield replace(block, shown=block.brief)
             case Section():
                 yield replace(block, blocks=list(_brief_blocks(block.blocks, kept)))
             case _:

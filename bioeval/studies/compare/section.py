@@ -52,7 +52,7 @@ def section(results: ResultsBySystem) -> Section:
         *(Paragraph(x, "answer") for x in _answers(measures)),
     ]
     if not two:
-        blocks.append(_overview(measures))
+        blocks.append(_overview([x for x in measures if x.supported] or measures))
     blocks += [_ranks(ds, measures, 0 if two else shown), _differences(ds, measures, shown)]
     if not two:  # a page draws the first measure with the other plots
         blocks += [Figure("ranking", options={"measure": x.label}) for x in measures[1:shown]]
@@ -285,7 +285,7 @@ def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
         "overview",
         columns,
         rows,
-        title="All measures",
+        title="Measures that the people and attempts support",
         notes=[
             "Systems that share a letter do not differ significantly. Bold: no other system is "
             "shown to be better."
@@ -365,7 +365,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
         Column("p_adjusted", only="data"),
         Column("separated", only="data"),
         Column("discordant", only="data"),
-        Column("conclusion", "conclusion", below=True),
+        Column("conclusion", "conclusion", only="data" if k == 2 else ""),
     ]
     rows: list[list[Text | None]] = []
     for measure in measures:

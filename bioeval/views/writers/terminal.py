@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from rich.cells import cell_len
@@ -36,9 +36,6 @@ _INDENT = 2
 
 #: A column of text is not made narrower than this.
 _LEAST_TEXT = 16
-
-#: Nor one that can be below its rows than this.
-_LEAST_BESIDE = 24
 
 #: Narrower terminals have the names of facts above their texts.
 _LEAST_FACTS = 32
@@ -232,19 +229,12 @@ def _table(
     """Yield a table, without some of its columns where they do not fit, or in lines."""
     if not all_columns:
         return
-    below = [column for column in all_columns if column.column.below]
-    columns = _fitting(all_columns, width - _INDENT, _unbroken if below else _least_width)
-    is_below = bool(below) and (columns is None or len(columns) < len(all_columns))
-    if is_below:
-        all_columns = [column for column in all_columns if not column.column.below]
-        columns = _fitting(all_columns, width - _INDENT, _full_width)
+    columns = _fitting(all_columns, width - _INDENT)
     if title := lines.write(table.title):
         yield _text(title, "bold")
     for line in filter(None, map(lines.write, table.details)):
         yield _indented(_text(line, "dim"))
-    if columns is not None and is_below:
-        yield from map(_indented, _with_lines_below(columns, below))
-    elif columns is not None:
+    if columns is not None:
         yield _indented(_laid_out(columns, width - _INDENT))
         shown = [column.column.name for column in columns]
         left_out = [x.heading or x.column.name for x in all_columns if x.column.name not in shown]
@@ -252,17 +242,15 @@ def _table(
             line = f"Not shown in this width: {', '.join(left_out)}"
             yield _indented(_text(line, "dim"))
     else:
-        yield from _in_lines([*all_columns, *below], width)
+        yield from _in_lines(all_columns, width)
     for line in filter(None, map(lines.write, table.notes)):
         yield _indented(_text(line, "dim"))
 
 
-def _fitting(
-    columns: list[PrintedColumn], width: int, needed: Callable[[PrintedColumn], int]
-) -> list[PrintedColumn] | None:
+def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | None:
     """Return the columns that fit, those with the highest priority left out; None if none do."""
     while True:
-        if sum(map(needed, columns)) + _GAP * (len(columns) - 1) <= width:
+        if sum(map(_least_width, columns)) + _GAP * (len(columns) - 1) <= width:
             return columns
         last = max((column.column.priority for column in columns), default=0)
         if last == 0:
@@ -278,19 +266,13 @@ def _least_width(column: PrintedColumn) -> int:
         return max([heading, *map(_plain_length, texts)])
     words = [word for text in texts for word in text.split()]
     longest = max(map(_plain_length, texts), default=0)
-    least = _LEAST_BESIDE if column.column.below else _LEAST_TEXT
-    return max([heading, min(least, longest), *map(_plain_length, words)])
+    return max([heading, min(_LEAST_TEXT, longest), *map(_plain_length, words)])
 
 
 def _full_width(column: PrintedColumn) -> int:
     """Return the width of a column whose lines are not broken."""
     lines = [line for text in column.aligned() for line in text.split("\n")]
     return max([column.longest, *map(_plain_length, (column.heading, *lines))])
-
-
-def _unbroken(column: PrintedColumn) -> int:
-    """Return the width of a column; only what can be below its row is broken beside it."""
-    return _least_width(column) if column.column.below else _full_width(column)
 
 
 def _widths(columns: list[PrintedColumn], width: int) -> list[int]:
@@ -330,28 +312,6 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
     for row in zip(*cells, strict=True):
         table.add_row(*map(_text, row))
     return table
-
-
-def _with_lines_below(
-    columns: list[PrintedColumn], below: list[PrintedColumn]
-) -> Iterator[RenderableType]:
-    """Yield the headings and the rows of columns, the texts of others in lines below each row."""
-    if any(column.heading for column in columns):
-        yield _text(_in_one_line(columns, [column.heading for column in columns]), "dim")
-    for i, row in enumerate(zip(*(column.aligned() for column in columns), strict=True)):
-        yield _text(_in_one_line(columns, row))
-        for text in (column.texts[i] for column in below):
-            if text:
-                yield _indented(_text(text))
-
-
-def _in_one_line(columns: list[PrintedColumn], texts: Sequence[str]) -> str:
-    """Return texts as wide as their columns, numbers at the right."""
-    cells = []
-    for column, text in zip(columns, texts, strict=True):
-        blanks = " " * (_full_width(column) - _plain_length(text))
-        cells.append(blanks + text if column.numeric else text + blanks)
-    return (" " * _GAP).join(cells).rstrip()
 
 
 def _in_lines(columns: list[PrintedColumn], width: int) -> Iterator[RenderableType]:
