@@ -50,9 +50,9 @@ def evaluate(
     scores : Scores, or mapping of str to Scores
         One system, or several by name.
     protocol : str or Protocol
-        Card: a name (bioeval protocols lists them) or a path; auto suits the data. Also a parsed
-        card. ``"auto"`` is the course card of the layout (of order-only scores, its closed set
-        alone).
+        Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols lists all)
+        or a path; auto: all of verification and identification. Also a parsed card. ``"auto"``
+        is the course card of the layout (of order-only scores, its closed set alone).
     thresholds : None, int or increasing array of float
         Thresholds at which to report rates (0.5,0.62), or how many of them (500). In place of the
         card's.

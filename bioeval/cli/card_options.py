@@ -47,6 +47,8 @@ def _option(
     described = SECTIONS[names[0]].fields()[field]
     if not help:
         doc = in_lecture_words(described.doc.partition(";")[0])
+        if doc.startswith("with an experiment: "):  # which --train begins
+            doc = f"{'' if field == 'train' else 'with --train: '}{doc.partition(': ')[2]}"
         help = f"{doc[0].upper()}{doc[1:]}."
         if described.choices and type is None:
             help = f"{help[:-1]}: {', '.join(described.choices)}."

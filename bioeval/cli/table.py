@@ -7,7 +7,7 @@ HEADINGS = {
     "Start": {
         "example": "Write scores of real faces that come with bioeval.",
         "check": "Check data before an evaluation: labels, copies, failures.",
-        "run": "Evaluate scores or embeddings.",
+        "run": "Evaluate verification, identification, re-identification.",
         "report": "Write an HTML page with curves and a movable threshold.",
     },
     "Decide": {
@@ -33,7 +33,7 @@ HEADINGS = {
         "workload": "Estimate false alarms and rejected people per day.",
         "sample-size": "Find how many subjects and templates a test needs.",
     },
-    "Re-identification and tracking": {
+    "Open world and tracking": {
         "gom": "Compare systems of open-world re-identification by GOM.",
         "tracking": "Evaluate or compare trackers: CLEAR MOT, IDF1, HOTA.",
     },

@@ -169,8 +169,8 @@ class Partition(Section):
         default=None,
     )
     train: Size | None = _of_experiment(
-        "with an experiment: the proportion or number of subjects in the training part, where the "
-        "threshold is chosen if there is no validation part; the others are tested"
+        "with an experiment: the proportion or number of subjects on which the threshold is "
+        "chosen, if there is no validation part, while the others are tested"
     )
     validation: Size | None = _of_experiment(
         "with an experiment: the subjects of the validation part; the threshold is chosen on it"

@@ -382,28 +382,6 @@ def test_json_has_the_rates_at_thresholds(scores, capsys):
     assert "at_thresholds" not in json.loads(capsys.readouterr().out)["tasks"]["open_set"]
 
 
-@pytest.mark.slow
-def test_arrays_under_other_names(tmp_path, capsys):
-    np.savez(
-        tmp_path / "x.npz",
-        distmat=[[0.1, 0.9, 0.8], [0.7, 0.2, 0.6]],
-        q_pids=[1, 2],
-        g_pids=[1, 2, 3],
-        q_cam=[1, 1],
-        g_cam=[2, 2, 2],
-    )
-    named = ["--columns", "scores=distmat,labels=q_pids,gallery_labels=g_pids"]
-    meta = ["--columns", "probe_camera=q_cam,gallery_camera=g_cam"]
-    assert run("run", "x.npz", "--json", *named, *meta) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["tasks"]["closed_set"]["recognition_rate"] == 1.0
-    (tmp_path / "q.csv").write_text("1\n2\n")
-    (tmp_path / "g.csv").write_text("1\n2\n3\n")
-    csvs = ["--columns", "scores=distmat", "--labels", "q.csv", "--gallery", "g.csv"]
-    assert run("run", "x.npz", "--json", *csvs) == 0
-    assert json.loads(capsys.readouterr().out)["tasks"] == document["tasks"]
-
-
 def test_nan_policy(tmp_path, capsys):
     values = np.array([[0, 1, 5], [np.nan, 0, 5], [5, 5, 0]])
     be.save(be.Scores(values, ["a", "a", "b"]), tmp_path / "x.npz")

@@ -40,15 +40,6 @@ STUDY = ("--target", "far=0.1", "--folds", 5, "--repeats", 2, "--replicates", 20
 
 
 @pytest.mark.slow
-def test_a_threshold_says_how_many_templates_a_claim_is_compared_with(saved, said):
-    file = saved("s.npz", be.simulate(20, 3, random_state=1))
-    _, single, _ = said("threshold", file, *STUDY)
-    assert "attempts with one template" in single
-    _, multi, _ = said("threshold", file, *STUDY, "--templates", "multi")
-    assert "compares a probe with all templates" in multi
-
-
-@pytest.mark.slow
 def test_a_refused_promise_names_the_people_that_are_needed(saved, said):
     file = saved("s.npz", be.simulate(12, 3, random_state=1))
     promise = ("threshold", file, "--target", "far=0.01", "--assure", 0.95, *STUDY[2:])
@@ -71,45 +62,6 @@ def test_the_people_that_settle_a_claim_settle_it():
     assert be.check_claim(be.simulate(more, 3, random_state=2), 3.9, far=0.01).verdict == "shown"
     with_half = be.check_claim(be.simulate(more // 4, 3, random_state=2), 3.9, far=0.01)
     assert with_half.verdict == "open"
-
-
-def of_noise(scores: be.Scores) -> be.Scores:
-    noise = 0.6 * np.triu(np.random.default_rng(0).normal(size=scores.shape), 1)
-    return be.Scores(scores.values + noise + noise.T, scores.probe_labels)
-
-
-@pytest.mark.slow
-def test_a_comparison_begins_with_who_is_better(saved, said):
-    """The page has the same sentences."""
-    clean = be.simulate(60, 3, random_state=1)
-    good, bad = saved("good.npz", clean), saved("bad.npz", of_noise(clean))
-    _, out, _ = said("compare", bad, good, "--replicates", 300)
-    assert out.index("good is better than bad: EER; FRR at FAR <= ") < out.index("limits")
-    iso = said("compare", bad, good, "--replicates", 300, "--terms", "iso")[1]
-    assert "better than bad: EER; FNMR at FMR <= " in iso and "TPIR at FPIR <= 10 %" in iso
-    given = ("--replicates", 300, "--folds", 0, "--out", "both.html")
-    assert said("report", bad, good, *given)[0] == 0
-    assert "good is better than bad: EER" in Path("both.html").read_text()
-
-
-@pytest.mark.slow
-def test_small_folds_are_warned_of(saved, said):
-    file = saved("s.npz", be.simulate(20, 3, random_state=1))
-    _, out, _ = said("run", file, "--protocol", "course-kfold")
-    assert "1 division into 10 folds" in out
-    assert out.index("HTER ") < out.index("Rates of each test part") < out.index("EER ")
-    assert "the smallest test part (fewer folds have more people)" in out
-    _, out, _ = said("run", file, "--protocol", "course-kfold", "--far", "0")
-    assert "smallest test part" not in out
-
-
-def test_a_page_says_why_it_opens_at_its_far(saved, said):
-    file = saved("s.npz", be.simulate(20, 3, random_state=1))
-    assert said("report", file, "--out", "p.html", "--interval", "none")[0] == 0
-    page = re.sub("<[^>]+>", "", Path("p.html").read_text())
-    why = "FAR 10 % is the smallest FAR target at which at least 3 false accepts are expected"
-    assert f"{why} with one attempt of each pair of people; at none are 30 expected." in page
-    assert "mean over the test subjects of 20 divisions into 10 folds" in " ".join(page.split())
 
 
 @pytest.mark.slow

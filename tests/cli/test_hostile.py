@@ -6,7 +6,6 @@ import errno
 import io
 import json
 import os
-import random
 import signal
 import sys
 from pathlib import Path
@@ -186,20 +185,6 @@ def test_a_plot_cut_short_leaves_nothing(name, small_files):
     with pytest.raises(OSError, match=f"File too large: '{name}'"):
         be.plot.save(figure, name)
     assert os.listdir() == []
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
-def test_fuzzing_fills_the_disk_for_each_writer(monkeypatch):
-    """With room for a part only, and a check of what is left behind."""
-    fuzz = pytest.importorskip("fuzz")
-    valid = [fuzz_inputs.Input("", {"s.npz": b""}, [])]
-    tried = {fuzz_inputs.full_disk(random.Random(i), valid).reader for i in range(400)}
-    assert tried == {f"no room for {name}" for name in WRITERS}
-    small = fuzz_inputs.Input("", {}, ["simulate", "--out", "x.npz", "--subjects", "9"], room=100)
-    outcome = fuzz.run_here(small)
-    assert (outcome.code, outcome.complaint()) == (1, "")
-    monkeypatch.setattr(files.Path, "unlink", lambda self, missing_ok: None)
-    assert "left behind: " in fuzz.run_here(small).complaint()
 
 
 # ------------------------------------------------------------------------- targets
