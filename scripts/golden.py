@@ -2358,7 +2358,7 @@ def cases_of_commands() -> None:
     run tied_streets.npz --protocol cuhk03 --max-rank 10
     run streets.npz --protocol gom-market1501
     run two_cameras.npz --protocol viper --max-rank 10
-    run watch.npz --far 0.05 --far 0.2 --no-auc --thresholds grid10.txt
+    run watch.npz --far 0.05 --far 0.2 --no-auc --thresholds 10
     run watch.npz --terms iso --thresholds 12 --max-rank 5
     run no-such-file.npz
     run watch.npz --protocol no-such-card
@@ -2473,11 +2473,6 @@ def cases_of_commands() -> None:
             "run case/sim.npz --json --thresholds 12 --max-rank 5",
         )
     chain("report", "report columns.npz --out case/page.html --replicates 100 --folds 3")
-    chain(
-        "run results and workload",
-        "run square32.npz --out case/r --thresholds 15 --max-rank 5",
-        "workload case/r --people 2000 --impostors 0.01 --far 0.01 --json",
-    )
 
 
 def register() -> None:
