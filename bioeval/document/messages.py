@@ -383,12 +383,6 @@ SENTENCES: dict[str, str] = {
     ),
     # Plans
     "plan-uncertain": "the plan is a rough one: {why:template}",
-    # Expected performance
-    "sets-of-different-systems": (
-        "at the threshold for alpha {alpha:number} the test set has {far} {test_far:rate} and "
-        "{frr} {test_frr:rate}, the development set a weighted error of {dev_error:rate}: the two "
-        "sets may be of different systems, or on different scales"
-    ),
     # Tracking
     "results-without-truth": (
         "skipped, as there is no ground truth: {number:count results}, such as {names:names}; "

@@ -42,9 +42,6 @@ EPC: dict[str, Name] = {
     "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
 }
 
-# HTER on the test set at which a threshold of the development set decides nothing.
-_USELESS = 0.45
-
 #: Default weights of FAR: 0, 0.01 ... 1.
 ALPHAS = tuple(k / 100 for k in range(101))
 
@@ -145,29 +142,9 @@ def epc(
     warn_of_kind(doubt)
     if doubt is not None:
         remarks.append(doubt.concerning("development set"))
-    remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(test_reader.about, "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return build(variables, EPC, {"alpha": alpha}, attrs)
-
-
-def _of_one_system(
-    alphas: np.ndarray, dev_cost: np.ndarray, far: np.ndarray, frr: np.ndarray
-) -> list[Message]:
-    """Warn that the sets may be of different systems if the threshold has no effect."""
-    i = int(np.argmin(np.abs(alphas - 0.5)))
-    hter = (far[i] + frr[i]) / 2
-    if not (hter >= _USELESS and 2 * dev_cost[i] <= hter / 2):
-        return []
-    return [
-        Message(
-            "sets-of-different-systems",
-            alpha=float(alphas[i]),
-            test_far=float(far[i]),
-            test_frr=float(frr[i]),
-            dev_error=float(2 * dev_cost[i]),
-        )
-    ]
 
 
 def _without_attempts(attempts: Mapping[str, Any]) -> list[Message]:

@@ -224,16 +224,6 @@ def test_epc_without_a_class_is_not_defined(scores):
     assert np.isnan(ds.frr).all() and not np.isnan(ds.far).any()
 
 
-def test_sets_of_two_systems_are_told(scores):
-    other = be.Scores(scores.values / 100, scores.probe_labels)
-    ds = be.epc(scores, other, alphas=[0.5])
-    people, message = be.messages(ds)
-    assert people.code == "people-of-both-sets"
-    assert message.code == "sets-of-different-systems"
-    assert message.arguments["test_far"] == ds.far[0].item()
-    assert message.arguments["dev_error"] == ds.dev_error[0].item()
-
-
 def test_similarities_read_as_distances_are_told():
     drawn = [be.simulate(30, 3, random_state=i) for i in (1, 2)]
     dev, test = (be.Scores(-x.values, x.probe_labels, kind="similarity") for x in drawn)
