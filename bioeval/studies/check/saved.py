@@ -6,13 +6,11 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message, as_json, from_json
 from bioeval.base.version import __version__
 from bioeval.document.text import Text
-from bioeval.scores.labels import plain
 from bioeval.studies.check.confusions import ConfusedPair, Confusions, Side
 from bioeval.studies.check.findings import TASK, DataCheck, Finding, LabelError
 from bioeval.views.writers.lines import written
@@ -21,39 +19,25 @@ _TYPE = "data-check"
 
 
 def dataset_of(check: DataCheck) -> xr.Dataset:
-    """Return a check as a dataset: its findings; wrong labels and confusions as JSON."""
-    columns = {
-        "check": [x.check for x in check],
-        "severity": [x.severity for x in check],
-        "found": [_saved(x.found) for x in check],
-        "places": [written(x.places, TASK) for x in check],
-        "count": [x.count for x in check],
-    }
+    """Return a check as the attributes of a dataset, all that was found as JSON."""
     found = check.confusions
-    more = {
-        "label_errors": json.dumps([asdict(x) for x in check.label_errors], default=str),
-        "confusions": "",
+    told = {
+        "about": [check.data, check.protocol],
+        "findings": [
+            [x.check, x.severity, _saved(x.found), x.count, written(x.places, TASK)] for x in check
+        ],
+        "confusions": found and asdict(found) | {"at": written(found.at, TASK)},
+        "label_errors": [asdict(x) for x in check.label_errors],
     }
-    if found is not None:
-        at = written(found.at, TASK)
-        more["confusions"] = json.dumps(asdict(found) | {"at": at}, default=str)
-    variables = {
-        name: ("finding", np.array(values, dtype=np.int64 if name == "count" else object))
-        for name, values in columns.items()
+    attrs = {
+        "result_type": _TYPE,
+        "task": "data check",
+        "system": check.system,
+        "fingerprint": check.fingerprint,
+        "bioeval_version": __version__,
+        "check": json.dumps(told, default=str),
     }
-    return xr.Dataset(
-        variables,
-        attrs={
-            "result_type": _TYPE,
-            "task": "data check",
-            "data": check.data,
-            "protocol": check.protocol,
-            "system": check.system,
-            "fingerprint": check.fingerprint,
-            "bioeval_version": __version__,
-            **more,
-        },
-    )
+    return xr.Dataset(attrs=attrs)
 
 
 def _saved(found: Text) -> str:
@@ -66,25 +50,19 @@ def restored(dataset: xr.Dataset) -> DataCheck | None:
     attrs = dataset.attrs
     if attrs.get("result_type") != _TYPE:
         return None
+    told: dict[str, Any] = json.loads(attrs["check"])
     findings = []
-    for i in range(dataset.sizes["finding"]):
-        row = {name: plain(dataset[name].values[i]) for name in map(str, dataset.data_vars)}
-        found: Text = str(row["found"])
-        if row["severity"] != "ok":
-            (found,) = from_json(str(row["found"]))
-        place = str(row["places"])
-        findings.append(
-            Finding(str(row["check"]), str(row["severity"]), found, int(row["count"]), place)
-        )
-    confusions = None
-    if attrs["confusions"]:
-        told: dict[str, Any] = json.loads(attrs["confusions"])
-        pairs = tuple(ConfusedPair(**_with_sides(x)) for x in told["listed"])
-        confusions = Confusions(**{**told, "listed": pairs})
-    errors = tuple(LabelError(**_with_sides(x)) for x in json.loads(attrs["label_errors"]))
-    about = str(attrs["data"]), str(attrs["protocol"])
+    for name, severity, text, count, places in told["findings"]:
+        found: Text = text if severity == "ok" else from_json(text)[0]
+        findings.append(Finding(name, severity, found, count, places))
+    confusions = told["confusions"]
+    if confusions:
+        pairs = tuple(ConfusedPair(**_with_sides(x)) for x in confusions["listed"])
+        confusions = Confusions(**{**confusions, "listed": pairs})
+    errors = tuple(LabelError(**_with_sides(x)) for x in told["label_errors"])
+    data, protocol = told["about"]
     of_scores = str(attrs["system"]), str(attrs["fingerprint"])
-    return DataCheck(*about, tuple(findings), *of_scores, confusions, errors)
+    return DataCheck(data, protocol, tuple(findings), *of_scores, confusions, errors)
 
 
 def _with_sides(told: dict[str, Any]) -> dict[str, Any]:
