@@ -66,8 +66,8 @@ class _Folds(Splitter[TrainTest]):
             )
         if units < self.n_splits:
             raise DataError(
-                f"{who}: n_splits is {self.n_splits}, but there are only {units} {unit}s; each "
-                f"fold needs one to test, so give at most {units} folds"
+                f"{who}: {self.n_splits} folds are asked for, but there are only {units} {unit}s; "
+                f"each fold needs one to test, so give at most {units} folds"
             )
 
 

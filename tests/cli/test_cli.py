@@ -819,15 +819,6 @@ def test_experiments_that_cannot_be(scores, capsys, options, words):
     assert words in one_line(capsys.readouterr().err)
 
 
-def test_folds_are_named_as_the_option(scores, capsys):
-    assert run("threshold", scores, "--folds", 10) == 2
-    says = "bioeval: error: --folds is 10, but there are only 4 subjects; each fold needs one"
-    assert one_line(capsys.readouterr().err).startswith(says)
-    be.save(be.Scores.from_pairs([1.0, 2.0, 3.0], [1, 0, 1]), "p.npz")
-    assert run("threshold", "p.npz", "--folds", 5) == 2
-    assert "--folds is 5, but there are only 3 pairs" in one_line(capsys.readouterr().err)
-
-
 @pytest.mark.slow
 def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path, capsys):
     x = np.random.default_rng(0).normal(size=(8, 3))

@@ -724,7 +724,11 @@ def test_wrong_arguments(make, message):
 WRONG_DATA = [
     (bp.GalleryKFold(3), {"y": list("aaabb")}, r"1 of 2 subjects.*'b'.*give at most 2 folds"),
     (bp.GalleryKFold(3), {"y": list("aaab")}, "or draw galleries by ProbeGallerySplit"),
-    (bp.SubjectKFold(4), {"y": list("aabbc")}, "n_splits is 4, but there are only 3 subjects"),
+    (
+        bp.SubjectKFold(4),
+        {"y": list("aabbc")},
+        "4 folds are asked for, but there are only 3 subjects",
+    ),
     (bp.SubjectKFold(2), {"y": list("aaa")}, "only one subject; expected at least one to train on"),
     (bp.SampleKFold(4), {"X": range(3)}, "only 3 samples; each fold needs one"),
     (bp.SampleKFold(4), {"X": range(1)}, "only one sample"),

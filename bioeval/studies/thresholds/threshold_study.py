@@ -30,7 +30,7 @@ from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
@@ -462,36 +462,12 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
         raise DataError(Argument(name), f" is {number}, but these pairs define folds; leave it out")
 
 
-def _require_units(scores: Scores, folds: int, task: str) -> None:
-    """Raise :class:`DataError` where there are fewer subjects, or pairs, than folds."""
-    if are_pairs(scores):
-        if scores.pair_folds is not None:
-            return
-    else:
-        require_subjects(scores, "a threshold study")
-    if task == "open_set":
-        number, unit_name = len(np.unique(codes_of(scores).probe)), "subject of probe"
-    elif _by_people(scores):
-        number, unit_name = len(scores.subjects), "subject"
-    else:
-        number, unit_name = scores.shape[0], "pair"
-    if number == 1:
-        raise DataError(
-            f"there is only one {unit_name}; expected at least one to train on and one to test"
-        )
-    if number < folds:
-        raise DataError(
-            Argument("folds"),
-            f" is {folds}, but there are only {number} {unit_name}s; each fold needs one to test, "
-            f"so give at most {number} folds",
-        )
-
-
 def _splitter(
     scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
 ) -> Any:
     """Return what divides the people, or the pairs, into folds."""
-    _require_units(scores, folds, task)
+    if not are_pairs(scores):
+        require_subjects(scores, "a threshold study")
     if task == "open_set":
         return partition.RepeatedSubjectKFold(
             folds, n_repeats=repeats, random_state=random_state, stratify="enrolled"

@@ -343,7 +343,7 @@ def test_messages_name_what_the_command_has(tmp_path, capsys):
     assert "tuple" not in message
     assert main(["threshold", file]) == 2
     message = capsys.readouterr().err
-    assert message.startswith("bioeval: error: --folds is 10, but there are only 5 subjects")
+    assert "10 folds are asked for, but there are only 5 subjects" in message
     subject = np.repeat(np.arange(12), 3)
     be.save(be.Scores(1.0 * (subject[:, None] != subject), subject), file)
     assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
