@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import html
+import json
+import re
 from html.parser import HTMLParser
+from typing import Any
 
 import bioeval as be
 
@@ -11,84 +14,43 @@ EVIL = '</script><img src=x onerror="window.evil=1"><b>'
 
 
 class Elements(HTMLParser):
-    """The elements of a page with data attributes, and the tags that it has."""
+    """The elements of a page, each with its attributes."""
 
     def __init__(self, text: str):
         super().__init__()
-        self.numbers: list[dict[str, str]] = []
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        given = {key: value or "" for key, value in attrs}
-        self.tags.append((tag, given))
-        if "data-variable" in given:
-            self.numbers.append({k.removeprefix("data-"): v for k, v in given.items()})
+        self.tags.append((tag, {key: value or "" for key, value in attrs}))
 
 
-def written(results, tmp_path, **options) -> tuple[str, Elements]:
-    text = be.report(results, tmp_path / "page.html", **options).read_text(encoding="utf-8")
-    return text, Elements(text)
+def written(results, tmp_path, **options) -> str:
+    return be.report(results, tmp_path / "page.html", **options).read_text(encoding="utf-8")
 
 
-@dataclass
-class Sentence:
-    """A sentence of a page."""
-
-    system: str
-    text: str = ""
-    rest: str = ""  # the text without its numbers
-    numbers: list[dict[str, str]] = field(default_factory=list)  # data attributes, and the text
+def plain(markup: str) -> str:
+    """The text of markup, on one line."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
 
 
-class Answer(HTMLParser):
-    """The sentences of a page, and the rows of its table of systems."""
+def answer(text: str) -> list[str]:
+    """The sentences of the answer of a page."""
+    above = text[text.index('<section id="answer"') :].partition('<div id="control">')[0]
+    return [plain(x) for x in re.findall(r"<p>(.*?)</p>", above, re.S)]
 
-    def __init__(self, text: str):
-        super().__init__()
-        self.sentences: list[Sentence] = []
-        self.rows: list[Sentence] = []
-        self._inside, self._system, self._open = False, "", ""
-        self._read = False  # in sentences of the answer, or in its table
-        self._number: dict[str, str] | None = None
-        self.feed(text)
 
-    def handle_starttag(self, tag, attrs):
-        given = {key.removeprefix("data-"): value or "" for key, value in attrs}
-        if tag == "section":
-            self._inside = given.get("id") == "answer"
-        if not self._inside:
-            return
-        if tag == "div":
-            self._read = given.get("class") == "answer"
-        if tag == "h2":
-            self._open, self._system = tag, ""
-        elif (tag == "p" and self._read) or tag == "tr":
-            self._open = tag
-            self._found.append(Sentence(self._system))
-        elif "value" in given and self._open in ("p", "tr"):
-            self._number = {**given, "text": ""}
-            self._found[-1].numbers.append(self._number)
+def rates(text: str) -> list[dict[str, str]]:
+    """The rows of the table of the threshold, by the headings."""
+    table = re.search(r'<table id="rates">.*?</table>', text, re.S)[0]  # type: ignore[index]
+    heads, *rows = (
+        [plain(x) for x in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)]
+        for row in re.findall(r"<tr>(.*?)</tr>", table, re.S)
+    )
+    return [dict(zip(heads, row, strict=True)) for row in rows]
 
-    @property
-    def _found(self) -> list[Sentence]:
-        return self.rows if self._open == "tr" else self.sentences
 
-    def handle_endtag(self, tag):
-        if tag in ("h2", "p", "tr"):
-            self._open = ""
-        elif tag == "section":
-            self._inside = False
-        elif tag == "span":
-            self._number = None
-
-    def handle_data(self, data):
-        if self._open == "h2":
-            self._system += data
-        elif self._open in ("p", "tr"):
-            sentence = self._found[-1]
-            sentence.text += data
-            if self._number is None:
-                sentence.rest += data
-            else:
-                self._number["text"] += data
+def points(text: str) -> dict[str, Any]:
+    """What each rate and each mark is at every point of the control, by its id."""
+    found = json.loads(re.search(r'id="points">(.*?)</script>', text, re.S)[1])  # type: ignore[index]
+    return {name: dict(found[name]) for name in ("cells", "marks")}

@@ -150,13 +150,13 @@ def tables(section: Section) -> Iterator[Table]:
 FEW_MESSAGES = 5
 
 
-def in_brief(section: Section) -> Section:
-    """Return a section for one screen: the most important rows, facts and messages.
+def in_brief(section: Section, messages: int | None = FEW_MESSAGES) -> Section:
+    """Return a section for one screen: the most important rows, facts and `messages`.
 
-    What is left out of the messages is counted in a last line.
+    What is left out of the messages is counted in a last line; None: all of them stay.
     """
     listed = [x for _, block in walk(section) for x in _notes_of(block)]
-    kept = set(list(dict.fromkeys(listed))[:FEW_MESSAGES])
+    kept = set(list(dict.fromkeys(listed))[:messages])
     more = len(set(listed)) - len(kept)
     blocks = list(_brief_blocks(section.blocks, kept))
     if more:

@@ -27,9 +27,9 @@ def report(
 ) -> Path:
     """Write results as one self-contained HTML page.
 
-    The page has the answer in a few sentences, rates that move with a threshold and a rank, the
-    curves, all figures with their intervals, warnings, and what it was made from. It needs no
-    network, no server, and no other file.
+    The page has the answer, the rates at a threshold that can be moved, and the DET; folded, the
+    tables of all results, plots, notes, and what it was made from. It needs no network, no server,
+    and no other file.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def report(
     >>> results = be.evaluate(be.simulate(20, 4), interval="subject-bootstrap")
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
-    from bioeval.page.contents import PageSources, page_text
+    from bioeval.page.contents import page_text
+    from bioeval.page.origin import origin_of
     from bioeval.views.images import Images
 
     with replacing(path) as part:
@@ -98,7 +99,7 @@ def report(
         shown = Images(require_text("images", images), folder if images else None)
         if not isinstance(terms, str) or terms:
             require_choice("terms", terms, VOCABULARIES)
-        text = page_text(results, title, PageSources.of(read, command), shown, terms)
+        text = page_text(results, title, list(origin_of(read, command)), shown, terms)
         part.write_text(text, encoding="utf-8", newline="\n")
     if shown.missing:
         warnings.warn(shown.remark(), BioevalWarning, stacklevel=2)

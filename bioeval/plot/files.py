@@ -99,8 +99,15 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise DataError(f"{path}: ", bad_choice("the suffix", kind, FORMATS))
-    figure = _figure(display)
     dpi = require_number("dpi", dpi, low=10, high=10_000)
+    raw = rendered(_figure(display), kind, dpi)
+    with replacing(path) as part:
+        part.write_bytes(raw)
+    return path
+
+
+def rendered(figure: Figure, kind: ImageFormat, dpi: float = 150) -> bytes:
+    """Return a figure as the bytes of a file; the same figure gives the same bytes."""
     settings: Any = {
         "savefig.bbox": None,
         "svg.fonttype": "none",
@@ -111,9 +118,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
         figure.savefig(drawn, format=kind, dpi=dpi, metadata=_UNDATED[kind])
-    with replacing(path) as part:
-        part.write_bytes(drawn.getvalue())
-    return path
+    return drawn.getvalue()
 
 
 def _figure(display: Any) -> Any:

@@ -92,7 +92,7 @@ _OF_CLASSES: Mapping[type, Callable[[Any], Section]] = {
 }
 
 
-def _view_of(dataset: xr.Dataset) -> View | None:
+def view_of(dataset: xr.Dataset) -> View | None:
     """Return the view of a dataset; None if it has the usual table."""
     return next((view for view in _VIEWS if view.fits(dataset)), None)
 
@@ -179,7 +179,7 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
     groups = dict[View, dict[str, xr.Dataset]]()
     for system, by_path in results.items():
         for path, dataset in by_path.items():
-            if (view := _view_of(dataset)) is not None:
+            if (view := view_of(dataset)) is not None:
                 groups.setdefault(view, {})[system] = dataset
             elif _FOLDS.fits(dataset):
                 of_folds.setdefault(system, {})[path] = dataset
@@ -218,7 +218,7 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
 
 def _summarised(dataset: xr.Dataset) -> Iterator[side_by_side.Measure]:
     """Yield the mean of each figure over partitions, with its standard deviation."""
-    view = _view_of(dataset)
+    view = view_of(dataset)
     assert view is not None  # since it may stand in rows
     for table in tables(view.section({"": dataset})):
         for label, mean, deviation, *_ in table.rows:
@@ -252,7 +252,7 @@ def _viewed(results: Any) -> Iterator[tuple[str, xr.Dataset, View | None]]:
             )
         view = None
         if not path.endswith("gom"):  # that of an evaluation is one of its tasks
-            view = _view_of(dataset)
+            view = view_of(dataset)
         yield path, dataset, view
 
 

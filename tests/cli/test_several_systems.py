@@ -62,7 +62,7 @@ def test_each_system_has_its_files_and_a_place_on_the_page(systems, inside, caps
             assert single["eer"] == be.verification(scores)["eer"]
         with open(f"out/{name}-verification_single.csv", newline="") as file:
             assert float(next(csv.DictReader(file))["far"]) >= 0
-        assert f'data-system="{name}"' in Path("page.html").read_text(encoding="utf-8")
+        assert f'<th scope="row">{name}</th>' in Path("page.html").read_text(encoding="utf-8")
     assert not list(Path("out").glob("system-*"))
 
 

@@ -44,5 +44,4 @@ def test_the_normalised_cost_is_one_variable_with_one_label_and_value_in_all_for
     (line,) = (x for x in be.to_markdown(ds).splitlines() if "minDCF" in x)
     assert "minDCF at prior 0.05" in line and f" {value} " in line
     page = be.report(ds, tmp_path / "x.html").read_text(encoding="utf-8")
-    assert "minDCF at prior <span" in page
-    assert page.count(f">{value}<") == 2  # among the measures, and by cost
+    assert "minDCF at prior 0.05" in page and value in page

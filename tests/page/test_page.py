@@ -1,279 +1,228 @@
-"""The page as text: its parts, numbers, sentences and escaping; what it is made from."""
+"""The page as text: its threshold, answer, sections and figures, escaping, and what is refused."""
 
 from __future__ import annotations
 
-import base64
-import json
-import math
 import re
-import zlib
 
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, strategies as st
-from hypothesis.extra import numpy as hnp
-from report_text import EVIL, Answer, Elements, written
+from report_text import EVIL, Elements, answer, plain, points, rates, written
 
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli.program import main
-from bioeval.document.cells import threshold_to_install
-from bioeval.page.contents import digest
-from bioeval.page.figures import GRID, steps_after, thinned
-from bioeval.page.parts import LiveRow, LiveState, parts_of
-from bioeval.page.writer import digits
-from bioeval.views.writers.lines import Lines
+
+QUICK = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
 
 
-def payload(text: str) -> dict:
-    return json.loads(re.search(r'id="payload">(.*?)</script>', text, re.S)[1])
+def matrix(seed: int, people: int = 30, kind: str = "distance", step: float = 0.0) -> be.Scores:
+    """Simulated scores of three templates each; in steps where many are to be equal."""
+    simulated = be.simulate(people, 3, random_state=seed)
+    values = np.asarray(simulated.values)
+    values = np.round(values / step) * step if step else values
+    values = values if kind == "distance" else np.exp(-values / 5)
+    return be.Scores(values, simulated.probe_labels, kind=kind)
 
 
-def stored(text: str, place: dict) -> np.ndarray:
-    """Read an array of a page, as the script does."""
-    raw = zlib.decompress(base64.b64decode(re.search(r'id="arrays">(.*?)</script>', text)[1]))
-    types = {"f8": "<f8", "u2": "<u2"}
+def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
+    """The genuine and the impostor scores, which a smaller number accepts first."""
+    sign = 1.0 if scores.kind == "distance" else -1.0
+    same = scores.probe_labels[:, None] == scores.probe_labels
+    values, apart = sign * np.asarray(scores.values), ~np.eye(len(same), dtype=bool)
+    return values[same & apart], values[~same]
 
-    def view(where):
-        name, at, length = where
-        return np.frombuffer(raw, types[name], length, at)
 
-    values = view(place["values"])
-    return (values[view(place["at"])] if "at" in place else values).reshape(place["shape"])
+def counted(scores: be.Scores, threshold: float) -> tuple[float, float]:
+    """FAR and FRR in per cent at a threshold."""
+    genuine, impostor = listed(scores)
+    at = threshold * (1 if scores.kind == "distance" else -1)
+    return 100 * (impostor <= at).mean(), 100 * (genuine > at).mean()
+
+
+def number(text: str) -> float:
+    return float(text.replace("\u00a0", " ").split()[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"), [("distance", 0.0), ("distance", 0.5), ("similarity", 0.0)]
+)
+@pytest.mark.cases(1)
+def test_each_point_has_the_rates_of_its_threshold(kind, step, tmp_path):
+    """By definition, for both systems; the second has the loosest threshold with the same FAR."""
+    systems = {"a": matrix(1, kind=kind, step=step), "b": matrix(2, kind=kind, step=step)}
+    results = {x: be.verification(y) for x, y in systems.items()}
+    text = written(results, tmp_path)
+    cells = points(text)["cells"]
+    start = [x["threshold"] for x in rates(text)]
+    known = 100 * results["b"]["far"].values
+    for i, threshold in enumerate(cells["cell-0-threshold"]):
+        far = []
+        for place, (name, scores) in enumerate(systems.items()):
+            written_at = cells[f"cell-{place}-threshold"][i]
+            if written_at == "n/a":
+                assert known.min() > far[0]
+                continue
+            at, grid = float(written_at), results[name]["threshold"].values
+            near = [counted(scores, x) for x in grid[np.isclose(grid, at, rtol=1e-5, atol=0)]]
+            shown = [number(cells[f"cell-{place}-{x}"][i]) for x in ("far", "frr")]
+            (found,) = {x for x in near if shown == pytest.approx(x, abs=0.0051)}
+            far.append(found[0])
+            if threshold == start[0]:
+                assert written_at == start[place]
+        if len(far) == 2:
+            assert far[1] == pytest.approx(max(known[known <= far[0] + 1e-9]))
+
+
+@pytest.mark.parametrize(("people", "support"), [(100, ""), (30, "just "), (10, None)])
+def test_a_page_opens_at_the_smallest_far_that_the_people_support(people, support, tmp_path):
+    """30 false accepts, else 3, with one attempt of each pair of people; else at the EER."""
+    scores = be.simulate(people, 3, random_state=1)
+    results = be.verification(scores, far_targets=[0.01, 0.001, 0.0001])
+    text = written(results, tmp_path)
+    genuine, impostor = listed(scores)
+    if support is None:
+        assert "that of the equal error rate" in answer(text)[0]
+        at = results["eer_threshold"].item()
+    else:
+        why = f"FAR at most 1 %, the smallest target with {support}enough people or attempts"
+        assert why in answer(text)[0]
+        at = max(x for x in impostor if (impostor <= x).mean() <= 0.01)
+        at = max(x for x in np.concatenate([genuine, impostor]) if (impostor <= x).mean() <= 0.01)
+    assert float(rates(text)[0]["threshold"]) == pytest.approx(at, rel=1e-5)
+    accepted = f"({(impostor <= at).sum():,} of {len(impostor):,})"
+    rejected = f"({(genuine > at).sum():,} of {len(genuine):,})"
+    assert accepted in answer(text)[0] and rejected in answer(text)[0]
+
+
+@pytest.mark.parametrize(("kind", "opened"), [("distance", "4"), ("similarity", "8")])
+def test_between_given_thresholds_the_row_is_the_one_that_is_not_looser(kind, opened, tmp_path):
+    values = np.random.default_rng(0).integers(0, 12, (9, 9)).astype(float)
+    scores = be.Scores(values, np.arange(9) // 3, kind=kind)
+    results = be.verification(scores, thresholds=[1.0, 3.0, 4.0, 8.0], far_targets=[0.1])
+    results["eer_threshold"] = ((), 4.5)
+    results = results.drop_vars("threshold_at_far")
+    text = written(results, tmp_path)
+    assert rates(text)[0]["threshold"] == opened
+
+
+def test_a_page_of_rates_at_one_threshold_has_no_control(tmp_path):
+    text = written(be.verification(matrix(1), thresholds=[5.0], auc=False), tmp_path)
+    assert rates(text)[0]["threshold"] == "5" and 'type="range"' not in text
 
 
 @pytest.fixture(scope="module")
 def scores():
-    return be.simulate(16, 3, random_state=2)
+    return be.simulate(30, 4, random_state=2)
 
 
 @pytest.fixture(scope="module")
 def tree(scores):
-    return be.evaluate(
-        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
+    return be.evaluate(scores, interval=QUICK)
 
 
 @pytest.mark.slow
-def test_every_row_of_the_dataset_is_in_the_page(tree, tmp_path):
-    text, _ = written(tree, tmp_path)
-    for part in payload(text)["parts"].values():
-        dataset = tree[part["task"]].to_dataset()
-        if "threshold" in dataset.dims:
-            np.testing.assert_array_equal(stored(text, part["threshold"]), dataset["threshold"])
-        for kind, dims in (("columns", ("threshold",)), ("byRank", ("rank",))):
-            names = [k for k, v in dataset.data_vars.items() if v.dims == dims]
-            assert sorted(part[kind]) == sorted(names)
-            for name in names:
-                np.testing.assert_array_equal(stored(text, part[kind][name]), dataset[name])
-        for name, place in part["ranked"].items():
-            found = stored(text, place)
-            np.testing.assert_array_equal(found, dataset[name].values[:, : found.shape[1]])
+@pytest.mark.parametrize("rule", ["far=0.1", "eer", "frr=0.05", 3.2])
+def test_a_study_is_the_answer_and_the_page_opens_at_its_threshold(rule, scores, tmp_path):
+    study = be.study_threshold(scores, rule, folds=3, repeats=1, interval=QUICK)
+    threshold = study["threshold"].item()
+    results = be.evaluate(scores, extra_thresholds=[threshold])
+    others = [be.check_data(scores), be.zoo(scores, permutations=20)]
+    text = written([results, study, *others], tmp_path)
+    first, *_ = answer(text)
+    assert first.startswith(("Install", "Provisional", "Given"))
+    assert all(number(x["threshold"]) == pytest.approx(threshold, rel=1e-5) for x in rates(text))
+    far, frr = (100 * study[f"{x}_mean"].item() for x in ("far", "frr"))
+    said = re.search(r"on new people, ([\d.]+) %.* and ([\d.]+) %", answer(text)[-1])
+    assert said is not None
+    assert [*map(float, said.groups())] == pytest.approx([far, frr], abs=0.0051)
+    titles = re.findall(r"<summary>(.*?)</summary>", text)
+    assert {"Measures", "Threshold study", "Zoo", "Check"} <= set(titles)
 
 
 @pytest.mark.slow
-def test_every_number_that_does_not_move_is_that_of_the_dataset(tree, tmp_path):
-    text, page = written({"one": tree}, tmp_path)
-    fixed = [number for number in page.numbers if "live" not in number]
-    assert {number["system"] for number in fixed} == {"one"}
-    for number in fixed:
-        values = tree[number["task"]][number["variable"]]
-        at = {"rank": int, "far_target": float}
-        place = {k: cast(number[k.replace("_", "-")]) for k, cast in at.items()
-                 if k.replace("_", "-") in number}  # fmt: skip
-        value = values.sel(place) if place else values
-        expected = (
-            value.values[int(number["cost"])] if "cost" in number else value.values.ravel()[0]
+def test_each_of_several_systems_is_at_the_threshold_of_its_study(tmp_path):
+    results = {}
+    for name, seed in (("old", 2), ("new", 3)):
+        of_system = be.simulate(30, 4, random_state=seed)
+        study = be.study_threshold(of_system, "far=0.02", folds=3, repeats=1, interval=QUICK)
+        found = be.evaluate(of_system, extra_thresholds=[study["threshold"].item()])
+        results[name] = [found, study]
+    text = written(results, tmp_path)
+    for row in rates(text):
+        threshold = results[row["system"]][1]["threshold"].item()
+        assert float(row["threshold"]) == pytest.approx(threshold, rel=1e-5)
+    assert "Each system is at the threshold of its own study" in text
+
+
+@pytest.mark.slow
+def test_who_is_better_is_the_answer_of_several_systems(tmp_path):
+    first = matrix(1)
+    noise = np.random.default_rng(1).normal(0, 0.5, first.shape)
+    second = first.with_values(np.asarray(first.values) + noise, "distance")
+    systems = {"first": first, "second": second}
+    named = [be.Scores(x.values, x.probe_labels, name=name) for name, x in systems.items()]
+    results = {x.name: be.verification(x) for x in named}
+    compared = be.compare(*named, interval=QUICK)
+    text = written([results, compared], tmp_path)
+    assert "first is better than second" in " ".join(answer(text))
+    assert "was not tested" in " ".join(answer(written(results, tmp_path)))
+
+
+def test_searches_are_answered_by_their_first_rank(tmp_path):
+    trees = {}
+    for name, within in (("near", 1.2), ("far", 0.4)):
+        made = be.simulate(12, 4, within=within, random_state=1)
+        probe = np.arange(48) % 4 == 0
+        who = made.probe_labels
+        of_queries = np.asarray(made.values)[np.ix_(probe, ~probe)]
+        trees[name] = be.reid(
+            be.Scores(of_queries, who[probe], who[~probe]), convention="vehicleid"
         )
-        got = float(number["value"])
-        assert got == expected or (math.isnan(got) and math.isnan(expected)), number
-    found = {number["variable"] for number in fixed}
-    assert {"eer", "auc", "d_prime", "eer_low", "frr_at_far", "cms", "dir_at_far"} <= found
-    assert {"recognition_rate", "genuine_attempts", "zero_far", "eer_threshold"} <= found
+    text = written(trees, tmp_path)
+    for said, (name, found) in zip(answer(text), trees.items(), strict=True):
+        numbers = re.search(rf"^{name}: ([\d.]+) % of searches .* is ([\d.]+) %", said)
+        assert numbers is not None
+        right = [100 * found["cmc"].values[0], 100 * found["mean_ap"].item()]
+        assert [*map(float, numbers.groups())] == pytest.approx(right, abs=0.051)
 
 
 @pytest.mark.slow
-def test_live_numbers_are_those_of_the_row_that_holds(tree, tmp_path):
-    _, page = written(tree, tmp_path)
-    slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
-    at = float(slider["data-value"])
-    live = [number for number in page.numbers if "live" in number]
-    assert {"far", "frr", "gar", "grr", "fa", "fr", "ga", "gr"} <= {x["variable"] for x in live}
-    for number in live:
-        dataset = tree[number["task"]].to_dataset()
-        if "threshold" in dataset.dims:
-            dataset = dataset.sel(threshold=at, method="pad")
-        values = dataset[number["variable"]]
-        values = values.sel(rank=1) if "rank" in values.dims else values
-        np.testing.assert_equal(float(number["value"]), values.item())
+def test_a_page_asks_for_nothing(tree, tmp_path):
+    text = written(tree, tmp_path)
+    page = Elements(text)
+    policy = next(a["content"] for _, a in page.tags if a.get("http-equiv"))
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+    for _, attrs in page.tags:
+        for name in ("src", "href", "xlink:href"):
+            assert attrs.get(name, "#").startswith(("data:", "#"))
+        assert "style" not in attrs and not any(name.startswith("on") for name in attrs)
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len({*ids}) and len(text) < 300_000
 
 
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_a_threshold_takes_the_row_that_is_not_looser(kind):
-    """The rule in its own words: the last row that is not looser than the threshold."""
-    rng = np.random.default_rng(0)
-    values = rng.integers(0, 12, (9, 9)).astype(float)
-    dataset = be.verification(
-        be.Scores(values, np.arange(9) // 3, kind=kind), thresholds=[1.0, 3.0, 4.0, 8.0]
-    )
-    state = LiveState(parts_of({"x": dataset}))
-    part = state.parts[0]
-    for threshold in (1.0, 2.5, 3.0, 3.9, 4.0, 7.0, 8.0):
-        if kind == "distance":
-            rows = [i for i, t in enumerate(part.thresholds) if t <= threshold][-1:]
-        else:
-            rows = [i for i, t in enumerate(part.thresholds) if t >= threshold][:1]
-        assert part.row(threshold) == rows[0]
-    stricter = 0.5 if kind == "distance" else 8.5
-    assert part.row(stricter) == -1 and math.isnan(LiveRow(part, -1).value("far"))
-
-
-def test_stricter_than_all_rejected_is_all_rejected(scores):
-    state = LiveState(parts_of({"x": be.verification(scores)}))
-    part = state.parts[0]
-    part.columns["frr"][0] = 1.0
-    assert part.row(-5.0) == 0 and LiveRow(part, part.row(-5.0)).value("fa") == 0
-
-
-@given(
-    hnp.arrays(np.float64, st.integers(0, 60), elements=st.floats(0, 500)),
-    st.randoms(use_true_random=False),
-)
-def test_a_thinned_curve_is_within_a_quarter_of_a_pixel(x, random):
-    """Each corner lies on the thinned line, and each thinned corner is a corner."""
-    x = np.sort(x)
-    y = np.array([random.choice([0.0, 3.1, 200.0, 200.06, 350.7]) for _ in x])
-    corners = steps_after(x, y)
-    tx, ty = thinned(*corners)
-    for px, py in zip(*corners, strict=True):
-        assert _distance(px, py, tx, ty) <= GRID
-    rounded = {tuple(np.round(np.array(p) / GRID) * GRID) for p in zip(*corners, strict=True)}
-    assert set(zip(tx.tolist(), ty.tolist(), strict=True)) <= rounded
-
-
-def _distance(x: float, y: float, xs: np.ndarray, ys: np.ndarray) -> float:
-    """The distance of a point from a polyline, segment by segment."""
-    if len(xs) == 1:
-        return math.hypot(x - xs[0], y - ys[0])
-    best = math.inf
-    for x0, y0, x1, y1 in zip(xs, ys, xs[1:], ys[1:], strict=False):
-        length = (x1 - x0) ** 2 + (y1 - y0) ** 2
-        share = 0 if not length else ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / length
-        share = min(1, max(0, share))
-        best = min(best, math.hypot(x - x0 - share * (x1 - x0), y - y0 - share * (y1 - y0)))
-    return best
-
-
-def test_a_threshold_on_a_page_is_never_rounded_to_one_that_accepts_more():
-    write = Lines().write
-    for kind, value, text in (
-        ("distance", 3.957648, "3.95764"),
-        ("similarity", 3.957642, "3.95765"),
-        ("llr", 3.957642, "3.95765"),
-        ("llr", 0.1, "0.1"),
-        ("distance", math.nan, "n/a"),
-    ):
-        assert write(threshold_to_install(value, kind)) == text
-    assert digits(math.inf) == "inf" and digits(0.1 + 0.2) == "0.30000000000000004"
-
-
-def test_text_from_the_data_is_never_markup(scores, tmp_path):
+def test_text_from_the_data_is_never_markup(tmp_path):
+    scores = be.simulate(8, 3, random_state=0)
     names = np.array([f"{EVIL}{label}" for label in scores.probe_labels])
     named = be.Scores(np.asarray(scores.values), names)
     results = {
         EVIL: be.verification(named),
         f"{EVIL}2": be.worst_pairs(named, 2),
-        f"{EVIL}3": be.by_group(named, np.where(np.arange(48) // 3 % 2, EVIL, "y")),
+        f"{EVIL}3": be.by_group(named, np.where(np.arange(24) // 3 % 2, EVIL, "y")),
+        "row": be.explain(named, 1, protocol="auto"),
     }
-    text, page = written(results, tmp_path, title=EVIL, command=EVIL)
-    images = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
-    assert images and all(source.startswith("data:image/svg+xml") for source in images)
-    assert not any("onerror" in attrs for _, attrs in page.tags)
-    assert [tag for tag, _ in page.tags].count("script") == 3 == text.count("</script>")
-    assert {number["system"] for number in page.numbers} == set(results)
-    assert [part["system"] for part in payload(text)["parts"].values()] == [EVIL]
-
-
-@pytest.mark.slow
-def test_a_page_asks_for_nothing(tree, tmp_path):
-    text, page = written(tree, tmp_path)
-    policy = next(a["content"] for _, a in page.tags if a.get("http-equiv"))
-    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
-    for _, attrs in page.tags:
-        for name in ("src", "href"):
-            assert attrs.get(name, "#").startswith(("data:", "#"))
-        assert "style" not in attrs and not any(name.startswith("on") for name in attrs)
-    assert len(text) < 1_000_000
-
-
-@pytest.mark.slow
-def test_sentences_say_what_was_not_estimated(tree, tmp_path):
-    text, _ = written(tree, tmp_path)
-    assert "chosen on these data, so the rates are optimistic" in text
-    assert "Rates for new people were not estimated" in text
-
-
-@pytest.mark.slow
-def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, tmp_path):
-    study = be.study_threshold(scores, "far=0.01", folds=4, repeats=1).assign(far_mean=0.02)
-    other = be.Scores(np.asarray(scores.values) ** 2, scores.probe_labels)
-    parts = {
-        "b": tree,
-        "a and b": be.compare(
-            scores, other, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-        ),
-    }
-    for low, missed in ((0.0, False), (0.015, True)):
-        own = xr.DataTree(study.assign(far_low=low))
-        parts["a"] = tree.assign({"threshold_study": own})
-        text, _ = written(parts, tmp_path)
-        text = " ".join(text.split())
-        assert ('class="missed">*<' in text) == missed
-    text = re.sub("<[^>]+>", "", text)
-    for said in (
-        "The interval of FRR keeps the threshold fixed.",
-        "The intervals include the uncertainty of the threshold for the FAR target.",
-        "identification: rates at the rank and the threshold of single-template verification",
-        "Intervals and limits are for new people",
-    ):
-        assert said in text, said
-    assert "Open-set identification: values at ranks" not in text
-
-
-_SLOW = pytest.mark.slow
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "number", [0, 1, 2, *(pytest.param(i, marks=_SLOW) for i in (3, 4, 5, 7)), 6, 8]
-)
-@pytest.mark.cases(5)
-def test_every_kind_of_result_has_a_page(number, scores, tmp_path):
-    groups = np.where(np.arange(48) // 3 % 2, "a", "b")
-    makes = [
-        lambda: be.open_set(scores),
-        lambda: be.closed_set(scores),
-        lambda: be.gom(scores, convention="vehicleid"),
-        lambda: be.cross_evaluate(scores, be.partition.SubjectKFold(4)),
-        lambda: be.evaluate(scores, "course-kfold"),
-        lambda: be.zoo(scores, permutations=20),
-        lambda: be.by_group(scores, groups),
-        lambda: be.gallery_size(scores, [2, 8, 16]),
-        lambda: be.worst_pairs(scores, 4),
-    ]
-    results = makes[number]()
-    text, page = written(results, tmp_path)
-    assert page.numbers and payload(text)
-    for item in page.numbers:
-        float(item["value"])
+    text = written(results, tmp_path, title=EVIL, command=EVIL)
+    page = Elements(text)
+    assert not any("onerror" in attrs or tag == "b" for tag, attrs in page.tags if tag == "img")
+    assert [tag for tag, _ in page.tags].count("script") == 2 == text.count("</script>")
+    assert EVIL in plain(text)
 
 
 @pytest.mark.slow
 def test_a_saved_result_gives_the_same_page(tree, tmp_path):
     tree.to_netcdf(tmp_path / "saved.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "saved.nc", engine="h5netcdf") as again:
-        assert written(again.load(), tmp_path)[0] == written(tree, tmp_path)[0]
+        assert written(again.load(), tmp_path) == written(tree, tmp_path)
 
 
 def test_worst_pairs_are_shown_with_their_images(tmp_path):
@@ -287,18 +236,18 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
     named = be.Scores(np.asarray(scores.values), scores.probe_labels, probe_meta={"file": files})
     pairs = be.worst_pairs(named, 50)
     with pytest.warns(be.BioevalWarning, match="^1 image could not be shown, such as 7.png: it is"):
-        text, page = written(pairs, tmp_path, images="file", image_folder=tmp_path)
-    shown = [attrs for tag, attrs in page.tags if tag == "img" and attrs.get("class") == "thumb"]
+        text = written(pairs, tmp_path, images="file", image_folder=tmp_path)
+    tags = Elements(text).tags
+    shown = [attrs for tag, attrs in tags if tag == "img" and attrs.get("class") == "thumb"]
     used = [*pairs["probe_meta_file"].values, *pairs["gallery_meta_file"].values]
-    readable = [file for file in used if file != files[-1]]
-    assert sorted(attrs["alt"] for attrs in shown) == sorted(readable)
-    assert all(attrs["src"].startswith("data:image/jpeg;base64,") for attrs in shown)
-    assert "7.png: no image" in text
+    assert sorted(attrs["alt"] for attrs in shown) == sorted(x for x in used if x != files[-1])
+    assert "7.png: no image" in text and 'aria-label="Worst pairs"' in text
     with pytest.raises(DataError, match="no metadata column 'photo' of images"):
         be.report(pairs, tmp_path / "x.html", images="photo")
 
 
-def test_what_is_no_result_is_refused(tree, tmp_path):
+def test_what_is_no_result_is_refused(tmp_path):
+    tree = be.verification(matrix(1))
     for wrong, what in ((3, "int"), (None, "NoneType"), ({"a": None, "b": tree}, "NoneType")):
         with pytest.raises(DataError, match=f"a report got {what}; expected a Dataset"):
             be.report(wrong, tmp_path / "x.html")
@@ -306,114 +255,169 @@ def test_what_is_no_result_is_refused(tree, tmp_path):
         be.report({}, tmp_path / "x.html")
     with pytest.raises(DataError, match="is a folder"):
         be.report(tree, tmp_path)
+    with pytest.raises(DataError, match="two results are called 'verification/single' of 'x'"):
+        be.report({"x": [tree, tree]}, tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []
 
 
+# ------------------------------------------------------------------ results that belong together
+
+
 @pytest.mark.slow
-def test_commands_write_a_page(scores, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("study_of", [be.zoo, be.check_data, be.study_threshold])
+def test_other_scores_under_the_same_labels_are_refused(study_of, scores, tmp_path):
+    other = scores.with_values(scores.values + 0.01, scores.kind)
+    with pytest.raises(DataError, match="other scores or other labels"):
+        be.report([be.verification(scores), study_of(other)], tmp_path / "a.html")
+    be.report([be.verification(scores), study_of(scores)], tmp_path / "a.html")
+
+
+def test_the_reason_of_a_refusal_is_what_differs(scores, tmp_path):
+    fewer = scores.select(probes=range(100))
+    with pytest.raises(DataError, match="another number of probes"):
+        be.report([be.verification(scores), be.zoo(fewer)], tmp_path / "a.html")
+    similar = be.Scores(-scores.values, scores.probe_labels, kind="similarity", name=scores.name)
+    with pytest.raises(DataError, match="another kind of scores"):
+        be.report([be.verification(scores), be.zoo(similar)], tmp_path / "a.html")
+    scores = be.Scores(
+        scores.values, scores.probe_labels, probe_meta={"camera": np.tile([0, 0, 1, 1], 30)}
+    )
+    across = be.zoo(scores.excluding("camera"))
+    with pytest.raises(DataError, match="another choice of excluded comparisons"):
+        be.report([be.verification(scores), across], tmp_path / "x.html")
+
+
+def test_a_comparison_of_other_scores_is_refused(scores, tmp_path):
+    def named(name, values):
+        return be.Scores(values, scores.probe_labels, kind=scores.kind, name=name)
+
+    a, b = named("a", scores.values), named("b", np.sqrt(scores.values))
+    pages = {"a": be.verification(a), "b": be.verification(b)}
+    with pytest.raises(DataError, match="do not belong on one page"):
+        compared = be.compare(a, named("b", scores.values**2), interval=QUICK)
+        be.report([pages, compared], tmp_path / "a.html")
+
+
+def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
+    other = be.simulate(30, 4, random_state=3)
+    results = {x: [be.verification(y), be.check_data(y)] for x, y in (("a", scores), ("b", other))}
+    text = written(results, tmp_path)
+    assert "<summary>Check: a</summary>" in text and "<summary>Check: b</summary>" in text
+    results["b"][1] = results["a"][1]
+    with pytest.raises(DataError, match="results of 'b' do not belong on one page"):
+        be.report(results, tmp_path / "a.html")
+
+
+# ---------------------------------------------------------------------------------- commands
+
+
+@pytest.fixture
+def inside(tmp_path, monkeypatch):
+    """Write a file of scores into a folder, and work there."""
     monkeypatch.chdir(tmp_path)
-    be.save(scores, "s.npz")
-    assert main(["run", "s.npz", "--report", "run.html", "--worst", "2"]) == 0
-    text = (tmp_path / "run.html").read_text()
-    assert "bioeval run s.npz --report run.html --worst 2" in text
-    assert digest("s.npz") in text and 'data-system="s"' in text and "Worst pairs" in text
-    capsys.readouterr()
-    assert main(["run", "s.npz", "--report", "run.html"]) == 2
+    be.save(be.simulate(30, 3, random_state=2), "a.npz")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_whole_page(inside, capsys):
+    words = ["--check", "--zoo", "--workload", "people=2000,impostors=0.01", "--explain", "2"]
+    quick = ["--interval", "none", "--folds", "3"]
+    assert main(["report", "a.npz", "--out", "p.html", *words, *quick]) == 0
+    text = (inside / "p.html").read_text(encoding="utf-8")
+    titles = " ".join(re.findall(r"<summary>(.*?)</summary>", text))
+    for title in ("Measures", "Threshold study", "Workload", "Zoo", "Check", "Probe 2"):
+        assert title in titles
+    assert "bioeval report a.npz" in text and "xxh3_128:" in text
+    assert main(["report", "a.npz", "--out", "p.html"]) == 2
     assert "--force" in capsys.readouterr().err
-    many = ["report", "s.npz", "s.npz", "--name", "a", "--name", "b", "--out", "two.html"]
-    assert main([*many, "--replicates", "100", "--folds", "3"]) == 0
-    page = Elements((tmp_path / "two.html").read_text())
-    assert {x["system"] for x in page.numbers if "system" in x} == {"a", "b"}
+    assert main(["report", "a.npz", "--explain", "99", "--out", "x.html", *quick]) == 2
+    assert main(["report", "a.npz", "--out", "x.html", "--workload", "people=2000"]) == 2
+    assert "expected people=2000,impostors=0.01" in capsys.readouterr().err
     assert main(["report", "nope.nc", "--out", "x.html"]) == 2
-    assert not (tmp_path / "x.html").exists()
-
-
-def test_systems_that_rank_are_in_the_order_of_their_map(tmp_path):
-    trees = {}
-    for name, within in (("near", 1.2), ("far", 0.4)):
-        made = be.simulate(12, 4, within=within, random_state=1)
-        probe = np.arange(48) % 4 == 0
-        who = made.probe_labels
-        scores = be.Scores(np.asarray(made.values)[np.ix_(probe, ~probe)], who[probe], who[~probe])
-        trees[name] = be.reid(scores, convention="vehicleid")
-    text, _ = written(trees, tmp_path)
-    rows = Answer(text).rows[1:]
-    means = [{x["variable"]: float(x["value"]) for x in row.numbers} for row in rows]
-    assert [row.text.strip()[:3] for row in rows] == ["far", "nea"]
-    assert means[0]["mean_ap"] == trees["far"]["mean_ap"].item() > means[1]["mean_ap"]
-    assert means[1]["cmc"] == trees["near"]["cmc"].values[0]
+    assert not (inside / "x.html").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
-def test_systems_with_and_without_intervals_share_the_table_of_ranks(tree, order, tmp_path):
-    trees = {"a": tree, "b": be.evaluate(be.simulate(16, 3, random_state=3))}
-    text, _ = written({name: trees[name] for name in order}, tmp_path)
-    table = re.search(r'data-name="measures-closed_set".*?</table>', text, re.S)
-    rows = re.findall(r"<tr.*?</tr>", table[0], re.S)
-    assert len({len(re.findall("<t[hd]", row)) for row in rows}) == 1, rows
+def test_files_of_results_of_one_system_are_one_page(inside):
+    assert main(["run", "a.npz", "--out", "run", "--worst", "2", "--report", "run.html"]) == 0
+    assert "Worst pairs" in (inside / "run.html").read_text()
+    assert main(["threshold", "a.npz", "--target", "far=0.02", "--out", "study"]) == 0
+    assert main(["zoo", "a.npz", "--out", "zoo"]) == 0
+    assert main(["report", "run", "study/results.nc", "zoo", "--out", "p.html"]) == 0
+    text = (inside / "p.html").read_text(encoding="utf-8")
+    assert answer(text)[0].startswith(("Install", "Provisional"))
+    assert len({x.get("system") for x in rates(text)}) == 1
+
+
+CARD = """
+schema = 1
+name = "cameras"
+title = "Across cameras"
+summary = "Verification between cameras"
+layout = "all-against-all"
+exclude = ["camera"]
+[source]
+text = "X"
+[verification]
+"""
 
 
 @pytest.mark.slow
-def test_systems_have_a_colour_each(scores, tmp_path):
-    """Also one without a task that moves with the threshold, which is drawn after the others."""
-    systems = {name: be.evaluate(scores) for name in "ABCD"}
-    systems["E"] = be.closed_set(scores)
-    path = tmp_path / "page.html"
-    be.report(systems, path)
-    swatches = re.findall(r'swatch c(\d)"></span>(\w)', path.read_text(encoding="utf-8"))
-    assert {*swatches} == {(str(i), name) for i, name in enumerate(systems)}
+def test_two_systems_under_a_card_are_compared_on_one_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for seed, name in enumerate(("a", "b")):
+        drawn = be.simulate(20, 4, random_state=seed)
+        meta = {"camera": np.tile([0, 0, 1, 1], 20)}
+        be.save(be.Scores(drawn.values, drawn.probe_labels, probe_meta=meta), f"{name}.npz")
+    (tmp_path / "card.toml").write_text(CARD)
+    quick = ["--folds", "0", "--interval", "none", "--replicates", "100", "--force"]
+    for card in ("card.toml", "market1501"):
+        data = [f"{name}.npz" for name in ("a", "b")]
+        if card == "market1501":  # odd templates as probes, even ones as gallery
+            for file in data:
+                scores = be.load(file)
+                odd = np.arange(80) % 2 == 1
+                be.save(scores.select(probes=odd, gallery=~odd), file)
+        words = ["report", *data, "--protocol", card, "--worst", "2", "--out", "p.html"]
+        assert main([*words, *quick]) == 0
+        assert "Comparison of 2 systems" in (tmp_path / "p.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-def test_results_of_a_list_are_one_page_with_one_answer(scores, tmp_path):
-    """The answer is that of the threshold study, at whose threshold the page opens."""
-    study = be.study_threshold(
-        scores,
-        "far=0.01",
-        folds=3,
-        repeats=1,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-    )
-    results = [be.evaluate(scores), study, be.check_data(scores), be.zoo(scores, permutations=20)]
-    text, page = written(results, tmp_path)
-    assert Answer(text).sentences[0].text.startswith(("Install", "Provisional"))
-    slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
-    assert float(slider["data-value"]) == study["threshold"].item()
-    ids = {attrs.get("id") for tag, attrs in page.tags if tag == "section"}
-    assert {"task-verification", "task-threshold_study", "task-zoo", "row-1"} <= ids
-    assert {x["system"] for x in page.numbers if "system" in x} == {"simulated"}
+# ----------------------------------------------------------------------------------- figures
 
 
-@pytest.mark.slow
-def test_what_studies_find_is_on_top(tmp_path):
-    """Rates on new people, the worst subject, the groups farthest apart."""
-    scores = be.simulate(60, 4, random_state=1)
-    study = be.study_threshold(
-        scores, "far=0.01", interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
-    zoo = be.zoo(scores, threshold="far=0.01", permutations=9)
-    groups = be.by_group(scores, scores.probe_labels % 2, threshold="far=0.01")
-    text, _ = written([be.verification(scores), study, zoo, groups], tmp_path)
-    answer = "\n".join(sentence.text for sentence in Answer(text).sentences)
-    far, frr = (f"{100 * study[name].item():.2f} %" for name in ("far_mean", "frr_mean"))
-    assert f"On new people, {far} " in answer and f", and {frr} " in answer
-    assert "chosen on other people in 20 divisions into 10 folds" in answer
-    worst = zoo.subject.values[int(zoo.fr.values.argmax())]
-    told = " ".join(re.sub("<[^>]+>", "", text).split())  # in their sections: one answer is on top
-    assert f"subject {worst} makes " in told and "the most of all subjects" in told
-    assert "the same for all groups, genuine attempts are rejected in " in told
+def test_a_line_in_a_page_is_within_a_fifth_of_a_point_of_the_figure():
+    from matplotlib.figure import Figure
 
+    from bioeval.page.svg import svg_of
 
-def test_who_is_better_is_on_top(scores, tmp_path):
     rng = np.random.default_rng(1)
-    labels = scores.probe_labels
-    first = be.Scores(scores.values, labels, name="first")
-    second = be.Scores(scores.values + rng.normal(0, 0.5, scores.shape), labels, name="second")
-    compared = be.compare(
-        first, second, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
-    systems = {"first": be.verification(first), "second": be.verification(second)}
-    text, _ = written([systems, compared], tmp_path)
-    sentences = " ".join(x.text for x in Answer(text).sentences)
-    assert "between first and second" in sentences or "first is better than second" in sentences
+    x, y = np.sort(rng.random(60)), np.round(rng.random(60), 1)
+    figure = Figure()
+    axes = figure.add_subplot()
+    (line,) = axes.plot(x, y, color="#0072B2", drawstyle="steps-post")
+    text = svg_of(figure, "f", "a <b>")
+    assert 'aria-label="a &lt;b&gt;"' in text and "style=" not in text
+    d = re.search(r'd="(M[^"]*)"[^>]*stroke="var\(--c0\)"', text)
+    assert d is not None
+    drawn, at = [], [0.0, 0.0]
+    for sign, numbers in re.findall(r"([MLHV])([^MLHV]*)", d[1]):
+        given = [float(x) for x in numbers.split()]
+        at = {"H": lambda g, a: [g[0], a[1]], "V": lambda g, a: [a[0], g[0]]}.get(
+            sign, lambda g, _: g
+        )(given, at)
+        drawn.append(at)
+    points = axes.transData.transform(np.column_stack([x, y])) * 72 / figure.dpi
+    points[:, 1] = 72 * figure.get_size_inches()[1] - points[:, 1]
+    for point in points:
+        assert min(_distance(point, a, b) for a, b in zip(drawn, drawn[1:], strict=False)) < 0.2
+    assert line.get_color() == "#0072B2"
+
+
+def _distance(point, a, b) -> float:
+    """The distance of a point from a segment."""
+    a, b = np.array(a), np.array(b)
+    length = ((b - a) ** 2).sum()
+    share = 0 if not length else min(1, max(0, ((point - a) * (b - a)).sum() / length))
+    return float(np.hypot(*(point - a - share * (b - a))))

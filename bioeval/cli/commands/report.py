@@ -66,8 +66,8 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
 
     DATA are files as `bioeval run` reads them, one per system, or what commands wrote with --out:
     their folders, or the results.nc in these.
-    The page has the answer in a few sentences, rates that follow the threshold and the rank,
-    curves, all figures with their intervals, and the provenance of the data.
+    The page has the answer, the rates at a threshold that can be moved, the DET and the worst
+    pairs; folded, the tables of all results, plots, and the origin of the page.
     """
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
@@ -83,70 +83,58 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         raise click.UsageError(f"{words[0]} needs scores; {saved[0]} holds results")
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
-        from bioeval.page.parts import NOT_SHARED, doubts_of_systems, parts_of
-        from bioeval.page.together import one_tree_each
+        from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of
+        from bioeval.page.threshold import opening_rule
         from bioeval.results.saved import read_results
         from bioeval.studies.check.saved import restored
         from bioeval.views.writers.lines import written
 
-        results_of: dict[str, Any] = {}
-        rows: list[dict[str, Any]] = []
         called_by = _names(data, names)
-        read = {}
-        under_card = {}  # the comparisons that the card evaluates
         readings = list(map(run.reading_of, data))
-        for file, called, reading in zip(data, called_by, readings, strict=True):
+        read: dict[str, Scores] = {}
+        under_card: dict[str, Scores] = {}  # the comparisons that the card evaluates
+        kept: list[Any] = []
+        for extra in extras:
+            extra.stages, extra.as_read = run.stages, run.as_read
+        for i, (file, called, reading) in enumerate(zip(data, called_by, readings, strict=True)):
             if _is_saved(file):
                 tree = read_results(file, _RESULTS)
                 found = restored(tree.to_dataset())  # the check of data that it is, if any
-                if found is None:
-                    results_of[called] = tree
-                else:
-                    rows.append({"": found})
+                for extra in () if found else extras:
+                    tree = _with(tree, extra.of_results(tree, opening_rule(tree)))
+                said = found or run.in_terms(tree)
+                # Without a name of the user, it says whose results it has.
+                kept.append({called: said} if i < len(names) else said)
             else:
-                scores = run.read(file, called, reading=reading)
-                read[called] = results_of[called] = scores
+                read[called] = run.read(file, called, reading=reading)
                 images.require(run.as_read[run.name])
                 under_card[called] = _compared(read[called], options["protocol"])
-        for extra in extras:
-            extra.stages, extra.as_read = run.stages, run.as_read
-        for called in called_by:
-            if called in read:
-                # All tasks of a system share their thresholds.
-                given = {**options, "interval": interval, "extra_thresholds": []}
-                results = _evaluated(read[called], given, run)
-                target = _target(results) if "verification" in results.children else None
-                further: dict[str, xr.Dataset] = {}
-                for extra in extras:
-                    further |= extra.of_system(under_card[called], target)
-                    further |= extra.of_results(results, target)
-                    rows.append(extra.rows(read[called], target))
-            elif called not in results_of:
-                continue
-            else:
-                results, further = results_of[called], {}
-                for extra in extras:
-                    further |= extra.of_results(results, _target(results))
-            nodes = {name: type(results)(node) for name, node in further.items()}
-            results_of[called] = run.in_terms(results.assign(nodes))
-        results_of = one_tree_each(results_of, names)
-        compared: dict[str, xr.Dataset] = {}
-        if len(read) == len(data) > 1:
-            compared = compared_systems(under_card, options, run.stages)
-        said: dict[str, None] = {}
-        if len(results_of) > 1:
+        shown: list[Any] = []
+        evaluated: dict[str, Any] = {}
+        for called, scores in read.items():
+            # All tasks of a system share their thresholds.
+            given = {**options, "interval": interval, "extra_thresholds": []}
+            results = _evaluated(scores, given, run)
+            target = opening_rule(results) if "verification" in results.children else None
+            further: dict[str, xr.Dataset] = {}
+            for extra in extras:
+                further |= extra.of_system(under_card[called], target)
+                further |= extra.of_results(results, target)
+                shown.append(extra.rows(scores, target))
+            evaluated[called] = run.in_terms(_with(results, further))
+        if len(read) > 1:
             for called, text in differences_of(read).items():
-                for node in results_of[called].leaves:
+                for node in evaluated[called].leaves:
                     node.attrs[NOT_SHARED] = text
-            said = dict.fromkeys(
-                written(text) for _, text in doubts_of_systems(parts_of(results_of))
-            )
-        shown = list(filter(None, [{**results_of, **compared}, *rows]))
+            if not kept:
+                evaluated |= compared_systems(under_card, options, run.stages)
+        shown = [evaluated, *kept, *shown]
+        doubts = list(map(written, doubts_of_systems(items_of(shown))))
         run.output.write_page(
             shown, data, run.stages, title=title, images=images.column, image_folder=folder
         )
         remarks = run.output.remarks
-        remarks[:] = [f"bioeval: warning: {line}" for line in (*said, *remarks)]
+        remarks[:] = [f"bioeval: warning: {line}" for line in (*doubts, *remarks)]
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
@@ -165,6 +153,11 @@ def _is_saved(file: str) -> bool:
     """Whether a file, or the folder of a command, has saved results, and no scores."""
     path = Path(file)
     return path.suffix.lower() == ".nc" or (path / "results.nc").is_file()
+
+
+def _with(results: xr.DataTree, further: dict[str, xr.Dataset]) -> xr.DataTree:
+    """Return results with further ones beside them."""
+    return results.assign({name: type(results)(node) for name, node in further.items()})
 
 
 def _compared(scores: Scores, protocol: Any) -> Scores:
@@ -188,15 +181,3 @@ def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr
     take_interval(options, options["interval"])
     tree = evaluate(scores, protocol, **options)
     return run.checked(tree, scores, protocol, options["thresholds"] is not None)
-
-
-def _target(results: Any) -> str | None:
-    """Return the rule of the threshold that the page opens with; None where it has none."""
-    from bioeval.page.parts import LiveState, parts_of
-
-    chosen = LiveState(parts_of(results)).chosen
-    if chosen is None:
-        return None
-    if chosen.target is None:
-        return "eer"
-    return f"far={chosen.target!r}"

@@ -116,7 +116,7 @@ def _paragraph(text: str, role: str) -> str:
 
 def table_html(table: Table, lines: Lines) -> str:
     """Return a table between its title and its notes; the first column names its rows."""
-    columns = printed_columns(table, lines)
+    columns = printed_columns(table, lines, lines.surface)
     if not columns:
         return ""
     written = []
@@ -127,7 +127,7 @@ def table_html(table: Table, lines: Lines) -> str:
     if any(column.heading for column in columns):
         ends = [_how(x) if not _is_ragged(x) else "" for x in columns]
         cells = "".join(
-            f'<th scope="col"{how}><i>{x.heading}</i></th>'
+            f'<th scope="col"{how}><i>{x.heading}</i></th>' if x.heading else "<td></td>"
             for x, how in zip(columns, ends, strict=True)
         )
         heads = f"<thead><tr>{cells}</tr></thead>"
@@ -135,7 +135,7 @@ def table_html(table: Table, lines: Lines) -> str:
     texts = [_aligned(column) for column in columns]
     for row in zip(*texts, strict=True):
         first, *others = row
-        cells = f'<th scope="row"{_how(columns[0])}>{first}</th>'
+        cells = f'<th scope="row"{_how(columns[0])}>{first}</th>' if first else "<td></td>"
         for text, column in zip(others, columns[1:], strict=True):
             cells += f"<td{_how(column)}>{text}</td>"
         rows.append(f"<tr>{cells}</tr>")

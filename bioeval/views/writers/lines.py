@@ -43,6 +43,7 @@ class Lines:
     """
 
     line_break = "\n"  # in a text of several lines
+    surface = ""  # whose columns a table has besides those of all readers
 
     def __init__(self, vocabulary: str = "lecture", task: str = "", naming: Naming = python_naming):
         self.vocabulary, self.task, self.naming = vocabulary, task, naming

@@ -1,0 +1,220 @@
+"""What a page shows: results by system and task, and whether they belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import xarray as xr
+
+from bioeval.base.errors import DataError, printable
+from bioeval.base.kinds import larger_is_closer
+from bioeval.document.blocks import Section
+from bioeval.document.cells import Label
+from bioeval.document.text import Text, say
+from bioeval.scores.provenance import exclusions_of
+from bioeval.tables.sections import sections_of, view_of
+from bioeval.views.tasks import TASKS, datasets, system_of, value_of
+
+#: The system of results that name none.
+_UNNAMED = "results"
+
+#: The type of results that are of several systems.
+OF_SYSTEMS = "comparison"
+
+#: The attribute of results that says what a system lacks of another one.
+NOT_SHARED = "not_shared"
+
+#: Attributes of results whose difference is the reason that they do not belong together, in words.
+_REASONS = {
+    "kind": "kind of scores",
+    "layout": "layout",
+    "probes": "number of probes",
+    "gallery_templates": "number of gallery templates",
+    "probe_subjects": "number of subjects",
+    "exclude": "choice of excluded comparisons",
+    "nan_policy": "treatment of failed comparisons",
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A result of a system, at its path in an evaluation; or one that is no dataset."""
+
+    system: str
+    path: str  # such as verification/single
+    dataset: xr.Dataset
+    is_evaluation: bool = False  # whether it is a task of an evaluation, and of no study
+    told: Any = None  # a result that is no dataset; `dataset` has its attributes alone
+    name: str = ""  # under which that was given
+
+    @property
+    def type(self) -> str:
+        """The kind of result."""
+        return str(self.dataset.attrs.get("result_type", ""))
+
+    @property
+    def larger(self) -> bool:
+        """Whether scores are accepted at or above the threshold."""
+        return larger_is_closer(str(self.dataset.attrs.get("kind", "distance")))
+
+    @property
+    def title(self) -> str:
+        """What it is, for an error."""
+        text = str(self.dataset.attrs.get("task", "")) or self.path.replace("_", " ") or "results"
+        return text[0].upper() + text[1:]
+
+    def sections(self) -> list[Section]:
+        """Return what is said of a result that is no dataset."""
+        return sections_of(self.told)
+
+
+def items_of(results: Any) -> list[Item]:
+    """Return results one by one, those that belong to no other system with the only one."""
+    found = list(_items(results, ""))
+    if not found:
+        raise DataError("the results hold no dataset; expected the result of a function of bioeval")
+    named = {x.system for x in found if x.type != OF_SYSTEMS} - {_UNNAMED}
+    if len(named) == 1:
+        only = next(iter(named))
+        found = [replace(x, system=only) if x.system == _UNNAMED else x for x in found]
+    systems = systems_of([x for x in found if x.told is None])
+    found = [_named(x, systems) for x in found]
+    known = set()
+    for x in found:
+        key = x.system, x.path, "fold" in x.dataset.dims
+        if key in known and x.told is None:
+            raise DataError(
+                f"two results are called {x.path!r} of {x.system!r}; name the systems in a "
+                "mapping of name to result, or with --name"
+            )
+        known.add(key)
+    _refuse_other_data(found)
+    return found
+
+
+def _items(results: Any, name: str) -> Iterator[Item]:
+    if isinstance(results, list | tuple):
+        for result in results:
+            yield from _items(result, name)
+    elif isinstance(results, xr.Dataset | xr.DataTree):
+        for path, dataset in datasets(results):
+            if dataset.data_vars:
+                yield _item(path, dataset, name)
+    elif isinstance(results, Mapping):
+        for key, result in results.items():
+            yield from _items(result, str(key))
+    else:
+        try:
+            sections_of(results)
+        except DataError as error:
+            raise DataError(
+                f"a report got {type(results).__name__}; expected a Dataset or a DataTree of "
+                "results, a check of data, a row of be.explain, or a mapping of name to these"
+            ) from error
+        attrs = {"fingerprint": getattr(results, "fingerprint", "")}
+        yield Item(printable(name), "", xr.Dataset(attrs=attrs), told=results)
+
+
+def _item(path: str, dataset: xr.Dataset, name: str) -> Item:
+    """Return a dataset with its system: what is before the task in its path, or it says itself."""
+    attrs = dataset.attrs
+    own = str(attrs.get("result_type", "results")).replace("-", "_")
+    if own == "verification":
+        own = f"verification/{attrs.get('templates', 'single')}"
+    first, *_ = own.split("/")
+    system = system_of(path) if first in TASKS else "/".join(x for x in path.split("/") if x != own)
+    system = "/".join(filter(None, (name, system))) or str(attrs.get("system", "")) or _UNNAMED
+    in_parts = not {"fold", "partition"}.isdisjoint(dataset.dims)
+    evaluated = not in_parts and (path.endswith("gom") or view_of(dataset) is None)
+    return Item(printable(system), own, dataset, evaluated)
+
+
+def _named(x: Item, systems: list[str]) -> Item:
+    """Return a result with its system: where that is no dataset, its own or the only one."""
+    if x.told is None or x.system in systems:
+        return x
+    only = systems[0] if len(systems) == 1 else ""
+    own = str(getattr(x.told, "system", "")) or only or x.system or _UNNAMED
+    return replace(x, system=printable(own), name=x.system)
+
+
+def systems_of(items: list[Item]) -> list[str]:
+    """Return the systems in their order; a comparison is of several, and none itself."""
+    single = [x for x in items if x.type != OF_SYSTEMS]
+    return list(dict.fromkeys(x.system for x in single or items))
+
+
+def _refuse_other_data(items: list[Item]) -> None:
+    """Raise :class:`DataError` unless all results of a system are of the same scores.
+
+    A comparison is of the scores that the page evaluates. Results without a fingerprint are not
+    checked.
+    """
+    known: dict[str, tuple[str, Mapping[Any, Any]]] = {}
+    for x in sorted(items, key=lambda x: (x.told is not None, not x.is_evaluation)):
+        if x.type != OF_SYSTEMS:
+            _compare(known, x.system, x.title, x.dataset.attrs)
+    for x in items:
+        if x.type == OF_SYSTEMS:
+            systems = x.dataset["system"].values.tolist()
+            fingerprints = str(x.dataset.attrs.get("fingerprint", "")).split("; ")
+            if len(fingerprints) == len(systems) and known.keys() >= set(systems):
+                for system, fingerprint in zip(systems, fingerprints, strict=True):
+                    _compare(known, system, x.title, {"fingerprint": fingerprint})
+
+
+def _compare(
+    known: dict[str, tuple[str, Mapping[Any, Any]]],
+    system: str,
+    title: str,
+    attrs: Mapping[Any, Any],
+) -> None:
+    """Raise unless a result is of the scores of the first result of its system, which is kept."""
+    fingerprint = str(attrs.get("fingerprint", ""))
+    if not fingerprint:
+        return
+    first_title, first = known.setdefault(system, (title, attrs))
+    same_comparisons = set(exclusions_of(attrs)) == set(exclusions_of(first))
+    if fingerprint == str(first["fingerprint"]) and (same_comparisons or "exclude" not in attrs):
+        return
+    difference = "other scores or other labels"
+    for name, words in _REASONS.items():
+        if name in attrs and name in first and attrs[name] != first[name]:
+            one, other = (attrs[name] or "none"), (first[name] or "none")
+            difference = f"another {words} ({one} in place of {other})"
+            break
+    raise DataError(
+        f"results of {system!r} do not belong on one page: {title!r} has {difference} than "
+        f"{first_title!r}. Make both from the same scores, or name them as two systems in a "
+        "mapping of name to results"
+    )
+
+
+def doubts_of_systems(items: list[Item]) -> list[Text]:
+    """Return a sentence on each system whose attempts are not those of the first one."""
+    doubts: dict[str, Text] = {}
+    first: dict[str, tuple[str, Text]] = {}
+    for x in items:
+        genuine = value_of(x.dataset, "genuine_attempts")
+        impostor = value_of(x.dataset, "impostor_attempts")
+        if not x.is_evaluation or genuine is None or impostor is None:
+            continue
+        own = say(
+            "{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor
+        )
+        system, known = first.setdefault(x.path, (x.system, own))
+        text: Text = str(x.dataset.attrs.get(NOT_SHARED, ""))
+        if not text and own != known:
+            text = say(
+                "{a} and {b} have different attempts: {a} {known} impostor, {b} {own}",
+                a=Label(system),
+                b=Label(x.system),
+                known=known,
+                own=own,
+            )
+        if text:
+            rest = "{text}. Rates are of different data; bioeval compare uses the common data"
+            doubts.setdefault(x.system, say(rest, text=text))
+    return list(doubts.values())

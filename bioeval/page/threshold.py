@@ -1,0 +1,253 @@
+"""The threshold of a page: where it opens, and the rows of all results as it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.document.cells import Quantity, Rate, threshold_to_install
+from bioeval.document.results import messages_of_result
+from bioeval.document.text import Text, say
+from bioeval.page.items import Item, items_of
+from bioeval.views.tasks import value_of
+
+#: Points of the curve that the control of the threshold has, at most about.
+POINTS = 200
+
+#: The rates that move, each with the variable of its attempts.
+RATES = {"far": "impostor_attempts", "frr": "genuine_attempts", "dir": "genuine_attempts"}
+
+#: The tasks in whose order one leads.
+_FIRST = ("verification/single", "verification/multi", "open_set")
+
+
+class Curve:
+    """FAR and FRR of a result at each threshold, from the smallest."""
+
+    def __init__(self, item: Item):
+        self.item, self.system = item, item.system
+        self.thresholds = item.dataset["threshold"].values.astype(float)
+        self.far, self.frr = (item.dataset[x].values for x in ("far", "frr"))
+
+    @staticmethod
+    def fits(dataset: xr.Dataset) -> bool:
+        """Whether a result has these rates."""
+        return all(x in dataset and dataset[x].dims == ("threshold",) for x in ("far", "frr"))
+
+    def row(self, threshold: float) -> int:
+        """Return the row of the nearest threshold that is not looser; -1 where it is unknown.
+
+        Stricter than the strictest threshold, all is rejected if all is rejected there.
+        """
+        larger, last = self.item.larger, len(self.thresholds) - 1
+        row = int(np.searchsorted(self.thresholds, threshold, "left" if larger else "right"))
+        row -= not larger
+        if 0 <= row <= last or np.isnan(threshold):
+            return -1 if np.isnan(threshold) else row
+        strictest = last if larger else 0
+        return strictest if self.far[strictest] == 0 and self.frr[strictest] == 1 else -1
+
+    @property
+    def points(self) -> np.ndarray:
+        """The rows from the strictest, the strictest of those with the same rates."""
+        rows = np.arange(len(self.thresholds))
+        rows = rows[:: -1 if self.item.larger else 1]
+        rows = rows[np.isfinite(self.thresholds[rows])]
+        far, frr = self.far[rows], self.frr[rows]
+        return rows[np.append(True, (far[1:] != far[:-1]) | (frr[1:] != frr[:-1]))[: len(rows)]]
+
+    def row_at_far(self, far: float) -> int:
+        """Return the loosest point whose FAR is at most this; -1 without one."""
+        points = self.points
+        within = points[self.far[points] <= far]
+        return int(within[-1]) if len(within) else -1
+
+    @cached_property
+    def values(self) -> dict[str, np.ndarray]:
+        """The rates and the ends of their intervals at each threshold, those of ranks at rank 1."""
+        found = {}
+        for name in RATES:
+            for end in ("", "_low", "_high"):
+                if f"{name}{end}" in self.item.dataset:
+                    array = self.item.dataset[f"{name}{end}"].values
+                    found[f"{name}{end}"] = array.reshape(len(self.thresholds), -1)[:, 0]
+        return found
+
+    @cached_property
+    def attempts(self) -> dict[str, int | None]:
+        """The attempts below each rate; None where they are unknown."""
+        dataset = self.item.dataset
+        return {name: int(value_of(dataset, x) or 0) or None for name, x in RATES.items()}
+
+    def cells(self, row: int) -> dict[str, Quantity]:
+        """Return the threshold of a row, and its rates with their intervals; NaN without a row."""
+
+        def value(name: str) -> float:
+            return float(self.values[name][row]) if row >= 0 else np.nan
+
+        at = float(self.thresholds[row]) if row >= 0 else np.nan
+        kind = str(self.item.dataset.attrs.get("kind", "distance"))
+        found: dict[str, Quantity] = {"threshold": threshold_to_install(at, kind)}
+        for name, made in self.attempts.items():
+            if name in self.values:
+                ends = None
+                if f"{name}_low" in self.values:
+                    ends = value(f"{name}_low"), value(f"{name}_high")
+                found[name] = Rate(value(name), ends, attempts=made)
+        return found
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The row of the first system with which a page opens, and why."""
+
+    row: int
+    rule: str  # as studies take it
+    why: Text  # after "the threshold", or after "on these data" where a study says which it is
+    of_study: bool = False
+
+
+class Moving:
+    """The control of a threshold: its points, and the row of each curve at each of them.
+
+    It moves along the first system's curve. All tasks of a system are at one threshold; other
+    systems are at the loosest threshold of their own with the same FAR.
+    """
+
+    def __init__(self, items: list[Item]):
+        self.curves = [Curve(x) for x in items if Curve.fits(x.dataset)]
+        self.leader: Curve | None = None
+        if not self.curves:
+            return
+        self.leader = leader = self._first_of(self.curves[0].system)
+        self.opening = _opening(leader, items)
+        points = leader.points
+        some = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
+        rows = [int(x) for x in points[some]] if len(points) else []
+        if self.opening.row not in rows:
+            rows.append(self.opening.row)
+        rows.sort(reverse=leader.item.larger)
+        self.start = rows.index(self.opening.row)
+        self.rows = {id(curve): [0] * len(rows) for curve in self.curves}
+        anchors = {x.system: self._first_of(x.system) for x in self.curves}
+        opened = {x: _of_study(anchor, items) for x, anchor in anchors.items()}
+        for i, row in enumerate(rows):
+            for system, anchor in anchors.items():
+                own = row if anchor is leader else anchor.row_at_far(float(leader.far[row]))
+                if i == self.start and anchor is not leader and not np.isnan(opened[system]):
+                    own = anchor.row(opened[system])
+                threshold = anchor.thresholds[own] if own >= 0 else np.nan
+                for curve in self.curves:
+                    if curve.system == system:
+                        found = own if curve is anchor else curve.row(threshold)
+                        self.rows[id(curve)][i] = found
+
+    def _first_of(self, system: str) -> Curve:
+        """Return the curve whose threshold the others of its system follow."""
+        own = [x for x in self.curves if x.system == system]
+        place = {path: i for i, path in enumerate(_FIRST)}
+        return min(own, key=lambda x: place.get(x.item.path, len(place)))
+
+    def row_of(self, curve: Curve) -> int:
+        """Return the row of a curve where the page opens."""
+        return self.rows[id(curve)][self.start]
+
+    @property
+    def paths(self) -> list[str]:
+        """The tasks that have a curve."""
+        return list(dict.fromkeys(x.item.path for x in self.curves))
+
+
+def opening_rule(results: Any) -> str | None:
+    """Return the rule of the threshold that the page of results opens with; None without one."""
+    moving = Moving(items_of(results))
+    return None if moving.leader is None else moving.opening.rule
+
+
+def _of_study(curve: Curve, items: list[Item]) -> float:
+    """Return the threshold that a study of the system answers with; NaN without one."""
+    for x in items:
+        of_searches = "unenrolled_people" in x.dataset
+        if x.system != curve.system or x.type != "threshold-study":
+            continue
+        if of_searches == (curve.item.path == "open_set"):
+            for name in ("assured_threshold", "threshold"):
+                value = float(x.dataset.get(name, np.nan))
+                if np.isfinite(value):
+                    return value
+    return np.nan
+
+
+def _opening(curve: Curve, items: list[Item]) -> Opening:
+    """Return where a page opens: at the threshold of a study, else at one that the data support.
+
+    That is the one of the smallest FAR target for which 30 false accepts are expected with one
+    attempt of each pair of people, or else 3; without one, that of the equal error rate.
+    """
+    dataset = curve.item.dataset
+    target, support = _supported(curve)
+    row = curve.row(_of_study(curve, items))
+    if row >= 0:
+        why: Text = ""
+        if f"far={target:g}" in {x.dataset.attrs.get("threshold_rule") for x in items}:
+            why = say(
+                ", at {target:rate}, the smallest {far} target with {support}",
+                target=target,
+                support=support,
+            )
+        return Opening(row, repr(float(curve.thresholds[row])), why, True)
+    if not np.isnan(target):
+        exact = dict(zip(dataset["far_target"].values.tolist(), _exact(dataset), strict=True))
+        why = say(
+            "the loosest with {far} at most {target:rate}, the smallest target with {support}",
+            target=target,
+            support=support,
+        )
+        return Opening(curve.row(exact[target]), f"far={target!r}", why)
+    eer = value_of(dataset, "eer_threshold")
+    if eer is not None and (row := curve.row(eer)) >= 0:
+        return Opening(row, "eer", "that of the equal error rate")
+    points = curve.points
+    row = int(points[0]) if len(points) else 0
+    only = "the only one" if len(curve.thresholds) == 1 else "the strictest one"
+    return Opening(row, "eer", say("{only} of these results", only=only))
+
+
+def _exact(dataset: xr.Dataset) -> list[float]:
+    """Return the threshold of each FAR target, at rank 1."""
+    at = dataset["threshold_at_far"]
+    return (at.isel(rank=0) if "rank" in at.dims else at).values.tolist()
+
+
+def _supported(curve: Curve) -> tuple[float, str]:
+    """Return the smallest FAR target that the data support, and how well; NaN without one."""
+    dataset = curve.item.dataset
+    if "threshold_at_far" not in dataset or dataset["threshold_at_far"].dims[0] != "far_target":
+        return np.nan, ""
+    missed = _unsupported(dataset)
+    for support, without in (
+        ("enough people or attempts", {*missed}),
+        ("just enough people or attempts", {x for x, weak in missed.items() if not weak}),
+    ):
+        targets = zip(dataset["far_target"].values.tolist(), _exact(dataset), strict=True)
+        for target, exact in sorted(targets):
+            known = np.isfinite(exact) and curve.row(exact) >= 0
+            if target > 0 and target not in without and known:
+                return target, support
+    return np.nan, ""
+
+
+def _unsupported(dataset: xr.Dataset) -> Mapping[float, bool]:
+    """Return the FAR targets with too few people or attempts, and whether these are just enough."""
+    found: dict[float, bool] = {}
+    for message in messages_of_result(dataset):
+        if message.code in ("target-not-supported", "target-uncertain"):
+            given = message.arguments
+            if given["chosen"] == "far":
+                found |= dict.fromkeys(given["targets"], message.code == "target-uncertain")
+    return found
