@@ -12,6 +12,7 @@ import xarray as xr
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message, messages_of
+from bioeval.base.registry import scalar_registry
 from bioeval.document.blocks import (
     Column,
     Fact,
@@ -268,13 +269,15 @@ def cell_of(dataset: xr.Dataset, name: str, places: Mapping[str, int] | None = N
     here = {str(dim): places[str(dim)] for dim in variable.dims}
     labels = {dim: dataset[dim].values[i].item() for dim, i in here.items() if dim in dataset}
     value = at(name)
-    match variable.attrs.get("shown"):
-        case "rate":
-            out_of = variable.attrs.get("out_of")
-            attempts = int(at(out_of)) if out_of else None
-            return rate_of(dataset, name, here, attempts=attempts, flagged=flagged)
-        case "p":
-            return Probability(float(value), variable=name, at=labels)
+    shown, out_of = variable.attrs.get("shown"), variable.attrs.get("out_of")
+    scalar = scalar_registry().averaged.get(name)
+    if scalar is not None and scalar.quotient:
+        shown, out_of = "rate", scalar.quotient[1][0]
+    if shown == "rate":
+        attempts = int(at(out_of)) if out_of else None
+        return rate_of(dataset, name, here, attempts=attempts, flagged=flagged)
+    if shown == "p":
+        return Probability(float(value), variable=name, at=labels)
     units = str(variable.attrs.get("units", ""))
     if isinstance(value, int | np.integer) and units != "1":
         return Count(int(value), variable=name, at=labels, flagged=flagged)

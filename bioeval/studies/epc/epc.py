@@ -35,9 +35,9 @@ EPC: dict[str, Name] = {
         "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
         "score",
     ),
-    "hter": Name("half total error rate on the test set: (FAR + FRR) / 2"),
+    "hter": Name("half total error rate on the test set: (FAR + FRR) / 2", shown="rate"),
     **names_of("verification", "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
-    "dev_error": Name("smallest alpha FAR + (1 - alpha) FRR on the development set"),
+    "dev_error": Name("smallest alpha FAR + (1 - alpha) FRR on the development set", shown="rate"),
     "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
     "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
 }

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label, Number, Quantity, Rate, Score
-from bioeval.document.results import data_facts, result_messages
+from bioeval.document.cells import Label, Number
+from bioeval.document.results import cell_of, data_facts, result_messages
 from bioeval.document.text import Term, Text, say
 
 # Points that are shown of a longer curve.
 _SHOWN = 11
-
-#: The attempts of each rate.
-_ATTEMPTS = {"far": "impostor_attempts", "frr": "genuine_attempts"}
 
 _COLUMNS = (
     Column("alpha", "alpha"),
@@ -99,16 +93,8 @@ def _places(number: int) -> list[int]:
     return shown
 
 
-def _cell(ds: xr.Dataset, name: str, i: int) -> Quantity:
+def _cell(ds: xr.Dataset, name: str, i: int) -> Text:
     """Return a value of a variable at a weight."""
-    value = ds[name].values[i].item()
-    about: Mapping[str, Any] = {"variable": name, "at": {"alpha": float(ds["alpha"][i])}}
     if name == "alpha":
-        return Number(value, digits=6, variable=name)
-    if name == "threshold":
-        return Score(value, **about)
-    if name in ("fa", "fr"):
-        return Count(value, **about)
-    if name in _ATTEMPTS:
-        return Rate(value, attempts=int(ds[_ATTEMPTS[name]]), **about)
-    return Rate(value, **about)
+        return Number(float(ds["alpha"][i]), digits=6, variable=name)
+    return cell_of(ds, name, {"alpha": i})

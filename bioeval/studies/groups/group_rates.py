@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from bioeval.base.progress import stage
 from bioeval.base.random import Stream
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RuleOf
 from bioeval.scores.disjoint import mates_among
@@ -40,9 +39,7 @@ GROUPS: dict[str, Name] = {
     "claimed_group": Name("group of the claimed subject"),
     "other_group": Name("group whose rate is subtracted"),
     "group": Name("group of the subject; of an impostor attempt, of the probe's"),
-    **names_of("verification", "fr", "genuine_attempts", "fa", "impostor_attempts"),
-    "frr": replace(VERIFICATION["frr"], shown="rate", out_of="genuine_attempts"),
-    "far": replace(VERIFICATION["far"], shown="rate", out_of="impostor_attempts"),
+    **names_of("verification", "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
     "subjects": Name("subjects of the group, on either side", "subjects"),
     "threshold": Name("threshold of all groups", "score"),
     "frr_overall": Name("FRR of all groups together", iso="FNMR"),

@@ -7,8 +7,8 @@ import xarray as xr
 
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.document.blocks import Column, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label, Number, Quantity, Rate, Score
-from bioeval.document.results import data_facts, result_messages, rule_in_words
+from bioeval.document.cells import Label, Number, Rate, Score
+from bioeval.document.results import cell_of, data_facts, result_messages, rule_in_words
 from bioeval.document.text import Text, say
 
 # Proportions that are shown of a longer curve.
@@ -17,9 +17,8 @@ _SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 # What a narrow table leaves out first: 5 %, 30 %, 10 %, 50 % of these.
 _PRIORITIES = (0, 4, 2, 0, 3, 1)
 
-#: What there is at each fraction, and the attempts of the rates.
+#: What there is at each fraction.
 _CURVE = ("discarded", "frr", "far", "fr", "fa", "genuine_attempts", "impostor_attempts")
-_ATTEMPTS = {"frr": "genuine_attempts", "far": "impostor_attempts"}
 
 
 def section(results: ResultsBySystem) -> Section:
@@ -71,7 +70,7 @@ def _measures(results: ResultsBySystem) -> Table:
     rows: list[list[Text | None]] = []
     for name, ds in results.items():
         pauc = Number(float(ds["pauc"]), decimals=4, variable="pauc")
-        rates = [_cell(ds, "frr", i) for i in places.tolist()]
+        rates = [cell_of(ds, "frr", {"fraction": i}) for i in places.tolist()]
         rows.append([Label(name), pauc, *rates])
     title = say("{frr} by the proportion of the samples that is discarded")
     return Table("measures", columns, rows, title=title)
@@ -82,16 +81,7 @@ def _curves(results: ResultsBySystem) -> Table:
     rows: list[list[Text | None]] = []
     for quality, ds in results.items():
         for i, fraction in enumerate(ds["fraction"].values.tolist()):
-            cells = [_cell(ds, name, i) for name in _CURVE]
+            cells = [cell_of(ds, name, {"fraction": i}) for name in _CURVE]
             rows.append([Label(quality), Rate(fraction, variable="fraction"), *cells])
     columns = [Column("quality"), Column("fraction"), *map(Column, _CURVE)]
     return Table("curves", columns, rows, shown=0)
-
-
-def _cell(ds: xr.Dataset, name: str, i: int) -> Quantity:
-    """Return a value of a variable at a fraction."""
-    value, at = ds[name].values[i].item(), {"fraction": float(ds["fraction"][i])}
-    if name in _ATTEMPTS:
-        attempts = int(ds[_ATTEMPTS[name]].values[i])
-        return Rate(value, variable=name, at=at, attempts=attempts)
-    return Count(value, variable=name, at=at)
