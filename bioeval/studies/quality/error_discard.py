@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bioeval.attempts.cells import is_accepted
@@ -21,6 +22,7 @@ from bioeval.base.scalars import Name
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import known_columns
@@ -242,27 +244,15 @@ def error_discard(
 
 def _numbers(values: np.ndarray) -> np.ndarray:
     """Return qualities as float64; text is read as numbers."""
-    try:
-        numbers = values.astype(np.float64)
-    except (TypeError, ValueError):
-        numbers = np.array([_number(i, x) for i, x in enumerate(values.tolist())])
-    if np.isnan(numbers).any():  # of text: "nan"
-        _number(int(np.argmax(np.isnan(numbers))), "nan")
-    return numbers
-
-
-def _number(place: int, value: Any) -> float:
-    """Return the quality at a place, or raise :class:`DataError`."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if math.isnan(number):
+    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
+    if (wrong := np.isnan(numbers)).any():
+        place = int(np.argmax(wrong))
         raise DataError(
             Argument("quality"),
-            f" is {received(value)} at position {place}; expected a number for each template",
+            f" is {received(plain(values[place]))} at position {place}; expected a number for each "
+            "template",
         )
-    return number
+    return numbers
 
 
 def _places(

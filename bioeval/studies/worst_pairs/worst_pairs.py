@@ -72,26 +72,19 @@ def worst_cells(reader: BlockReader, n: int, mirrored: bool) -> tuple[LeastCells
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
         for block in reader.blocks():
-            _add_impostors(impostor, block)
-            _add_genuine(genuine, block)
+            others = block.impostors()
+            row, position = np.nonzero(is_accepted(others, impostor.limit))
+            column = _columns(block, row, position)
+            impostor.add(others[row, position], block.low + row, column)
+            row, position = block.own()
+            value = -block.values[row, position].astype(np.float64)
+            near = value <= genuine.limit
+            row, position, value = row[near], position[near], value[near]
+            genuine.add(value, block.low + row, _columns(block, row, position))
     if mirrored:
         impostor.without_mirrored(scores, n)
         genuine.without_mirrored(scores, n)
     return impostor, genuine
-
-
-def _add_impostors(cells: LeastCells, block: Block) -> None:
-    impostors = block.impostors()
-    row, position = np.nonzero(is_accepted(impostors, cells.limit))
-    cells.add(impostors[row, position], block.low + row, _columns(block, row, position))
-
-
-def _add_genuine(cells: LeastCells, block: Block) -> None:
-    row, position = block.own()
-    value = -block.values[row, position].astype(np.float64)
-    near = value <= cells.limit  # which NaN is not
-    row, position, value = row[near], position[near], value[near]
-    cells.add(value, block.low + row, _columns(block, row, position))
 
 
 def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
