@@ -122,7 +122,6 @@ class Scalar(Name):
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
     undefined: str = ""  # why it is not defined although there are attempts of both classes
     larger_is_better: bool = False
-    quoted: bool = False  # in publications: pages show it first, `bioeval conventions` finds it
     #: Whether limits of its difference between two systems are by the studentised jackknife, where
     #: percentiles of the bootstrap hold too seldom; or the wider of both.
     jackknife: Literal["", "alone", "wider"] = ""
@@ -230,9 +229,9 @@ class Scalar(Name):
         return low + proportions * (high - low)
 
 
-def threshold_scalar(meaning: str, name: str, *, quoted: bool = False) -> Scalar:
+def threshold_scalar(meaning: str, name: str) -> Scalar:
     """Return the scalar of a threshold of an operating point."""
-    return Scalar(meaning, "score", name=name, kind="score", quoted=quoted)
+    return Scalar(meaning, "score", name=name, kind="score")
 
 
 def _checked_bounds(bounds: Any) -> tuple[float, float]:
@@ -281,7 +280,6 @@ class MeanOverQueries(Scalar):
     of_rank: bool = False
     cut: bool = False  # of lists cut at rank K
     larger_is_better: bool = True
-    quoted: bool = True
     jackknife: Literal["", "alone", "wider"] = "alone"
     results: tuple[str, ...] = ("task", "comparison")  # and "gom"
 
@@ -360,11 +358,8 @@ EQUAL_ERROR = (
         threshold="eer_threshold",
         label="EER",
         results=("task", "comparison"),
-        quoted=True,
     ),
-    threshold_scalar(
-        "attainable threshold with the smallest larger rate there", "eer_threshold", quoted=True
-    ),
+    threshold_scalar("attainable threshold with the smallest larger rate there", "eer_threshold"),
     Scalar("FAR at the EER threshold", name="far_at_eer"),
     Scalar("FRR at the EER threshold", name="frr_at_eer"),
     Scalar("lower end of the EER bracket (FVC)", name="eer_bracket_low"),
@@ -391,7 +386,6 @@ _OTHER_POINTS = (
         decimals=5,
         larger_is_better=True,
         results=("task", "comparison"),
-        quoted=True,
         jackknife="alone",
     ),
     Scalar(
@@ -403,7 +397,6 @@ _OTHER_POINTS = (
         bounds=(0.0, np.inf),
         undefined="the scores of both classes have no spread",
         larger_is_better=True,
-        quoted=True,
     ),
     Scalar(
         "smallest FRR without any false accept (ZeroFMR)",
@@ -412,7 +405,6 @@ _OTHER_POINTS = (
         threshold="zero_far_threshold",
         label="{frr} at {far} = 0",
         also="ZeroFMR",
-        quoted=True,
     ),
     threshold_scalar("loosest threshold without any false accept", "zero_far_threshold"),
     Scalar(
@@ -423,7 +415,6 @@ _OTHER_POINTS = (
         label="{far} at {frr} = 0",
         also="ZeroFNMR",
         decimals="impostor",
-        quoted=True,
     ),
     threshold_scalar("strictest threshold without any false reject", "zero_frr_threshold"),
 )
@@ -510,7 +501,6 @@ RECOGNITION_RATE = Scalar(
     label="recognition rate",
     larger_is_better=True,
     results=("task", "comparison"),
-    quoted=True,
     jackknife="alone",
 )
 
