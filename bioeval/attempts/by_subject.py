@@ -181,7 +181,7 @@ class SubjectAttempts:
             codes = known.probe, known.gallery
         who = np.unique(np.concatenate(codes))
         self.people = len(who)
-        self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
+        self._person = np.full(len(known.values), -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
         self.names = known.values[who].tolist()
@@ -279,9 +279,15 @@ class SubjectAttempts:
             yield row[there], *(person[side[there]] for side in self._pairs)
             return
         enrolled, probing = person[self.reader.gallery.subjects], self.scores._codes.probe
+        claims = self.counter.claims
         for block in self.reader:
             if self.counter.templates == "multi":
                 block = block.fused(self.counter.fusion)
+            if claims is not None:
+                value, made = gather_claims(block, claims)
+                probes = person[probing[claims[0][made]]]
+                yield value.astype(np.float64), probes, enrolled[claims[1][made]]
+                continue
             rows, columns = block.values.shape
             compared = np.arange(columns) != block.probe_position[:, None]
             compared &= ~np.isnan(block.values)
@@ -296,11 +302,18 @@ class SubjectAttempts:
         Layer ``k`` of the sink receives the attempts above ``thresholds[k - 1]`` and not above
         ``thresholds[k]``; the last layer, all others.
         """
-        if self._pairs is not None:
-            return self._of_pairs(thresholds, sink)
-        if self.counter.claims is not None:
-            return self._of_claims(thresholds, sink)
-        return self._of_all(thresholds, sink)
+        if self._pairs is None and self.counter.claims is None:
+            return self._of_all(thresholds, sink)
+        parts = zip(*self.listed_in_parts(), strict=True)
+        values, probe_person, claimed_person = map(np.concatenate, parts)
+        same = probe_person == claimed_person
+        layers = len(thresholds) + 1
+        layer = np.searchsorted(thresholds, values[~same])
+        pair = probe_person[~same].astype(np.int64) * self.people + claimed_person[~same]
+        key, counts = np.unique(pair * layers + layer, return_counts=True)
+        pair, n = key // layers, self.people
+        sink.add(PairCounts.of(pair // n, pair % n, key % layers, counts))
+        return values[same], probe_person[same]
 
     def _of_all(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the attempts of all probes at all templates of others."""
@@ -319,47 +332,6 @@ class SubjectAttempts:
             owners.append(person)
             report(block.low + len(block.values), scores.shape[0])
         return np.concatenate(genuine), np.concatenate(owners)
-
-    def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        assert self.counter.claims is not None
-        probes, groups = self.counter.claims
-        values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
-        for block in self.reader:
-            if self.counter.templates == "multi":
-                block = block.fused(self.counter.fusion)
-            value, made = gather_claims(block, self.counter.claims)
-            values.append(value.astype(np.float64))
-            claims.append(made)
-        claim = np.concatenate(claims)
-        probe_person = self._person[self.scores._codes.probe[probes[claim]]]
-        claimed_person = self._person[self.reader.gallery.subjects[groups[claim]]]
-        values_of_all = np.concatenate(values)
-        return self._listed(values_of_all, probe_person, claimed_person, thresholds, sink)
-
-    def _of_pairs(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        assert self._pairs is not None and are_pairs(self.scores)
-        row = self.scores._distances().astype(np.float64)
-        there = ~np.isnan(row)
-        probe_person, claimed_person = (self._person[side[there]] for side in self._pairs)
-        return self._listed(row[there], probe_person, claimed_person, thresholds, sink)
-
-    def _listed(
-        self,
-        values: np.ndarray,
-        probe_person: np.ndarray,
-        claimed_person: np.ndarray,
-        thresholds: np.ndarray,
-        sink: Sink,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Count attempts that are listed singly."""
-        same = probe_person == claimed_person
-        layers = len(thresholds) + 1
-        layer = np.searchsorted(thresholds, values[~same])
-        key = (probe_person[~same] * self.people + claimed_person[~same]) * layers + layer
-        key, counts = np.unique(key, return_counts=True)
-        pair, n = key // layers, self.people
-        sink.add(PairCounts.of(pair // n, pair % n, key % layers, counts))
-        return values[same], probe_person[same]
 
 
 @dataclass(frozen=True, eq=False)
