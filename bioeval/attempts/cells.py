@@ -73,6 +73,21 @@ class CellCounts:
     negative_infinite: int = 0
     positive_infinite: int = 0
 
+    @classmethod
+    def of(
+        cls, upper: np.ndarray, counts: np.ndarray, least: np.ndarray, *infinite: int
+    ) -> CellCounts:
+        """Return about how many scores are in cells: those up to each of increasing numbers.
+
+        The cells begin at the `least` score, if one is given.
+        """
+        if not len(upper):
+            return cls(0, 0, np.zeros(0, np.int64), *infinite)
+        grid = CellGrid.covering(float(min([*least, upper[0]])), float(upper[-1]))
+        places = np.clip(grid.places_of(upper), 0, grid.count - 1).astype(np.int64)
+        in_cells = np.bincount(places, counts, minlength=grid.count).astype(np.int64)
+        return cls(grid.exponent, grid.first, in_cells, *infinite)
+
     @property
     def grid(self) -> CellGrid:
         """The cells."""

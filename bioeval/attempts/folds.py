@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.attempts.cells import CellCounts, CellGrid, rounded_down
+from bioeval.attempts.cells import CellCounts, rounded_down
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.lists import Attempts, distinct, runs
 from bioeval.attempts.looks import CountedAttempts
@@ -255,14 +255,9 @@ class _Counted:
     def _in_cells(self, counts: np.ndarray) -> CellCounts:
         """Return about how many scores are in cells of one width."""
         filled = np.flatnonzero(counts)
-        if not len(filled):
-            return CellCounts()
-        upper = self.kind.about(filled)
-        upper = np.clip(upper, -np.finfo(np.float64).max, np.finfo(np.float64).max)
-        grid = CellGrid.covering(float(upper[0]), float(upper[-1]))
-        places = np.clip(grid.places_of(upper), 0, grid.count - 1).astype(np.int64)
-        in_cells = np.bincount(places, counts[filled], minlength=grid.count).astype(np.int64)
-        return CellCounts(grid.exponent, grid.first, in_cells)
+        largest = np.finfo(np.float64).max
+        upper = np.clip(self.kind.about(filled), -largest, largest)
+        return CellCounts.of(upper, counts[filled], upper[:0])
 
     # -- looks
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bioeval.attempts.cells import CellCounts, CellGrid, rounded_down
+from bioeval.attempts.cells import CellCounts, rounded_down
 from bioeval.attempts.counters import grid_over_attempts
 from bioeval.attempts.counting import Counter
 from bioeval.attempts.counts import VerificationTally, curve_thresholds
@@ -18,9 +18,10 @@ from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.looks import CountedAttempts, Found
 from bioeval.attempts.ranks import Ranks, facts_of
 from bioeval.attempts.squares import Squares
-from bioeval.attempts.tiles import PairTiles, Rows, SquareTiles, Tile
+from bioeval.attempts.tiles import Rows, SquareTiles, Tile
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.options import OPTIONS
+from bioeval.scores.arrays import distance_dtype
 from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
 from bioeval.scores.matrix import are_pairs
 
@@ -72,8 +73,10 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
     if is_small(reader.scores):
         counter.listed += counter.of_pairs()
         return
-    tiles, more_impostors = PairTiles(reader, counter), counter.more_impostors
-    dtype = np.dtype(np.float64) if len(more_impostors) else tiles.dtype
+    more_impostors = counter.more_impostors
+    dtype = distance_dtype(reader.scores.dtype)
+    if len(more_impostors):
+        dtype = np.dtype(np.float64)
     rows = np.empty(0) if wanted is None or wanted.rows is None else wanted.rows
     kind = CountedAttempts(dtype, wanted, np.union1d(_given(counter), rows))
     kind.prepare()
@@ -82,10 +85,10 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
         found = kind.start()
         if len(more_impostors):
             kind.count(found, more_impostors.astype(dtype)[None], -1)
-        for number, (genuine, tile) in enumerate(tiles.pieces()):
+        for number, (genuine, impostor) in enumerate(counter.of_pairs()):
             if kind.genuine is None:
                 found.genuine.append(genuine)
-            kind.count(found, tile.astype(dtype, copy=False), number)
+            kind.count(found, np.ascontiguousarray(impostor, dtype)[None], number)
         more = kind.finish([found])
     _fill(counter, kind)
 
@@ -116,10 +119,6 @@ def _fill(counter: VerificationCounter, kind: CountedAttempts) -> None:
     counter.curve = at, accepted
 
 
-def _rounded(thresholds: np.ndarray, kind: CountedAttempts) -> np.ndarray:
-    return rounded_down(thresholds, kind.dtype).astype(np.float64)
-
-
 def _in_cells(kind: CountedAttempts) -> CellCounts:
     """Return about how many scores are in cells of one width, which need no second look."""
     filled, counts, known = kind.filled, kind.counts.copy(), kind.values
@@ -128,18 +127,13 @@ def _in_cells(kind: CountedAttempts) -> CellCounts:
     counts[:1] -= negative
     counts[-1:] -= kind.infinite
     largest = float(np.finfo(kind.dtype).max)
-    upper = np.clip(_rounded(kind.about(filled), kind), -largest, largest)
+    about = rounded_down(kind.about(filled), kind.dtype).astype(np.float64)
+    upper = np.clip(about, -largest, largest)
     finite = known[np.isfinite(known)]
     if len(filled) and kind.beyond(filled[-1]) and len(finite):
         upper[-1] = finite[-1]
-    upper = upper[counts > 0]
-    if not len(upper):
-        return CellCounts(0, 0, np.zeros(0, np.int64), negative, kind.infinite)
     least = known[int(lowest.sum()) :][:1]
-    grid = CellGrid.covering(float(min(*least, upper[0])) if len(least) else upper[0], upper[-1])
-    places = np.clip(grid.places_of(upper), 0, grid.count - 1).astype(np.int64)
-    in_cells = np.bincount(places, counts[counts > 0], minlength=grid.count).astype(np.int64)
-    return CellCounts(grid.exponent, grid.first, in_cells, negative, kind.infinite)
+    return CellCounts.of(upper[counts > 0], counts[counts > 0], least, negative, kind.infinite)
 
 
 @dataclass(eq=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -48,10 +47,6 @@ _EXPECTED = (
 
 #: Rules by the rate that is not to be exceeded.
 TARGETS = ("far", "frr")
-
-# Rates by their other names, and those that are 1 - FRR.
-_RATES = {"fmr": "far", "fpir": "far", "fnmr": "frr", "frr": "frr", "far": "far"}
-_ACCEPTED = ("gar", "tar", "tmr", "tpr")
 
 # The threshold of minDCF is that of the least cost, by other names of the rule.
 _MIN_DCF = ("min-dcf", "min_dcf", "mindcf")
@@ -116,7 +111,10 @@ class Rule:
         if isinstance(threshold, cls):
             return threshold
         wrong = Words(subject(input_name), f" is {received(threshold)}")
-        remedy = f"; {_EXPECTED}{_meant(threshold)}"
+        remedy = f"; {_EXPECTED}"
+        if isinstance(threshold, str):
+            near = nearest_name(threshold.partition("=")[0].strip(), RULES)
+            remedy += f".{near}" if near else ""
         name, parts = "fixed", [threshold]
         if isinstance(threshold, str) and not is_number(threshold):
             name, equals, rest = threshold.partition("=")
@@ -161,32 +159,6 @@ class Rule:
         """A description of the chosen point."""
         values = map(per_cent, self.values) if self.name in TARGETS else self.values
         return _POINTS[self.name].format(*values)
-
-
-def _meant(threshold: Any) -> str:
-    """Return ``". Did you mean 'frr=0.01'?"`` for a text near to a rule, or an empty string."""
-    if not isinstance(threshold, str):
-        return ""
-    name, sign, number = _parts(threshold)
-    rate = _RATES.get(name, name)
-    if rate in _ACCEPTED and sign:
-        try:
-            number = f"{float(1 - Fraction(str(Rule.rate_in(number)))):g}"
-        except ValueError:
-            return ""
-        rate = "frr"
-    if rate in TARGETS:
-        return f". Did you mean '{rate}={number or 0.01}'?"
-    near = nearest_name(name, RULES) or nearest_name(threshold.partition("=")[0].strip(), RULES)
-    return f".{near}" if near else ""
-
-
-def _parts(text: str) -> tuple[str, str, str]:
-    """Return the name of a rule, the sign after it, and its numbers, as they may be written."""
-    match = re.fullmatch(r"\s*([a-z]+)\s*(<=|[=<@:\s])?\s*(\S*)\s*", text.casefold())
-    if match:
-        return (match[1], match[2] or "", match[3])
-    return (text, "", "")
 
 
 def is_real(value: Any) -> bool:

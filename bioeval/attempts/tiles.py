@@ -1,4 +1,4 @@
-"""Tiles of scores: some rows of a matrix, some listed pairs, or a square of a product.
+"""Tiles of scores: some rows of a matrix, or a square of a product.
 
 Each tile is looked at on one thread while it is in the cache of a core. Squares compare whole
 subjects; of one set of embeddings each pair of squares is computed once, and serves both sides.
@@ -343,16 +343,3 @@ class SquareTiles:
 def _subjects(layers: np.ndarray) -> np.ndarray:
     """Return the subject of each template of a side in layers, by its place in the first layer."""
     return np.concatenate([np.arange(size) for size in layers.tolist()])
-
-
-class PairTiles:
-    """Tiles of listed pairs, each of one row."""
-
-    def __init__(self, reader: BlockReader, counter: Any):
-        self.reader, self.counter = reader, counter
-        self.dtype = distance_dtype(reader.scores.dtype)
-
-    def pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the genuine scores of each piece, and the impostor scores as a row."""
-        for genuine, impostor in self.counter.of_pairs():
-            yield genuine, np.ascontiguousarray(impostor, self.dtype)[None]
