@@ -344,37 +344,6 @@ class Output:
             report(results, self.page, files=list(filter(None, files)), command=command, **options)
         self.remarks.extend(str(warning.message) for warning in caught)
 
-    def save(
-        self,
-        document: dict[str, Any],
-        results: xr.Dataset | xr.DataTree | None,
-        table: Any,
-        stages: Callable[[str], None],
-        *,
-        csv: Mapping[str, Table] | None = None,
-        drawn: Any = None,
-        overlaid: bool = False,
-    ) -> list[str]:
-        """Write results, table, CSV files by name, and the plots of `drawn`.
-
-        `drawn` may also be a function that draws into a folder. Return the names of the files.
-        """
-
-        def fill(folder: Path) -> None:
-            """Write them into a folder."""
-            write_results(folder, results, table)
-            for file, rows in (csv or {}).items():
-                write_csv(folder / file, rows)
-            if callable(drawn) and self.formats:
-                drawn(folder)
-            elif drawn is not None and self.formats:
-                from bioeval.plot.files import save_all
-
-                tell = self.remarks.append
-                save_all(drawn, (), folder, self.formats, overlaid=overlaid, tell=tell)
-
-        return self.write(document, fill, stages)
-
     def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
         """Print the document or the table, if there is one, then the number of files."""
         if self.as_json:

@@ -23,7 +23,14 @@ from bioeval.cli.options import (
     take_reading,
     take_use,
 )
-from bioeval.cli.outputs import Output, attributes_but, rows_over, take_out
+from bioeval.cli.outputs import (
+    Output,
+    attributes_but,
+    rows_over,
+    take_out,
+    write_csv,
+    write_results,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,9 +75,9 @@ def study(
 class StudyCommand:
     """One run of a command, with the options that click gives.
 
-    In its context progress is shown; what :meth:`finish` or :meth:`save` made is printed at the
-    end. `options` are those that are left for the library, without those that were not given. A
-    command that `reads` no scores sets the `name` of the system itself.
+    In its context progress is shown; what :meth:`finish` made is printed at the end. `options` are
+    those that are left for the library, without those that were not given. A command that `reads`
+    no scores sets the `name` of the system itself.
     """
 
     def __init__(self, data: str, options: dict[str, Any], *, reads: bool = True):
@@ -266,13 +273,6 @@ class StudyCommand:
             messages += messages_data(section, naming=naming())
         return {**document, "messages": messages}, csv
 
-    def save(
-        self, document: dict[str, Any], results: Any, table: Any, shown: Any = None, **how: Any
-    ) -> None:
-        """Write results where files are wanted; keep for printing the table or what is `shown`."""
-        files = self.output.save(document, results, table, self.stages, **how)
-        self.keep(table if shown is None else shown, document, files)
-
     def keep(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
         """Keep what is printed at the end, and the names of the files that were written."""
         self._table, self._document, self._files = table, document, files
@@ -333,23 +333,28 @@ class StudyCommand:
         if drawn is None and saved is not as_dataset:
             drawn = in_terms
         table = self.table(in_terms)
-        csv = tables | dict(csv or {})
-        how = {"csv": csv, "drawn": drawn, "overlaid": overlaid, "shown": shown}
-        self.save(document, saved, table, **how)
+        formats, tell = self.output.formats, self.output.remarks.append
+
+        def fill(folder: Path) -> None:
+            """Write results, table, CSV files and plots into a folder."""
+            write_results(folder, saved, table)
+            for file, rows in (tables | dict(csv or {})).items():
+                write_csv(folder / file, rows)
+            if callable(drawn) and formats:
+                drawn(folder)
+            elif drawn is not None and formats:
+                from bioeval.plot.files import save_all
+
+                save_all(drawn, (), folder, formats, overlaid=overlaid, tell=tell)
+
+        written = self.output.write(document, fill, self.stages)
+        self.keep(table if shown is None else shown, document, written)
+        title = ""
         if page is None and saved is as_dataset:
-            self.write_page(in_terms, *files, title=self.name, **of_page)
-        else:
-            self.write_page(page or {self.name: in_terms}, *files, **of_page)
-
-    def write_page(self, results: Any, *files: str, title: str = "", **of_page: Any) -> None:
-        """Write the page of results, in the terms of ``--terms``, if ``--report`` names it.
-
-        `files` were read for them: the data of the command and its second file unless given. Its
-        title is the names of the systems unless given.
-        """
-        read = files or (self.data, self._second)
-        more = {"terms": self.terms, "title": title, **of_page}
-        self.output.write_page(results, read, self.stages, **more)
+            page, title = in_terms, self.name
+        how = {"terms": self.terms, "title": title, **of_page}
+        read = tuple(files) or (self.data, self._second)
+        self.output.write_page(page or {self.name: in_terms}, read, self.stages, **how)
 
 
 def refuse(
