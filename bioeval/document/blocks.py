@@ -7,8 +7,8 @@ a terminal's table, a page, LaTeX, Markdown or data of it, and know no study.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import xarray as xr
 
@@ -111,14 +111,6 @@ class Messages:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A plot of ``be.plot`` by its name; a page draws it."""
-
-    plot: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Section:
     """What a study says of a result. `task` is what its rates are of unless a phrase says it."""
 
@@ -128,7 +120,7 @@ class Section:
     task: str = ""
 
 
-Block = Paragraph | Facts | Table | Messages | Figure | Section
+Block = Paragraph | Facts | Table | Messages | Section
 
 
 def walk(section: Section) -> Iterator[tuple[Section, Block]]:

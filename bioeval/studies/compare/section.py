@@ -14,7 +14,6 @@ from bioeval.document.blocks import (
     Column,
     Fact,
     Facts,
-    Figure,
     Messages,
     Paragraph,
     ResultsBySystem,
@@ -54,8 +53,6 @@ def section(results: ResultsBySystem) -> Section:
     if not two:
         blocks.append(_overview([x for x in measures if x.supported] or measures))
     blocks += [_ranks(ds, measures, 0 if two else shown), _differences(ds, measures, shown)]
-    if not two:  # a page draws the first measure with the other plots
-        blocks += [Figure("ranking", options={"measure": x.label}) for x in measures[1:shown]]
     blocks.append(Messages([x for x in messages if not is_doubt(x)]))
     title = say("Comparison of {systems:count systems}", systems=ds.sizes["system"])
     return Section("comparison", title, blocks)

@@ -16,7 +16,6 @@ from bioeval.base.errors import without_controls, wrapped
 from bioeval.document.blocks import (
     Block,
     Facts,
-    Figure,
     Messages,
     Paragraph,
     Section,
@@ -138,8 +137,6 @@ class TerminalDocument:
                 yield from _messages(block, lines)
             case Section():
                 yield from self._section(block, lines, width)
-            case Figure():
-                return
 
     def _facts(self, block: Facts, lines: Lines, width: int) -> Iterator[RenderableType]:
         rows = [(fact.name, text) for fact, text in lines.facts(block, self.section)]
