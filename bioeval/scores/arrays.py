@@ -276,13 +276,10 @@ _SPARSE_STEPS = 8
 _STEP_ROUNDING = 1e-3
 
 
-def lattice_step(values: np.ndarray, least: int, power: int = 1) -> float:
-    """Return the step of at least `least` increasing scores; 0 where there is none.
-
-    With `power` 2 of the squares of positive scores, such as Euclidean distances of codes.
-    """
+def lattice_step(values: np.ndarray, least: int) -> float:
+    """Return the step of at least `least` increasing scores; 0 where there is none."""
     with np.errstate(over="ignore", invalid="ignore"):
-        gaps = np.diff(values**power)
+        gaps = np.diff(values)
         step = float(gaps.min(initial=np.inf))
         if len(values) < least or not 0 < step < np.inf:
             return 0.0
@@ -293,7 +290,7 @@ def lattice_step(values: np.ndarray, least: int, power: int = 1) -> float:
         if not (abs(steps - whole) <= _STEP_ROUNDING).all():
             return 0.0
         # The mean step is free of the rounding of one.
-        return float((values[-1] ** power - values[0] ** power) / whole.sum())
+        return float((values[-1] - values[0]) / whole.sum())
 
 
 def distance_dtype(dtype: np.dtype) -> np.dtype:

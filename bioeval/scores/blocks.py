@@ -84,11 +84,9 @@ def estimated_bytes(probes: int, gallery: int, genuine: int) -> int:
     return _TABLES + _TEMPLATE * (probes + gallery) + _GENUINE * genuine + sampled
 
 
-def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
+def row_bytes(scores: LabelledMatrix) -> int:
     """Return about how many bytes a row takes while it is read and counted."""
     n, cell_bytes = scores.shape[1], scores.dtype.itemsize
-    if in_place:
-        return n * cell_bytes
     copies = 1
     if scores._streams:
         copies = _COMPUTED
@@ -97,16 +95,15 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     return n * (copies * cell_bytes + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
-def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -> int:
+def rows_within(scores: LabelledMatrix, chunk: int) -> int:
     """Return how many rows may be read together under the limit of the scores.
 
-    With `in_place` they are those of a mapped file, which are counted where they are. Raise
-    :class:`DataError` if not even a chunk of rows fits; it says how much would do.
+    Raise :class:`DataError` if not even a chunk of rows fits; it says how much would do.
     """
     if not scores._limited:
         return sys.maxsize
     chunk = min(chunk, scores.shape[0])
-    fixed, each = fixed_bytes(scores), row_bytes(scores, in_place=in_place)
+    fixed, each = fixed_bytes(scores), row_bytes(scores)
     rows = int(_SHARE * scores._memory_limit - fixed) // each
     if rows >= chunk:
         return rows // chunk * chunk
@@ -158,9 +155,6 @@ def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
 # Values in one block of rows: large enough to keep all threads busy, small enough to be a
 # fraction of any matrix worth the name.
 BLOCK_VALUES = 1 << 19
-
-# The same where a block is a view, of which no array of its size is made.
-IN_PLACE_VALUES = 1 << 22
 
 # Values of the rows of streamed embeddings that are read together; the bytes up to which they are
 # as many as two tiles have; and how many arrays of their size there may be.
@@ -460,29 +454,16 @@ class BlockReader:
     def __iter__(self) -> Iterator[Block]:
         return self.blocks(reported=False)
 
-    def blocks(self, *, reported: bool = True, in_place: bool = False) -> Iterator[Block]:
-        """Yield the blocks in order; the rows done are `reported` to the option `progress`.
-
-        Scores that are read `in_place` come in larger blocks, if no more than a part of each is
-        kept.
-        """
+    def blocks(self, *, reported: bool = True) -> Iterator[Block]:
+        """Yield the blocks in order; the rows done are `reported` to the option `progress`."""
         tell = reporter() if reported else report
         m = self.scores.shape[0]
         step = self.rows_per_block()
-        leaves_out = self.scores._has_mask or self.scores.exclude
-        if in_place and self.scores._reads_in_place and not leaves_out:
-            step = max(step, min(IN_PLACE_VALUES // self.scores.shape[1], self.most_rows))
-        for block in self.blocks_of(0, m, step):
-            yield block
-            high = block.low + len(block.values)
-            tell(high, m)
-
-    def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
-        """Yield the blocks of rows ``low:high``; `low` is the start of a block."""
-        step = rows or self.rows_per_block()
-        for first in range(low, high, step):
-            yield self.block(first, min(first + step, high))
+        for low in range(0, m, step):
+            high = min(low + step, m)
+            yield self.block(low, high)
             give_back(self.scores)
+            tell(high, m)
 
     def block(self, low: int, high: int) -> Block:
         """Return rows ``low:high`` ready to be counted."""
