@@ -122,7 +122,7 @@ def report(path: Path) -> None:
         subprocess.run(
             [
                 browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                f"--user-data-dir={folder}/profile", "--window-size=1360,625",
+                f"--user-data-dir={folder}/profile", "--window-size=1280,720",
                 "--virtual-time-budget=10000", f"--screenshot={path.resolve()}", page.as_uri(),
             ],
             check=True, timeout=120, stderr=subprocess.DEVNULL,
