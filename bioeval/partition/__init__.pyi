@@ -4,11 +4,11 @@ from .base import ProbesGallery as ProbesGallery, TrainTest as TrainTest
 from .claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
 from .enrolment import (
     EnrolledSplit as EnrolledSplit,
-    GalleryKFold as GalleryKFold,
     ProbeGallerySplit as ProbeGallerySplit,
 )
 from .experiment import Experiment as Experiment, ExperimentParts as ExperimentParts
 from .folds import (
+    GalleryKFold as GalleryKFold,
     PredefinedFolds as PredefinedFolds,
     PredefinedPairFolds as PredefinedPairFolds,
     RepeatedSampleKFold as RepeatedSampleKFold,

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_flag
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -299,79 +298,6 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         elif self._random_gallery:
             rank = random_rank(samples.subjects, draws)
         return place_in_subject(units, may, rank)
-
-
-@dataclass(eq=False, repr=False)
-class GalleryKFold(Splitter[ProbesGallery]):
-    """K folds of the templates of each subject: each fold is enrolled once, and the others probe.
-
-    Yields ``ProbesGallery(probes, gallery)``. With as many folds as a subject has templates, each
-    of them is enrolled in turn.
-
-    Parameters
-    ----------
-    n_splits : int
-        Number of folds, at least 2 and at most the templates of the subject with the fewest.
-    n_repeats : int
-        How often to divide; more than once with ``shuffle=True`` only.
-    shuffle : bool
-        Take the templates of each subject in random order. Otherwise they are taken in turn.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed, with ``shuffle=True`` only. None draws another partition each time.
-
-    Examples
-    --------
-    >>> from bioeval.partition import GalleryKFold
-    >>> for probes, gallery in GalleryKFold(3).split(y=["ann", "ann", "ann", "bob", "bob", "bob"]):
-    ...     print(probes, gallery)
-    [1 2 4 5] [0 3]
-    [0 2 3 5] [1 4]
-    [0 1 3 4] [2 5]
-    """
-
-    n_splits: int = 5
-    _: KW_ONLY
-    n_repeats: int = 1
-    shuffle: bool = False
-    random_state: RandomState = None
-
-    def __post_init__(self) -> None:
-        """Check the options, which are those of folds of samples."""
-        who = type(self).__name__
-        self._require_numbers(n_splits=2, n_repeats=1)
-        random = self.n_repeats > 1 or self.random_state is not None
-        if not require_flag(f"{who}: shuffle", self.shuffle) and random:
-            raise DataError(
-                f"{who}: n_repeats or random_state is given, but nothing is random; "
-                "set shuffle=True"
-            )
-
-    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
-        """Return the number of galleries: folds times repeats; the arguments are not needed."""
-        return self.n_splits * self.n_repeats
-
-    def _splits(self, samples: SplitInput) -> Iterator[ProbesGallery]:
-        who = samples.subjects
-        few = np.flatnonzero(who.counts < self.n_splits)
-        if len(few):
-            fewest = int(who.counts.min())
-            instead = f"give at most {fewest} folds, or leave them out"
-            if fewest < 2:
-                instead = "leave them out, or draw galleries by ProbeGallerySplit"
-            raise DataError(
-                f"{samples.who}: n_splits is {self.n_splits}, but {len(few)} of {len(who)} "
-                f"subjects have fewer templates ({who.show(few)}); each needs one for each fold: "
-                f"{instead}"
-            )
-        every = np.ones(samples.n, dtype=bool)
-        seed = seed_sequence(self.random_state)
-        for repeat in range(self.n_repeats):
-            rank = np.arange(samples.n)
-            if self.shuffle:
-                rank = random_rank(who, shuffling.stream(seed, shuffling.GALLERY, repeat))
-            fold = place_in_subject(who, every, rank) % self.n_splits
-            for k in range(self.n_splits):
-                yield ProbesGallery(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
 
 
 @dataclass(eq=False, repr=False)

@@ -16,13 +16,19 @@ from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (
     LabelCodes,
+    ProbesGallery,
     SplitInput,
     Splitter,
     TrainTest,
+    place_in_subject,
+    random_rank,
 )
 
 
-class _Folds(Splitter[TrainTest]):
+class _Folds(Splitter[Any]):
+    #: What is yielded of a fold: the others, and itself.
+    _parts: type[TrainTest | ProbesGallery] = TrainTest
+    _purpose: int
     n_splits: int
     n_repeats = 1
     shuffle = True
@@ -33,10 +39,10 @@ class _Folds(Splitter[TrainTest]):
         who = type(self).__name__
         self._require_numbers(n_splits=2, n_repeats=1)
         require_flag(f"{who}: shuffle", self.shuffle)
-        if self.random_state is not None and not self.shuffle:
+        if not self.shuffle and (self.random_state is not None or self.n_repeats > 1):
             raise DataError(
-                f"{who}: random_state is {self.random_state!r}, but nothing is random; set "
-                "shuffle=True, or leave random_state out"
+                f"{who}: n_repeats or random_state is given, but nothing is random; set "
+                "shuffle=True"
             )
         require_column(who, self.stratify)
 
@@ -44,14 +50,13 @@ class _Folds(Splitter[TrainTest]):
         """Return the number of splits: folds times repeats; the arguments are not needed."""
         return self.n_splits * self.n_repeats
 
-    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
+    def _splits(self, samples: SplitInput) -> Iterator[Any]:
         seed = seed_sequence(self.random_state)
-        purpose = shuffling.SUBJECT_FOLDS if self.by_subject else shuffling.SAMPLE_FOLDS
         for repeat in range(self.n_repeats):
-            draws = shuffling.stream(seed, purpose, repeat) if self.shuffle else None
+            draws = shuffling.stream(seed, self._purpose, repeat) if self.shuffle else None
             fold = self._fold_of_sample(samples, draws)
             for k in range(self.n_splits):
-                yield TrainTest(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+                yield self._parts(np.flatnonzero(fold != k), np.flatnonzero(fold == k))
 
     @abstractmethod
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray: ...
@@ -73,6 +78,7 @@ class _Folds(Splitter[TrainTest]):
 
 class _SubjectFolds(_Folds):
     by_subject = True
+    _purpose = shuffling.SUBJECT_FOLDS
 
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         """Return the fold of each sample: that of its subject."""
@@ -84,6 +90,8 @@ class _SubjectFolds(_Folds):
 
 
 class _SampleFolds(_Folds):
+    _purpose = shuffling.SAMPLE_FOLDS
+
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         self._require_enough(samples.n, "sample")
         strata = samples.strata(self.stratify)
@@ -252,6 +260,61 @@ class RepeatedSampleKFold(_SampleFolds):
     n_repeats: int = 10
     random_state: RandomState = None
     stratify: str | None = None
+
+
+@dataclass(eq=False, repr=False)
+class GalleryKFold(_Folds):
+    """K folds of the templates of each subject: each fold is enrolled once, and the others probe.
+
+    Yields ``ProbesGallery(probes, gallery)``. With as many folds as a subject has templates, each
+    of them is enrolled in turn.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2 and at most the templates of the subject with the fewest.
+    n_repeats : int
+        How often to divide; more than once with ``shuffle=True`` only.
+    shuffle : bool
+        Take the templates of each subject in random order. Otherwise they are taken in turn.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+        The seed, with ``shuffle=True`` only. None draws another partition each time.
+
+    Examples
+    --------
+    >>> from bioeval.partition import GalleryKFold
+    >>> for probes, gallery in GalleryKFold(3).split(y=["ann", "ann", "ann", "bob", "bob", "bob"]):
+    ...     print(probes, gallery)
+    [1 2 4 5] [0 3]
+    [0 2 3 5] [1 4]
+    [0 1 3 4] [2 5]
+    """
+
+    n_splits: int = 5
+    _: KW_ONLY
+    n_repeats: int = 1
+    shuffle: bool = False
+    random_state: RandomState = None
+
+    stratify = None
+    _parts, _purpose = ProbesGallery, shuffling.GALLERY
+
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
+        """Return the fold of each sample among those of its subject."""
+        who = samples.subjects
+        few = np.flatnonzero(who.counts < self.n_splits)
+        if len(few):
+            fewest = int(who.counts.min())
+            instead = f"give at most {fewest} folds, or leave them out"
+            if fewest < 2:
+                instead = "leave them out, or draw galleries by ProbeGallerySplit"
+            raise DataError(
+                f"{samples.who}: n_splits is {self.n_splits}, but {len(few)} of {len(who)} "
+                f"subjects have fewer templates ({who.show(few)}); each needs one for each fold: "
+                f"{instead}"
+            )
+        rank = np.arange(samples.n) if draws is None else random_rank(who, draws)
+        return place_in_subject(who, np.ones(samples.n, dtype=bool), rank) % self.n_splits
 
 
 def require_column(who: str, stratify: object) -> None:
