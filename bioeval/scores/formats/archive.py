@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from bioeval.scores.formats.format import say
 LISTED = 12
 
 _BLOCK_BYTES = 1 << 25
+_MOST_HEADER = 1 << 16
 
 #: The most bytes that deflate packs into one; what a compressed array claims is held against it.
 MOST_DEFLATED = 1032
@@ -107,7 +109,7 @@ class Archive(Arrays):
                 if member.filename.endswith(".npy"):
                     name = member.filename.removesuffix(".npy")
                     with guarded(path, f"the array {name!r}"), archive.open(member) as file:
-                        header = read_header(file)
+                        header, _ = read_header(file)
                         if not header.is_pickled:
                             require_bytes(header, _size_at_most(member, path.stat().st_size))
                     self.headers[name] = header
@@ -144,25 +146,29 @@ def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
     return min(member.file_size, ratio * min(member.compress_size, file_size))
 
 
-def read_header(file: Any) -> Header:
-    """Read the header of an array in .npy form."""
-    version = npy_format.read_magic(file)
-    if version == (1, 0):
-        read = npy_format.read_array_header_1_0
-    else:
-        read = npy_format.read_array_header_2_0
-    shape, _, dtype = read(file)
+def read_header(file: Any) -> tuple[Header, int]:
+    """Read the header of an array in .npy form, and the number of its bytes."""
+    head = io.BytesIO(file.read(_MOST_HEADER))
+    version = npy_format.read_magic(head)
+    read = {
+        (1, 0): npy_format.read_array_header_1_0,
+        (2, 0): npy_format.read_array_header_2_0,
+        (3, 0): npy_format.read_array_header_2_0,
+    }.get(version)
+    if read is None:
+        raise ValueError(f"it is of version {version}")
+    shape, _, dtype = read(head)
     if any(isinstance(length, bool) or length < 0 for length in shape):
         raise ValueError(f"the header has the shape {shape}")
-    return Header(tuple(shape), dtype)
+    return Header(tuple(shape), dtype), head.tell()
 
 
 def open_array(path: Path, input_name: str = "a .npy matrix", as_: str = "numbers") -> np.ndarray:
     """Memory-map a .npy array, which errors call `input_name`; `as_` is what it should hold."""
     with guarded(path, expected=input_name):
         with open(path, "rb") as file:
-            header = read_header(file)
-            size = path.stat().st_size - file.tell()
+            header, size = read_header(file)
+        size = path.stat().st_size - size
         if header.is_pickled:
             dtype = "float" if as_ == "numbers" else "str"
             raise DataError(

@@ -64,6 +64,12 @@ def test_headers_of_npy(tmp_path, header):
         be.load(tmp_path / "x.npy")
 
 
+def test_an_unknown_version_of_npy(tmp_path):
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPYav\xff\xff\xff\xff" + bytes(200))
+    with pytest.raises(be.DataError, match=r"x\.npy: is truncated or damaged \(it is of version"):
+        be.load(tmp_path / "x.npy")
+
+
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_headers_of_npz(tmp_path, header, compression):
