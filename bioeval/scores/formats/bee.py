@@ -107,7 +107,6 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 
 def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
-    """Read a mask, and check its shape and values."""
     cells, *_ = _open(path, b"MB", "a mask (.mask)")
     if cells.shape != shape:
         raise DataError(f"{path}: is {cells.shape}, and the matrix {shape}; expected the same")

@@ -33,7 +33,7 @@ from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.files import COMPRESSED
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
-from bioeval.scores.listed_templates import Kept, ListRules
+from bioeval.scores.listed_templates import Kept, ListRules, subject_pattern
 from bioeval.scores.matrix import Scores
 
 #: What to do with pairs of a published list of which an image is not in the file.
@@ -287,7 +287,6 @@ def _roles(columns: Any) -> dict[str, Any]:
 
 
 def _lists(lists: Any) -> dict[str, Any]:
-    """Return what `lists` says, checked, by the fields that hold it."""
     if lists is None:
         return {}
     if not isinstance(lists, Mapping):
@@ -356,6 +355,21 @@ class NamePattern:
         if match is None:
             return None
         return match[group if group in self.pattern.groupindex else 1] or None
+
+    def parts(
+        self, names: Sequence[str], group: str, where: Callable[[int], str], known: Sequence[str]
+    ) -> list[str]:
+        """Return a part of each name; `where` says where a name stands, `known` are all names."""
+        parts = [self.part(name, group) for name in names]
+        if None not in parts:
+            return [part for part in parts if part is not None]
+        place = parts.index(None)
+        raise DataError(
+            f"{where(place)}: ",
+            say("subject_from", str(self)),
+            f" does not match the name {names[place]!r}; expected a regular expression with one "
+            f"group, the {group}, such as '{subject_pattern(known)}'",
+        )
 
 
 #: The options about a file, with roles and what concerns lists.

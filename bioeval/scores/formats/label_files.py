@@ -208,7 +208,6 @@ def _header(path: Path, line: int, cells: list[str]) -> list[str]:
 
 
 def _append(columns: dict[str, list[str]], cells: list[str], where: str) -> None:
-    """Append a row to the columns."""
     if len(cells) != len(columns):
         raise DataError(
             f"{where}: {len(cells)} cells; expected {len(columns)} ({', '.join(columns)})"
@@ -326,7 +325,6 @@ def read_side(
 
 
 def _array_of_labels(path: Path, options: ReadOptions, meta: Mapping[str, str] | None) -> Labels:
-    """Read the labels of one side from a .npy array of text or whole numbers."""
     array = open_array(path, "a .npy array of labels", "text")
     with guarded(path, expected="a .npy array of labels"):
         require_text(array)
@@ -377,7 +375,6 @@ def read_names(path: str | Path, names_of: str) -> Labels:
 
 
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Return the names in a CSV file, and its further columns."""
     table = read_table(path)
     key = table.find("", *IMAGE_COLUMNS)
     if key is None:

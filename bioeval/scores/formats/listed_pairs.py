@@ -376,7 +376,6 @@ def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
 
 
 def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Kind) -> PairScores:
-    """Return scores in the order of a list of pairs in LFW's form."""
     given = options.in_use()
     for option in ("impostor", "subject_from", "labels", "lists.as"):
         if option in given:
@@ -396,7 +395,6 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Ki
 
 
 def _rules(options: ReadOptions) -> ListRules:
-    """Return the rules for lines of a list that are not attempts of their own."""
     if options.as_ == "matrix" and options.keep:
         raise DataError(
             say("lists.keep", options.keep[0]),
@@ -408,7 +406,6 @@ def _rules(options: ReadOptions) -> ListRules:
 
 
 def _templates(pairs: _PairRows) -> CodedSides | None:
-    """Return the templates of both sides of each pair, if the list names them."""
     layout = pairs.layout
     listed = pairs.subjects if layout.subjects is not None else None
     names = templates_of(pairs.table, layout, listed)
@@ -628,7 +625,6 @@ def _of_templates(
 def _require_agreement(
     table: Columns, listed: Two, others: Two, option: Literal["labels", "subject_from"]
 ) -> None:
-    """Raise where the subjects of a list and those that an option gives differ."""
     for mine, theirs in zip(listed, others, strict=True):
         place = places_among(theirs.values, mine.values)
         for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
@@ -640,7 +636,6 @@ def _require_agreement(
 
 
 def _all_names(table: Columns, layout: PairLayout) -> list[str]:
-    """Return the names of the templates of both sides, each once."""
     names: dict[str, None] = {}
     for i in layout.templates or ():
         names |= dict.fromkeys(table.text[i].values)
@@ -652,20 +647,11 @@ def _named_parts(
 ) -> TextColumn:
     """Return the subjects, or another part of their names, of a column of templates."""
     column = table.text[number]
-    parts = []
-    for code, name in enumerate(column.values):
-        found = pattern.part(name, part)
-        if found is None:
-            row = int(np.argmax(column.codes == code))
-            raise DataError(
-                f"{table.at(row)}: ",
-                say("subject_from", str(pattern)),
-                f" does not match the name {name!r}; expected a regular expression with one "
-                f"group, the {part}, such as "
-                f"'{subject_pattern(_all_names(table, layout))}'",
-            )
-        parts.append(found)
-    return column.renamed(parts)
+
+    def where(code: int) -> str:
+        return table.at(int(np.argmax(column.codes == code)))
+
+    return column.renamed(pattern.parts(column.values, part, where, _all_names(table, layout)))
 
 
 def _same(a: TextColumn, b: TextColumn) -> np.ndarray:

@@ -186,7 +186,6 @@ class MatArchive(Arrays):
 
 
 def _whole(array: np.ndarray) -> bool:
-    """Whether all values are whole numbers that float64 holds exactly."""
     return bool(
         array.size
         and np.isfinite(array).all()
@@ -321,7 +320,6 @@ def _orient(archive: MatArchive, options: ReadOptions) -> None:
 
 
 def _shapes(archive: MatArchive, *keys: str | None) -> list[tuple[int, ...]]:
-    """Return the shapes of the arrays that are named and there."""
     return [archive.headers[key].shape for key in keys if key in archive.headers]
 
 

@@ -242,7 +242,6 @@ _FEATURE_PAIRS = ("trials", "columns.genuine", "labels", "metric", "average", "n
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    """Read what the options say that the array holds."""
     values = open_array(path)
     if options.impostor is not None:
         return _read_two(path, values, options)
@@ -297,7 +296,6 @@ def _require_kind(path: Path, options: ReadOptions) -> Kind:
 
 
 def _second(path: Path, input_name: str) -> tuple[Path, np.ndarray]:
-    """Return another .npy file and its array."""
     place = existing_file(path, input_name)
     if content(place) != "npy":
         raise DataError(f"{place}: is {content(place)}; expected {input_name}")
@@ -311,7 +309,6 @@ def _vector(path: Path, values: np.ndarray) -> np.ndarray:
 
 
 def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
-    """Read genuine scores, and impostor scores in a file of their own."""
     options.allow("genuine scores in a .npy file", ("impostor", "kind", "nan"))
     other, theirs = _second(options.impostor or path, "a .npy file of impostor scores")
     genuine, impostor = _vector(path, values), _vector(other, theirs)
@@ -329,7 +326,6 @@ def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScore
 
 
 def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
-    """Read a matrix with its labels."""
     options.allow("a matrix without names (its labels are in CSV files)", _MATRIX)
     m, n = _checked(path, values).shape
     probe, gallery = matrix_labels(path, options, m, n)

@@ -55,36 +55,30 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
 
 
 def _read_named(named: NamedArrays) -> Scores:
-    """Read the scores in named arrays: lists, embeddings, pairs or a matrix."""
     file, options = named.file, named.options
-    keyed = options.columns.get("scores") or options.columns.get("embeddings")
-    lists = "indices" in file and not (keyed or "embeddings" in file)
+    of_scores, of_embeddings = (options.columns.get(x) for x in ("scores", "embeddings"))
+    lists = "indices" in file and not (of_scores or of_embeddings or "embeddings" in file)
     if lists and "scores" in file:  # of the entries of lists, or a matrix
         lists = file.headers["scores"].shape == file.headers["indices"].shape
-    if options.columns.get("indices") is not None or lists:
+    if "indices" in options.columns or lists:
         return _read_lists(named)
     named.refuse("anything but a top-K list", ["lists.first_index", "lists.leave_out_query"])
-    if options.columns.get("embeddings") is not None and options.columns.get("scores") is not None:
+    if of_scores and of_embeddings:
         raise DataError(
             say("columns.scores"),
             " and ",
             say("columns.embeddings"),
             " are both given; expected one",
         )
-    has_scores = options.columns.get("scores") is not None or "scores" in file
-    has_embeddings = options.columns.get("embeddings") is not None or "embeddings" in file
-    if (
-        has_scores
-        and has_embeddings
-        and not (options.columns.get("scores") or options.columns.get("embeddings"))
-    ):
+    if not (of_scores or of_embeddings) and "scores" in file and "embeddings" in file:
         raise DataError(
             f"{file.path}: holds both scores and embeddings; choose by ",
             say("columns.scores", "scores"),
             " or ",
             say("columns.embeddings", "embeddings"),
         )
-    if options.columns.get("embeddings") is not None or not has_scores and has_embeddings:
+    has_scores = bool(of_scores) or "scores" in file
+    if of_embeddings or not has_scores and "embeddings" in file:
         return read_embeddings(named)
     if not has_scores and (two := _two_vectors(file)):
         return _read_two_vectors(named, *two)
@@ -103,7 +97,6 @@ def _read_named(named: NamedArrays) -> Scores:
 
 
 def _read_matrix(named: NamedArrays, key: str) -> Scores:
-    """Read a matrix with labels or a mask; of some of its pairs where the options list them."""
     file = named.file
     embedded = (
         "metric",
@@ -174,7 +167,6 @@ _VALUES_OF_LISTS = ("distances", "similarities", "scores")
 
 
 def _read_lists(named: NamedArrays) -> TopKScores:
-    """Read lists of the nearest gallery entries of each query."""
     file, options = named.file, named.options
     named.refuse("top-K lists", _NOT_OF_LISTS)
     key = named.key("indices", "indices") or ""
@@ -276,7 +268,6 @@ def _two_vectors(file: Arrays) -> tuple[str, str] | None:
 
 
 def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
-    """Read genuine and impostor scores from two arrays."""
     refused = ("columns.genuine", "lists.keep", "lists.unordered", *_OF_TEMPLATES)
     named.refuse("genuine and impostor scores", refused)
     mated = named.file.read(genuine).reshape(-1)

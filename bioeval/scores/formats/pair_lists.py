@@ -117,7 +117,6 @@ def write_text(scores: Scores, path: Path) -> None:
 
 
 def _check(scores: Scores, path: Path) -> None:
-    """Raise where text would not be read back the same."""
     if are_pairs(scores):
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):

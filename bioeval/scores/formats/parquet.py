@@ -25,7 +25,6 @@ _ROWS = 1 << 17
 
 
 def _arrow(path: Path) -> Any:
-    """Import pyarrow, with its module of Parquet."""
     optional("pyarrow.parquet", path, "a Parquet file")
     return optional("pyarrow", path, "a Parquet file")
 
@@ -66,7 +65,6 @@ def _matrix(
 
 
 def _list(path: Path, file: Any, names: list[str], options: ReadOptions) -> Scores:
-    """Return the scores of a list of pairs."""
     shape = Shape(path, ",", [names])
     layout = with_header(shape, options)
     if layout is None or layout.score is None:
@@ -76,7 +74,6 @@ def _list(path: Path, file: Any, names: list[str], options: ReadOptions) -> Scor
 
 
 def _columns(path: Path, file: Any, layout: PairLayout) -> Columns:
-    """Read the columns of a layout, in pieces."""
     score, sides = layout.score or 0, {*(layout.subjects or ()), *(layout.templates or ())}
     wanted = layout.called(sides | {layout.genuine, layout.fold, layout.species})
     text = {i: TextColumn() for i in sorted(wanted)}
@@ -141,7 +138,6 @@ def _words(path: Path, name: str, column: Any, before: int = 0) -> np.ndarray:
 
 
 def _write(scores: Scores, path: Path) -> None:
-    """Write a list of pairs."""
     scores._require_matrix()
     arrow = _arrow(path)
     writer = arrow.parquet.ParquetWriter

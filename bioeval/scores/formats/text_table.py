@@ -158,7 +158,6 @@ def _split(lines: list[str], mark: str) -> list[list[str]]:
 
 
 def _cells(line: str, mark: str) -> list[str]:
-    """Return the cells of one line, none of a blank one."""
     for row in _split([line], mark):
         return row
     return []
@@ -364,7 +363,6 @@ def _grown(
     text: Collection[int],
     numbers: Collection[int],
 ) -> Columns:
-    """Return the columns of pieces, one after the other."""
     columns = {i: TextColumn() for i in text}
     values = {i: GrowingColumn(np.float64) for i in numbers}
     rows, most = 0, physical_memory() // _LINE_BYTES

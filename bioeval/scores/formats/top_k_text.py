@@ -18,7 +18,6 @@ from bioeval.scores.top_k import TopKScores
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
-    """Read lists, and the files with the labels and metadata of both sides."""
     assert options.labels is not None and options.gallery_labels is not None
     probes = read_side(options.labels, options, options.side_meta("probe"))
     gallery = read_side(options.gallery_labels, options, options.side_meta("gallery"))

@@ -20,7 +20,6 @@ from bioeval.scores.formats.npy import matrix_labels, read_bare
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
 from bioeval.scores.formats.text_table import MOST_COLUMNS, read_columns, shape_of
 from bioeval.scores.formats.trials import lists_templates, read_media
-from bioeval.scores.listed_templates import subject_pattern
 from bioeval.scores.matrix import Scores
 
 _ROW_NAMES = ("label", "probe")
@@ -109,7 +108,7 @@ def wide_scores(
         side.subjects = _subjects(path, side.names, options)
         if options.subject_from is not None:
             for part in options.subject_from.metadata:
-                side.meta[part] = _from_names(path, side.names, options.subject_from, part)
+                side.meta[part] = _from_names(path, side.names.tolist(), options.subject_from, part)
     scores = Scores(
         values,
         rows.subjects,
@@ -140,7 +139,7 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
     """Return the subjects of the templates of rows or columns, from their names or from a list."""
     templates = names.tolist()
     if options.subject_from is not None:
-        return _from_names(path, names, options.subject_from)
+        return _from_names(path, templates, options.subject_from)
     subjects = [*map(read_media(options.labels or Path()).subject_of().get, templates)]
     if None not in subjects:
         return np.array(subjects, dtype=str)
@@ -152,18 +151,9 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
 
 
 def _from_names(
-    path: Path, names: np.ndarray, pattern: NamePattern, part: str = "subject"
+    path: Path, names: list[str], pattern: NamePattern, part: str = "subject"
 ) -> np.ndarray:
-    """Return the subjects of templates, or another part of their names."""
-    parts = [pattern.part(name, part) for name in names.tolist()]
-    if None not in parts:
-        return np.array(parts, dtype=str)
-    raise DataError(
-        f"{path}: ",
-        say("subject_from", str(pattern)),
-        f" does not match the template {str(names[parts.index(None)])!r}; expected a regular "
-        f"expression with one group, the {part}, such as '{subject_pattern(names.tolist())}'",
-    )
+    return np.array(pattern.parts(names, part, lambda place: str(path), names), dtype=str)
 
 
 # ------------------------------------------------------------------------- numbers alone
@@ -194,7 +184,6 @@ def _recognise(file: FileFacts) -> bool:
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    """Read a matrix of numbers alone with labels in files."""
     shape = shape_of(path)
     names = {i: f"column {i + 1}" for i in range(shape.columns)}
     values = np.column_stack([*read_columns(shape, False, {}, names).numbers.values()])

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
 import numpy as np
 
+from bioeval.base.arguments import overflows
 from bioeval.base.errors import Argument, DataError, nearest_name
-from bioeval.scores.formats.cells import Cells
+from bioeval.scores.formats.files import existing_file, guarded
+from bioeval.scores.formats.spellings import (
+    SCORE_NAMES,
+    SPECIES_NAMES,
+    TRUTH,
+    TRUTH_NAMES,
+    folded,
+    is_number,
+    no_species,
+)
+from bioeval.scores.formats.text_table import rows_of, shape_of
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")
@@ -40,6 +52,38 @@ def class_of(word: str) -> bool | None:
     return None
 
 
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of a list by column, and the number of each line."""
+
+    path: Path
+    header: list[str]
+    names: list[str]  # of the header, in lower case; none of a list without one
+    lines: list[int]
+    columns: list[list[str]]
+
+    def called(self, names: Iterable[str]) -> int | None:
+        """Return the column that has the first of these names; None without any."""
+        return next((self.names.index(name) for name in names if name in self.names), None)
+
+
+def _read(path: str | Path, scores_key: str | None) -> _Cells:
+    place = existing_file(path)
+    shape = shape_of(place, (scores_key, *SPECIES_NAMES))
+    header = shape.cells[0]
+    named = scores_key is not None or not any(map(is_number, header))
+    with guarded(place, expected="text"):
+        lines = [*rows_of(shape, shape.skipped + named + 1)]
+    for number, row in lines:
+        if len(row) != shape.columns:
+            raise DataError(f"{place}: line {number}: {len(row)} cells; expected {shape.columns}")
+    if not lines:
+        raise DataError(f"{place}: has a header but no rows")
+    numbers, rows = zip(*lines, strict=True)
+    columns = [*map(list, zip(*rows, strict=True))]
+    return _Cells(place, header, [*map(folded, header)] if named else [], [*numbers], columns)
+
+
 def read_presentations(path: str | Path, scores_key: str | None) -> PresentationList:
     """Read a list of presentations.
 
@@ -48,24 +92,25 @@ def read_presentations(path: str | Path, scores_key: str | None) -> Presentation
     of numbers, a column of class words, and the column that has ``-`` where these say bona fide,
     as ASVspoof writes them.
     """
-    cells = Cells.read(path, scores_key)
+    cells = _read(path, scores_key)
     score = _score(cells, scores_key)
-    values = cells.values(score, "detection gave no response")
-    attack = _species(cells, score)
-    subjects = _named_column(cells, _SUBJECT_NAMES)
-    instruments = _named_column(cells, _INSTRUMENT_NAMES)
-    return PresentationList(values, attack, cells.kind(score) or "", subjects, instruments)
+    values = np.full(len(cells.lines), np.nan)
+    for i, (line, cell) in enumerate(zip(cells.lines, cells.columns[score], strict=True)):
+        if cell and (not is_number(cell) or overflows(cell)):
+            raise DataError(
+                f"{cells.path}: line {line}: the score is {cell!r}; expected a number, or nothing "
+                "where detection gave no response"
+            )
+        values[i] = float(cell or "nan")
+    kind = SCORE_NAMES.get(cells.names[score]) if cells.names else None
+    owners = []
+    for names in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
+        place = cells.called(names)
+        owners.append(None if place is None else cells.columns[place])
+    return PresentationList(values, _species(cells, score), kind or "", *owners)
 
 
-def _named_column(cells: Cells, names: tuple[str, ...]) -> list[str] | None:
-    """Return the column that has the first of these names; None without any."""
-    for name in names:
-        if name in cells.names:
-            return cells.columns[cells.names.index(name)]
-    return None
-
-
-def _score(cells: Cells, key: str | None) -> int:
+def _score(cells: _Cells, key: str | None) -> int:
     """Return the column of scores."""
     listed = ", ".join(map(repr, cells.header))
     if key is not None:
@@ -76,22 +121,23 @@ def _score(cells: Cells, key: str | None) -> int:
             )
         return cells.header.index(key)
     if cells.names:
-        columns = cells.scores
+        columns = [i for i, name in enumerate(cells.names) if name in SCORE_NAMES]
         if len(columns) != 1:
             raise DataError(
                 f"{cells.path}: {len(columns)} columns of scores among {listed}; name one with ",
                 Argument("scores_key"),
             )
         return columns[0]
-    if not cells.numbers:
+    numbers = [i for i, column in enumerate(cells.columns) if all(map(is_number, column))]
+    if not numbers:
         raise DataError(f"{cells.path}: no column of numbers; expected a score on each line")
-    return cells.numbers[-1]
+    return numbers[-1]
 
 
-def _species(cells: Cells, score: int) -> list[str]:
+def _species(cells: _Cells, score: int) -> list[str]:
     """Return the species of each presentation, empty for bona fide."""
-    path, columns, attack = cells.path, cells.columns, cells.species
-    truth = cells.truth
+    path, columns, attack = cells.path, cells.columns, cells.called(SPECIES_NAMES)
+    truth = [i for i, name in enumerate(cells.names) if name in TRUTH_NAMES]
     if not truth:  # the columns of class words alone
         truth = [
             i for i, x in enumerate(columns) if i != score and None not in map(class_of, set(x))
@@ -107,7 +153,7 @@ def _species(cells: Cells, score: int) -> list[str]:
     for number, word in zip(cells.lines, columns[truth[0]], strict=True):
         flag = class_of(word)
         if flag is None and attack is None:
-            numeric = " (1 and 0 are read in both ways)" if Cells.is_class(word) else ""
+            numeric = " (1 and 0 are read in both ways)" if word.casefold() in TRUTH else ""
             raise DataError(
                 f"{path}: line {number}: the class is {word!r}; expected bonafide, target or "
                 f"nontarget, and spoof or attack{numeric}"
@@ -118,9 +164,9 @@ def _species(cells: Cells, score: int) -> list[str]:
     )
     species = []
     for flag, name in zip(flags, names, strict=True):
-        if flag and (attack is None or Cells.is_bona_fide(name)):
+        if flag and (attack is None or no_species(name)):
             species.append("")
-        elif Cells.is_bona_fide(name):
+        elif no_species(name):
             species.append("spoof")
         else:
             species.append(name)
@@ -133,6 +179,6 @@ def _species_column(columns: list[list[str]], flags: list[bool], known: set[int]
         if i in known:
             continue
         here = set(map(str.casefold, compress(column, flags)))
-        if here and all(Cells.is_bona_fide(x) or class_of(x) for x in here):
+        if here and all(no_species(x) or class_of(x) for x in here):
             return column
     return [""] * len(flags)

@@ -139,7 +139,7 @@ def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix
     listed = load(range(5), range(5), labels=tmp_path / "list.csv")
     assert listed.probe_labels.tolist() == found.probe_labels.tolist()
     for options, message in (
-        ({"subject_from": "(no)"}, "does not match the template 'id1/a'"),
+        ({"subject_from": "(no)"}, "does not match the name 'id1/a'"),
         ({"lists": {"as": "pairs"}}, "is a matrix, not a list of pairs"),
         ({"trials": tmp_path / "list.csv"}, "trials has no meaning for a matrix as a table"),
     ):
