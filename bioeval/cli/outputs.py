@@ -139,7 +139,6 @@ def write_folder(
     """
     from bioeval.scores.formats.files import (
         FileInUseError,
-        move,
         naming_writes,
         part_of,
         put_in_place,
@@ -156,7 +155,7 @@ def write_folder(
             (part / SUMMARY).write_text(text + "\n", encoding="utf-8", newline="\n")
         if new:
             with contextlib.suppress(OSError):  # another run may have taken the name
-                move(os.rename, part, folder)
+                os.rename(part, folder)
                 return names
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
         # Another run may have written there in the meantime.
@@ -168,7 +167,7 @@ def write_folder(
         number = 2
         while (kept := folder / f"results-{number}").exists():
             number += 1
-        move(os.rename, part, kept)
+        os.rename(part, kept)
         raise FileInUseError(f"{error}. The results are in {kept}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)

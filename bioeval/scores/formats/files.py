@@ -8,8 +8,7 @@ import io
 import os
 import secrets
 import shutil
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from gzip import GzipFile
 from pathlib import Path
@@ -61,9 +60,6 @@ _LONGEST = 200  # characters of a library's message
 
 # Numbers of errors by which Windows refuses to move or replace a file that is open or mapped.
 _IN_USE = (5, 32, 33, 1224)
-
-# Seconds for which a program, such as a virus scanner, may have a new file open there.
-_PATIENCE = 0.5
 
 
 class FileInUseError(DataError):
@@ -261,7 +257,7 @@ def require_unused(path: Path) -> None:
     """Raise :class:`FileInUseError` if a file or a folder is there that cannot be replaced."""
     place = path.resolve()
     with naming_writes(path), suppress(FileNotFoundError):
-        move(os.rename, place, place)  # does nothing, but where the system refuses it
+        os.rename(place, place)  # does nothing, but where the system refuses it
 
 
 def part_of(path: Path) -> Path:
@@ -316,7 +312,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield part
             with open(part, "rb+") as file:
                 os.fsync(file.fileno())
-            move(os.replace, part, place)
+            os.replace(part, place)
     finally:
         discard(part)
 
@@ -333,31 +329,19 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
         for place in places:
             if place.exists():
                 aside.append((part_of(place), place))
-                move(os.replace, place, aside[-1][0])
+                os.replace(place, aside[-1][0])
         for part, place in reversed([*zip(parts, places, strict=True)]):
-            move(os.replace, part, place)
+            os.replace(part, place)
     except BaseException:
         for part, place in zip(parts, places, strict=True):
             if not part.exists():
                 discard(place)
         for old, place in reversed(aside):
             if old.exists():
-                move(os.replace, old, place)
+                os.replace(old, place)
         raise
     for old, _ in aside:
         discard(old)
-
-
-def move(how: Callable[[Path, Path], None], source: Path, place: Path) -> None:
-    """Move a file or a folder by a function of `os`; wait for programs that look at new files."""
-    end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            return how(source, place)
-        except PermissionError as error:
-            if getattr(error, "winerror", None) not in _IN_USE or time.monotonic() > end:
-                raise
-        time.sleep(0.02)
 
 
 def discard(path: Path) -> None:

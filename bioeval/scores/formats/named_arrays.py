@@ -51,32 +51,11 @@ IMAGE_NUMBER, NAMES = "image_number", "names"
 
 #: Names of the layout, which are not metadata.
 RESERVED = {
-    "scores",
-    "genuine",
-    "subjects",
-    "templates",
-    "template_names",
-    "embeddings",
-    "gallery_embeddings",
-    "probe_embeddings",
-    "labels",
-    "probe_labels",
-    "gallery_labels",
-    "probe_ids",
-    "query_positions",
-    "gallery_ids",
-    "mask",
-    "kind",
-    "nan",
-    "exclude",
-    "distractor_ids",
-    "junk_ids",
-    "metric",
-    "pairs",
-    "schema",
-    "indices",
-    "distances",
-    "similarities",
+    *("scores", "genuine", "subjects", "templates", "template_names", "mask", "pairs"),
+    *("embeddings", "gallery_embeddings", "probe_embeddings", "metric"),
+    *("labels", "probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "query_positions"),
+    *("kind", "nan", "exclude", "distractor_ids", "junk_ids", "schema"),
+    *("indices", "distances", "similarities"),
 }
 
 

@@ -15,7 +15,6 @@ import pytest
 import bioeval as be
 from bioeval.cli import outputs
 from bioeval.cli.program import main
-from bioeval.scores.formats import files
 
 fcntl = pytest.importorskip("fcntl")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -49,7 +48,6 @@ def refuse(number: int, *paths) -> None:
 def windows(monkeypatch, tmp_path):
     """Refuse what Windows refuses, and have its temporary files."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(files, "_PATIENCE", 0)
 
     def moving(real, replaces: bool):
         def move(old, new, *, src_dir_fd=None, dst_dir_fd=None):
@@ -93,16 +91,6 @@ def test_a_file_that_is_opened_meanwhile_is_named(monkeypatch):
         with pytest.raises(be.DataError, match=r"^x.npz: is in use"):
             be.save(SCORES, "x.npz")
     assert contents() == before
-
-
-def test_a_program_that_looks_at_a_new_file_is_awaited(monkeypatch):
-    """As virus scanners do."""
-    monkeypatch.setattr(files, "_PATIENCE", 60)
-    be.save(SCORES, "x.npz")
-    looking = open("x.npz")  # noqa: SIM115 - closed while the file is moved
-    monkeypatch.setattr(files.time, "sleep", lambda seconds: looking.close())
-    be.save(SCORES, "x.npz")
-    assert looking.closed and set(contents()) == {"x.npz"}
 
 
 def test_a_file_in_memory_is_replaced_by_its_own_scores():
