@@ -128,7 +128,6 @@ FORMAT = Format(
     name="`.mtx`",
     suffixes=(".mtx",),
     holds="a matrix of scores of the Biometric Evaluation Environment (OpenBR), with its `.mask`",
-    looks="a BEE matrix",
     expected="a .mtx matrix",
     recognise=lambda file: file.content not in ("npy", "zip", "mat") and is_bee(file.path),
     read=_read,

@@ -406,6 +406,12 @@ class FileFacts:
         return self.path.suffix.lower()
 
     @property
+    def looks(self) -> str:
+        """What the bytes are, in words."""
+        words = {"npy": "a NumPy array", "zip": "a zip file", "mat": "a MATLAB file"}
+        return words.get(self.content, self.content)
+
+    @property
     def is_text(self) -> bool:
         """Whether it is text, or a compressed file (read if it has text)."""
         return self.content == "text" or self.content in COMPRESSED
@@ -418,7 +424,7 @@ class Format:
     - `name`, `holds`: its name (the suffix, or other words), and what such a file holds
     - `recognise`: whether a file has this format; it may raise advice for a near miss
     - `read`: may raise anything on damaged bytes, which becomes an error that names the file
-    - `looks`, `expected`: what the bytes are, and what to call the file where one was expected
+    - `expected`: what to call the file where one was expected
     - `options`: the fields of :class:`ReadOptions` with a meaning for it
     - `needs`: for text, which has no magic bytes, how a file is recognised
     - `written`, `written_as`: what is written (nothing: it is only read), and how the names of
@@ -432,7 +438,6 @@ class Format:
     read: Callable[[Path, ReadOptions], Scores]
     expected: str
     options: Sequence[str] = ()
-    looks: str = "text"
     suffixes: tuple[str, ...] = ()
     needs: Part = ""
     written: str = ""

@@ -170,7 +170,6 @@ FORMAT = Format(
     name="`.h5`",
     suffixes=(".h5", ".hdf5"),
     holds="what a `.npz` file holds, in HDF5",
-    looks="an HDF5 file",
     expected="an HDF5 file",
     recognise=lambda file: file.content == HDF5 and file.suffix not in (".mat", ".nc"),
     read=_read,

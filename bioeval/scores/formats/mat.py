@@ -327,7 +327,6 @@ FORMAT = Format(
     name="`.mat`",
     suffixes=(".mat",),
     holds="what a `.npz` file holds, and the usual layout of re-identification features",
-    looks="a MATLAB file",
     expected="a MATLAB file",
     recognise=_recognise,
     read=_read,

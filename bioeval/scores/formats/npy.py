@@ -396,7 +396,6 @@ FORMAT = Format(
     name="`.npy`",
     suffixes=(".npy",),
     holds="a matrix of scores, memory-mapped; or embeddings. Labels are in CSV files beside it",
-    looks="a NumPy array",
     expected="a .npy file",
     recognise=lambda file: file.content == "npy",
     read=_read,

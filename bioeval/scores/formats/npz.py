@@ -627,7 +627,6 @@ FORMAT = Format(
     name="`.npz`",
     suffixes=(".npz",),
     holds="scores, pairs, embeddings or top-K lists, with labels and metadata",
-    looks="a zip file",
     expected="a .npz file",
     recognise=lambda file: file.content == "zip",
     read=_read,

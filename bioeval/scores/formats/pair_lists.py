@@ -383,7 +383,6 @@ FORMAT = Format(
     name="text",
     suffixes=(".csv",),
     holds="a list of pairs with a score on each line, with or without the names of its columns",
-    looks="text",
     expected="a text with a score on each line (a matrix of scores is .npy or .npz)",
     recognise=_recognise,
     needs="a list of pairs has a score on each line",

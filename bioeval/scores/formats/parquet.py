@@ -155,7 +155,6 @@ FORMAT = Format(
     name="`.parquet`",
     suffixes=(".parquet",),
     holds="a list of pairs, or a matrix, as a table of Parquet",
-    looks="a Parquet file",
     expected="a Parquet file",
     recognise=lambda file: file.content == "a Parquet file",
     read=_read,

@@ -5,7 +5,7 @@ A new format is one file beside this one that defines a ``FORMAT``, and its plac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -35,12 +35,12 @@ from bioeval.scores.formats import (
 )
 from bioeval.scores.formats.bee import is_bee
 from bioeval.scores.formats.files import (
-    COMPRESSED,
     content,
     existing_file,
     guarded,
 )
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, say
+from bioeval.scores.formats.label_files import matrix_advice
 from bioeval.scores.formats.text_table import shape_of
 from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.labelled_matrix import memory_attributes
@@ -124,50 +124,26 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     Of texts, a first line that names the format decides, whatever the suffix.
     """
     file = FileFacts(path, content(path), options)
-    promised = [form for form in FORMATS if file.suffix in form.suffixes]
-    form = _named_by_first_line(file) or _recognised_by(promised or FORMATS, file)
-    if form is not None:
-        return form
-    listed = listing(list(read_suffixes()))
-    if file.content == "text" and not promised:
-        from bioeval.scores.formats.label_files import matrix_advice
-
-        parts: list[Part] = [f"{path}: is text; expected {listed}"]
-        for form in FORMATS:
-            if form.needs:
-                parts += ["; ", form.needs]
-        if advice := matrix_advice(path):
-            parts += [". It ", advice]
-        raise DataError(*parts)
-    actual = _recognised_by(FORMATS, file) if file.content not in COMPRESSED else None
-    if not promised or actual is None and file.content != "text":
-        raise DataError(f"{path}: is {file.content}; expected {listed}")
-    if file.content == promised[0].looks == "text":
-        raise DataError(
-            f"{path}: is named {path.suffix} and does not begin like {promised[0].expected}; write "
-            "the file again"
-        )
-    looks, advice = "text", "write the file again"
-    if actual is not None and file.content != "text":
-        looks, advice = actual.looks, f"if that is right, name it {path.stem}{actual.suffixes[0]}"
-    raise DataError(
-        f"{path}: is named {path.suffix} but holds {looks}; expected {promised[0].looks}; {advice}"
-    )
-
-
-def _named_by_first_line(file: FileFacts) -> Format | None:
     if file.is_text:
         with suppress(DataError):  # of a text that is no such list, or is damaged
             if pair_lists.begins_with_names(file):
                 return pair_lists.FORMAT
-    return None
-
-
-def _recognised_by(forms: Iterable[Format], file: FileFacts) -> Format | None:
-    for form in forms:
+    promised = [form for form in FORMATS if file.suffix in form.suffixes]
+    for form in promised or FORMATS:
         if form.recognise(file):
             return form
-    return None
+    parts: list[Part] = [f"{path}: is {file.looks}; expected {listing(list(read_suffixes()))}"]
+    if promised:
+        expected = promised[0].expected
+        parts = [f"{path}: is named {path.suffix} but holds {file.looks}; expected {expected}"]
+        remedy = "write the file again" if file.content == "text" else "name it as what it is"
+        parts += [f"; {remedy}"]
+    elif file.content == "text":
+        for form in FORMATS:
+            parts += ["; ", form.needs] if form.needs else []
+        if advice := matrix_advice(path):
+            parts += [". It ", advice]
+    raise DataError(*parts)
 
 
 #: Suffixes of files whose arrays have names: they hold scores with their labels.

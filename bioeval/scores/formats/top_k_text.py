@@ -83,7 +83,6 @@ def _whole(word: str) -> int:
 FORMAT = Format(
     name="top-k text",
     holds="top-K lists, one query per line; labels of both sides are given as files",
-    looks="text",
     expected="a text file of top-K lists",
     recognise=lambda file: (
         file.content == "text"

@@ -210,7 +210,6 @@ FORMAT = Format(
         "a matrix of numbers alone, or with `--metric` an embedding a row, of up to 1,000 columns; "
         "labels are given as files"
     ),
-    looks="text",
     expected="a text of numbers alone, a matrix of scores",
     recognise=_recognise,
     needs=(
