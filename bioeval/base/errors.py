@@ -190,12 +190,6 @@ class Words:
     def __init__(self, *parts: Part):
         self.parts = parts
 
-    def __add__(self, other: Part) -> Words:
-        return Words(*self.parts, other)
-
-    def __radd__(self, other: Part) -> Words:
-        return Words(other, *self.parts)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Words) and self.parts == other.parts
 

@@ -40,7 +40,7 @@ def test_text_is_not_searched_for_arguments(text):
 
 
 def test_parts_that_are_made_elsewhere():
-    advice = "give " + Words(Argument("keep", "self")) + " or drop them"
+    advice = Words("give ", Argument("keep", "self"), " or drop them")
     error = DataError("3 pairs; ", advice).preceded_by("a.csv: ")
     assert str(error) == 'a.csv: 3 pairs; give keep="self" or drop them'
     assert error.arguments == ("keep",)
