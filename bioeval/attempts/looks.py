@@ -183,7 +183,7 @@ class CountedAttempts:
 
     def place(self, sample: Sequence[np.ndarray], scores: int, number: int | None = None) -> None:
         """Choose the cells, and which are kept of so many scores, by tiles of a sample."""
-        finite = [x[np.isfinite(x)] for x in sample]
+        finite = [x if np.isfinite(x).all() else x[np.isfinite(x)] for x in sample]
         finite = [x for x in finite if len(x)]
         if not finite:
             return
@@ -210,8 +210,9 @@ class CountedAttempts:
     def _expect(self, sample: Sequence[np.ndarray], scores: int) -> None:
         """Flag the cells in which a sample expects points, within standard errors."""
         assert self.genuine is not None and self.wanted is not None
-        groups = [np.concatenate(sample[k::GROUPS]) for k in range(min(GROUPS, len(sample)))]
-        cells = [self.cells_of(x) for x in groups]
+        cells = []
+        for k in range(min(GROUPS, len(sample))):  # one by one: a sample has millions of scores
+            cells.append(self.cells_of(np.concatenate(sample[k::GROUPS])).astype(np.uint32))
         low, high = min(int(x.min()) for x in cells), max(int(x.max()) for x in cells)
         shift = max(0, int(high - low + 1).bit_length() - SAMPLE_CELLS.bit_length() + 1)
         wide = ((high - low) >> shift) + 1

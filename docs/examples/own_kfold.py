@@ -27,7 +27,7 @@ np.testing.assert_allclose(ds.far_summary.sel(statistic="mean"), np.mean(rates, 
 # A hundred partitions in one call.
 many = be.partition.SubjectShuffleSplit(100, test_size=0.5, random_state=0)
 eer = be.repeat(scores, many)["verification/single"].eer
-print(f"EER of 100 halves: {eer.mean().item():.2%}, sd {eer.std().item():.2%}")
+print(f"EER of 100 halves: {eer.mean().item():.2%}, sd {eer.std(ddof=1).item():.2%}")
 
 # A measure of one's own, over all scores of each half.
 distance = be.make_scorer(lambda genuine, impostor: ks_2samp(genuine, impostor).statistic)

@@ -109,7 +109,7 @@ def normalise(
     A list of trials, and the scores of their recordings against a cohort:
 
     >>> trials = be.Scores.from_pairs([0.7, 0.2], [1, 0], kind="similarity",
-    ...     templates=[["a1", "a2"], ["a1", "b1"]])
+    ...     pair_templates=[["a1", "a2"], ["a1", "b1"]])
     >>> cohort = be.Scores([[0.1, 0.3], [0.2, 0.4], [0.0, 0.1]], ["a1", "a2", "b1"], ["c", "d"],
     ...     kind="similarity")
     >>> be.normalise(trials, "s", cohort).values.round(2)
