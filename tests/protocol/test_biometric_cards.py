@@ -132,7 +132,7 @@ def test_each_pair_once_is_not_both_ways():
     assert not is_symmetric(with_pairs(scores, "unordered"))
 
 
-def test_voxceleb_has_its_cost(capsys):
+def test_voxceleb_has_its_cost():
     """The least of p FRR + (1 - p) FAR over all thresholds, over min(p, 1 - p), in every place."""
     genuine = RNG.random(400) < 0.3
     values = RNG.normal(size=400) + 1.5 * genuine
@@ -141,8 +141,6 @@ def test_voxceleb_has_its_cost(capsys):
     dataset = tree["verification/single"].to_dataset()
     assert dataset.cost_prior.values.tolist() == [0.01, 0.05]
     text, summary = as_text(tree, 100), be.summary(pairs, "voxceleb")
-    be.show(summary)
-    summary_text = capsys.readouterr().out
     calibration = be.calibration(pairs, priors=(0.01, 0.05))
     for i, p in enumerate((0.01, 0.05)):
         least = dataset.min_cost.values[i]
@@ -154,9 +152,8 @@ def test_voxceleb_has_its_cost(capsys):
         np.testing.assert_allclose(dataset.min_dcf.values[i], min(costs) / p, rtol=1e-12)
         np.testing.assert_allclose(calibration.min_dcf.values[i], min(costs) / p, rtol=1e-12)
         assert summary["verification/single"]["min_dcf"][p] == dataset.min_dcf.values[i]
-        for surface in (text, summary_text):
-            (line,) = [row for row in surface.splitlines() if f"minDCF at prior {p:g}" in row]
-            assert f"{min(costs) / p:.4f}" in line
+        (line,) = [row for row in text.splitlines() if f"minDCF at prior {p:g}" in row]
+        assert f"{min(costs) / p:.4f}" in line
     assert "minDCF" not in as_text(be.evaluate(pairs), 100)
 
 
