@@ -92,7 +92,7 @@ def test_failed_templates_and_policies_stream():
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is read from /proc")
 def test_peak_memory_stays_under_the_limit():
-    """6,000 x 6,000 float64 would take 288 MB; the evaluation takes the limit, 100 MB, or little more."""
+    """6,000 x 6,000 float64 are 288 MB; the evaluation takes the limit, 100 MB, or little more."""
     program = """
         import re
         from pathlib import Path
