@@ -61,7 +61,7 @@ def suspects(**given: Any) -> tuple[list[Suspect], int]:
 def on_both_sides(**given: Any) -> set[tuple[str, int, Any, bool]]:
     """Return side, place, nearest label and certainty of each suspect that is named."""
     if given["gallery_labels"] is None:
-        rows, certain = suspects(**in_either_direction(given))
+        rows, certain = suspects(**given)
         return {("both", x.row, x.nearest, k < certain) for k, x in enumerate(rows)}
     rows, certain = suspects(**given)
     mask = given["mask"]
@@ -87,20 +87,6 @@ def on_both_sides(**given: Any) -> set[tuple[str, int, Any, bool]]:
             if not other_explains or (this_explains and here <= there):
                 named.add((side, x.row, x.nearest, k < number))
     return named
-
-
-def in_either_direction(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the data with the score of a pair that is compared one way in both directions."""
-    values = [[float(x) for x in row] for row in given["values"]]
-    mask = given["mask"]
-    n = len(values)
-    state = [[2 if mask is None else int(mask[i][j]) for j in range(n)] for i in range(n)]
-    there = [[state[i][j] > 0 and not math.isnan(values[i][j]) for j in range(n)] for i in range(n)]
-    for i in range(n):
-        for j in range(n):
-            if there[j][i] and not there[i][j] and i != j:
-                values[i][j], state[i][j] = values[j][i], state[j][i]
-    return {**given, "values": values, "mask": None if mask is None else state}
 
 
 def judged(given: dict[str, Any], label: Any) -> int:

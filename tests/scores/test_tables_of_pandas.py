@@ -44,14 +44,3 @@ def test_a_table_of_pandas_has_its_labels():
     assert be.Scores(numbered, labels).probe_labels.tolist() == labels
     # The numbers that pandas gives to rows and columns are no labels.
     assert "labels is missing" in message(be.Scores, pd.DataFrame(values))
-
-
-def test_labels_and_metadata_are_levels_of_an_index():
-    levels = pd.MultiIndex.from_arrays(
-        [["ann", "ann", "bob"], [1, 2, 1]], names=["subject", "session"]
-    )
-    table = pd.DataFrame(RNG.random((3, 3)), index=levels, columns=levels)
-    result = be.Scores(table)
-    assert result.layout == "all-against-all"
-    assert result.probe_labels.tolist() == ["ann", "ann", "bob"]
-    assert result.probe_meta["session"].tolist() == [1, 2, 1]
