@@ -14,7 +14,6 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiling import parallel_rows
-from bioeval.kernels.count import threshold_of
 
 # Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
 # its first best template, or in all orders on average.
@@ -22,6 +21,25 @@ OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
 
 # Chances below this are left out of a sum of many: far below the last bit of any result.
 TINY = 1e-24
+
+
+@register_jitable
+def threshold_of(x, thresholds, base, scale, guide):
+    """As in `bioeval.kernels.count`: the compiler sees no change of another file."""
+    places = len(guide) - 1
+    y = (x - base) * scale
+    place = 0
+    if y > 0:
+        place = places - 1 if y >= places - 1 else np.int64(y)
+    low = guide[place]
+    high = guide[place + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if thresholds[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 class GroupedBlock(NamedTuple):

@@ -419,15 +419,14 @@ class LabelledMatrix:
         if not m:
             return digest_of_values([])
         rows = np.unique(np.linspace(0, m - 1, _ROWS_OF_DIGEST).astype(np.int64))
-        compared = []
-        few: Any = None
         if self._embedding_source is not None:  # a row alone would compute those around it
             few = self._few_rows(rows)
-        for i, row in enumerate(rows.tolist()):
-            values = self._read_rows(row, row + 1)[0] if few is None else few[i]
-            itself = self.probe_ids[row] == self.gallery_ids
-            compared.append(np.where(itself, values.dtype.type(0), values))
-        return digest_of_values(compared)
+        elif isinstance(self._base, np.ndarray):
+            few = read_block(self._base, self._base_rows(rows), 0, len(rows), self._columns)
+        else:
+            few = np.stack([self._read_rows(row, row + 1)[0] for row in rows.tolist()])
+        itself = self.probe_ids[rows][:, None] == self.gallery_ids
+        return digest_of_values(np.where(itself, few.dtype.type(0), few))
 
     def __repr__(self) -> str:
         """Return the layout, size, dtype and kind in a line."""
