@@ -103,11 +103,11 @@ SENTENCES: dict[str, str] = {
     ),
     "target-not-supported": (
         "{rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts} "
-        "({needed:counts} needed)"
+        "(rule of 3: {needed:counts} needed)"
     ),
     "target-uncertain": (
         "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 errors expected of "
-        "{have:amounts} ({needed:counts} needed)"
+        "{have:amounts} (rule of 30: {needed:counts} needed)"
     ),
     "near-chance": (
         "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check the "

@@ -29,7 +29,7 @@ from bioeval.base.errors import (
     require_choice,
 )
 from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
-from bioeval.scores.embeddings import Metric
+from bioeval.scores.embeddings import Metric, known_metric
 from bioeval.scores.formats.files import COMPRESSED
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
@@ -138,7 +138,9 @@ class ReadOptions:
         given |= _roles(given.pop("columns", None)) | _lists(given.pop("lists", None))
         for name, choices in _CHOICES.items():
             value = given.get(name)
-            if value is not None and not (name == "metric" and callable(value)):
+            if name == "metric" and value is not None:
+                given[name] = known_metric(value)
+            elif value is not None:
                 require_choice(name, value, choices)
         if "gallery" in given:
             given["gallery_labels"] = given.pop("gallery")

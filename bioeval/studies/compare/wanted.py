@@ -92,6 +92,13 @@ class Wanted:
             return cls(name, function=Measure(name, measure))
         text = require_text("measures", measure)
         name, equals, number = text.partition("=")
+        if name in QUERY_MEANS and name not in known:
+            raise DataError(
+                Argument("measures"),
+                f" has {name}, a measure of re-identification; give ",
+                Argument("protocol", "market1501"),
+                " or another card of it",
+            )
         require_choice(Words("a measure of ", Argument("measures")), name, list(known))
         function = known[name]
         noun, needed = _NUMBERS.get(name, ""), _NEEDED.get(name)

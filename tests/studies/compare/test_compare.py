@@ -265,7 +265,7 @@ def test_systems_are_read_one_after_another():
         ({"measures": ["far_at_frr=2"]}, "'far_at_frr=2'; expected an FRR target behind ="),
         ({"measures": ["erd"]}, "a measure of measures is 'erd'"),
         ({"measures": []}, "measures is empty"),
-        ({"measures": ["mean_ap"]}, "a measure of measures is 'mean_ap'"),
+        ({"measures": ["mean_ap"]}, "mean_ap, a measure of re-identification; give protocol"),
         ({"adjust": "bonferroni"}, "adjust is 'bonferroni'"),
         ({"population": "old"}, "population is 'old'"),
     ],
