@@ -118,7 +118,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
     result = be.verification(square, interval="wilson")
     evaluated = be.evaluate(square)
     lists, both = given["lists"], {"a": square, "b": square}
-    roc, tracked = be.plot.roc(result), be.tracking("t.csv", "t.csv", timeline=True)
+    roc, tracked = be.plot.roc(result), be.tracking("t.csv", "t.csv")
     any_scores = [square, two, pairs, lists]
     found: dict[str, list[Any]] = {
         **dict.fromkeys(("scores", "a", "b", "dev", "test", "pilot", "train"), any_scores),
@@ -166,7 +166,6 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "at_pairs.gallery_index": [[1, 5]], "subject_bootstrap.errors": [[1, 0, 2]],
         "subject_bootstrap.attempts": [[5, 5, 5]], "matrix.scores": [square, two],
         "score_distributions.data": [square],
-        "timeline.dataset": [tracked],
         "pad.values": [[0.9, 0.4, 0.6, 0.1]], "pad.attack": [["", "", "mask", "print"]],
         "pad.kind": ["similarity"], "pad.threshold": [0.5, "d_eer", "apcer=0.1"],
         "pad.interval": ["subject-bootstrap"], "pad.subjects": [["a", "b", "a", "b"]],

@@ -1880,7 +1880,6 @@ def cases_of_tracking() -> None:
             {"mostly_tracked": "more-than"},
             {"frames": 60},
             *({"ignored": k} for k in ("mot20", "remove", "count")),
-            {"timeline": True},
         )
     ):
         case(f"tracking/variant{i} {text_of(options)}", later("tracking", truth, found, **options))
@@ -1891,12 +1890,7 @@ def cases_of_tracking() -> None:
             "tracking",
             {"a": truth, "b": other_truth},
             {"a": found, "b": other_found},
-            timeline=True,
         ),
-    )
-    case(
-        "tracking/columns",
-        later("tracking", truth[:, :6], found[:, :6], columns="frame id left top width height"),
     )
     case(
         "tracking/cityflow",
@@ -2052,8 +2046,7 @@ def cases_of_plots() -> None:
         "one",
         lambda: be().error_discard(scores("columns"), "quality", threshold="eer"),
     )
-    tracked = lambda: be().tracking(*scene(), timeline=True)  # noqa: E731
-    one("timeline", "one", tracked)
+    tracked = lambda: be().tracking(*scene())  # noqa: E731
     one("hota", "one", tracked)
     cal = lambda: be().calibration(scores("ratios"))  # noqa: E731
     for name in ("reliability", "tippett", "empirical_cross_entropy", "bayes_error"):

@@ -76,9 +76,7 @@ from .threshold_plots import (
 )
 from .tracking_plots import (
     HotaDisplay as HotaDisplay,
-    TimelineDisplay as TimelineDisplay,
     hota as hota,
-    timeline as timeline,
 )
 from .worst_pair_plots import WorstPairsDisplay as WorstPairsDisplay, worst_pairs as worst_pairs
 from .zoo_plots import ZooDisplay as ZooDisplay, zoo as zoo

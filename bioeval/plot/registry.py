@@ -122,7 +122,6 @@ _ALL = (
         {**_along("point", "point_far", "point_far_high", "point_frr"), "assured_threshold": ()},
         one_system=True,
     ),
-    _plot("timeline", "tracking", _along("spell", "spell_target"), files={}),
     _plot(
         "hota",
         "tracking",

@@ -38,7 +38,7 @@ SECTIONS: dict[str, Mapping[str, Name]] = {
     "`be.ranks`": RANKS,
     "`be.reid`": REID | RANKED | TOP_K,
     "`be.gom`": GOM,
-    "`be.tracking`": tracking.TRACKING | tracking.TRACKING_TARGETS | tracking.TRACKING_SPELLS,
+    "`be.tracking`": tracking.TRACKING | tracking.TRACKING_TARGETS,
     "`be.cross_evaluate`": cross_names(),
     "`be.judge_threshold`": JUDGED,
     "`be.study_threshold`": STUDY | ASSURED,

@@ -17,6 +17,7 @@ import numpy as np
 from bioeval.stats.simultaneous import normal_draws
 from bioeval.studies.compare.results import ComparedMeasure
 from bioeval.studies.tracking.counting import TrackingOptions
+from bioeval.studies.tracking.inputs import sources_of
 from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.scalars import MEASURES
 from bioeval.studies.tracking.trackers import COMPARED as NAMES, ranked_measure
@@ -132,7 +133,8 @@ def pool(population: str, equal: bool) -> dict[str, SequenceSums]:
             results[name][f"{i:04d}"] = rows
     counted = {}
     for name, result in results.items():
-        counted[name] = OPTIONS.evaluate(truths, result, None).sums
+        sides = sources_of(truths, "truth"), sources_of(result, "result")
+        counted[name] = OPTIONS.evaluate(*sides, {}).sums
     return counted
 
 
@@ -163,7 +165,7 @@ def _normal(sequences: int) -> np.ndarray:
 
 def _ranked(measure: str, trackers: Sequence[SequenceSums]) -> ComparedMeasure:
     normal = _normal(trackers[0].videos)
-    return ranked_measure(MEASURES[measure], trackers, CONFIDENCE, normal, "")
+    return ranked_measure(MEASURES[measure], trackers, CONFIDENCE, normal)
 
 
 def intervals(cell: Cell, rng: np.random.Generator) -> Outcomes:

@@ -13,7 +13,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 #: Plots whose words belong inside their marks: the cells of a heat map, the boxes of a list.
-INSIDE = {"attack_potential", "matrix", "ranked_lists", "spread", "timeline", "zoo"}
+INSIDE = {"attack_potential", "matrix", "ranked_lists", "spread", "zoo"}
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from bioeval.plot.registry import PLOTS
 from bioeval.views.terms import in_terms
 
 #: Plots whose words lie beside each other inside the axes, as near as the data are.
-INSIDE = {"attack_potential", "matrix", "ranked_lists", "timeline", "zoo", "groups"}
+INSIDE = {"attack_potential", "matrix", "ranked_lists", "zoo", "groups"}
 
 
 @pytest.fixture(autouse=True)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -16,9 +13,6 @@ from bioeval.cli.command import Command, naming, option
 from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 @click.command("tracking", cls=Command)
 @click.argument("truth")
@@ -26,7 +20,7 @@ if TYPE_CHECKING:
 @options_of("tracking", "iou")
 @option(
     "--frames N|NAME=N",
-    "Number of frames (of a sequence or camera NAME).  [of seqinfo.ini]",
+    "Number of frames (of a sequence NAME).  [of seqinfo.ini]",
     Value.ENTRIES,
     multiple=True,
 )
@@ -69,11 +63,10 @@ def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
             more = {"truth": truth, "results": trackers}
             run.finish(dataset, more=more, files=[truth, *results])
             return
-        dataset = tracking(truth, results[0], **run.options, timeline=bool(run.output.formats))
+        dataset = tracking(truth, results[0], **run.options)
         run.finish(
             dataset,
             more={"truth": truth, "result": results[0]},
-            drawn=functools.partial(_draw, dataset) if "spell" in dataset.dims else None,
             shown=run.table(with_targets(dataset)) if targets else None,
             files=[truth, results[0]],
         )
@@ -89,30 +82,3 @@ def _lengths(options: tuple[tuple[tuple[str, str], ...], ...]) -> int | dict[str
     except ValueError:
         text = "expected a whole number, or NAME=N for each sequence"
         raise click.BadParameter(text, param_hint="'--frames'") from None
-
-
-def _draw(dataset: xr.Dataset, folder: Path) -> None:
-    """Draw HOTA by threshold, and the timeline of each sequence and of each camera."""
-    import matplotlib.pyplot as plt
-
-    from bioeval.plot.files import save
-    from bioeval.plot.tracking_plots import cameras_of, hota, timeline
-
-    display = hota(dataset)
-    save(display, folder / "hota.png")
-    plt.close(display.figure_)
-    drawn: set[str] = set()
-    sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
-    for sequence in sequences:
-        cameras: list[str | None] = [*cameras_of(dataset, sequence)]
-        for camera in cameras or [None]:
-            stem = "_".join(filter(None, ("timeline", sequence, camera)))
-            stem = re.sub(r"[^\w.-]", "_", stem)
-            name, number = stem, 1
-            while name in drawn:  # a name may differ in what a file's cannot have
-                number += 1
-                name = f"{stem}_{number}"
-            drawn.add(name)
-            bars = timeline(dataset, sequence=sequence, camera=camera)
-            save(bars, folder / f"{name}.png")
-            plt.close(bars.figure_)

@@ -1,11 +1,11 @@
-"""The counts of one sequence: matches, targets, track segments, and sums of HOTA."""
+"""The counts of one sequence: matches, targets, and sums of HOTA."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Part, require_choice
 from bioeval.base.messages import Message
 from bioeval.base.progress import report
-from bioeval.studies.tracking.inputs import parse_columns, read_pairs
+from bioeval.studies.tracking.inputs import LAYOUTS, Layout, Source, read_pairs
 from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.matching import (
     DISTRACTORS,
@@ -32,9 +32,6 @@ from bioeval.studies.tracking.matching import (
 #: States of a target, by its coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")
 
-#: The identity of a segment in which the target is missed.
-MISSED = -1
-
 #: Treatment of result boxes on ignored ground truth.
 Ignored = Literal["motchallenge", "mot20", "remove", "count"]
 
@@ -47,14 +44,13 @@ class Measured:
     """The counts of one sequence, which add up over sequences.
 
     So do `overlap`, the sum of IoU over the matches, and the sums of `hota` (thresholds,).
-    The variables of `targets` have the shape (targets,), those of `segments` (segments,), target by
-    target. ``target`` and ``spell_target`` are ids, with the name of a sequence that has one.
+    The variables of `targets` have the shape (targets,); ``target`` is the id, with the name of a
+    sequence that has one.
     """
 
     counts: dict[str, int | float]
     hota: dict[str, np.ndarray]
     targets: dict[str, np.ndarray]
-    segments: dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +71,7 @@ class TrackingOptions:
     pairing: EarlierPairing
     mostly_tracked: MostlyTracked
     ignored: Ignored
-    columns: str
+    columns: Layout
 
     def __post_init__(self) -> None:
         """Refuse other values."""
@@ -83,7 +79,7 @@ class TrackingOptions:
         require_choice("pairing", self.pairing, get_args(EarlierPairing))
         require_choice("mostly_tracked", self.mostly_tracked, get_args(MostlyTracked))
         require_choice("ignored", self.ignored, get_args(Ignored))
-        parse_columns(self.columns)
+        require_choice("columns", self.columns, LAYOUTS)
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result."""
@@ -96,15 +92,13 @@ class TrackingOptions:
 
     def evaluate(
         self,
-        truth: Any,
-        result: Any,
-        frames: Any,
+        truths: Mapping[str, Source],
+        results: Mapping[str, Source],
+        frames: Mapping[str, int],
         role: Part = "result",
-        only: Collection[str] | None = None,
     ) -> Evaluated:
-        """Read and match each sequence, or `only` some; errors call the result by its `role`."""
-        columns = parse_columns(self.columns)
-        pairs, messages = read_pairs(truth, result, frames, columns, role, only)
+        """Read and match each sequence; errors call the result by its `role`."""
+        pairs, messages = read_pairs(truths, results, frames, self.columns, role)
         numbered = any((pair.truth.category >= 1).any() for pair in pairs)
         scenes, measured = list[Scene](), list[Measured]()
         for pair in pairs:
@@ -177,9 +171,11 @@ class TrackingOptions:
             "removed_result_boxes": len(scene.result) - len(result),
             "overlap": float(overlaps.iou[overlaps.row == matched[overlaps.truth]].sum()),
         }
-        targets["target"] = _named(scene, scene.target_ids[np.unique(truth.code)])
-        sums = _hota_sums(truth, result, all_overlaps, serial)
-        return Measured(counts, sums, targets, _segments(scene, truth, result, matched))
+        ids = scene.target_ids[np.unique(truth.code)]
+        if scene.name:
+            ids = np.array([f"{scene.name}/{i}" for i in ids], dtype=str)
+        targets["target"] = ids
+        return Measured(counts, _hota_sums(truth, result, all_overlaps, serial), targets)
 
     def _kept(self, scene: Scene) -> np.ndarray:
         """Return a mask of the result boxes that are not matched to a distractor.
@@ -193,11 +189,6 @@ class TrackingOptions:
         keep = np.ones(len(result), dtype=bool)
         keep[matched[scene.distractor & (matched >= 0)]] = False
         return keep
-
-
-def _named(scene: Scene, ids: np.ndarray) -> np.ndarray:
-    """Return ids of targets; with several sequences, the name includes the sequence."""
-    return np.array([f"{scene.name}/{i}" for i in ids], dtype=str) if scene.name else ids
 
 
 def _targets(
@@ -237,35 +228,6 @@ def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.nd
     tracked = 5 * hits >= 4 * present if mostly_tracked == "at-least" else 5 * hits > 4 * present
     lost = 5 * hits < present
     return np.array(STATES, dtype=str)[np.where(lost, 0, np.where(tracked, 2, 1))]
-
-
-def _segments(
-    scene: Scene, truth: Boxes, result: Boxes, matched: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Divide the frames of each target where its identity changes or it is absent."""
-    order = np.argsort(truth.code, kind="stable")
-    target = truth.code[order]
-    partner = matched[order]
-    identity = np.full(len(order), MISSED, dtype=np.int64)
-    identity[partner >= 0] = scene.identity_ids[result.code[partner[partner >= 0]]]
-    unit = truth.frame[order]
-    camera, number = scene.camera[unit], scene.number[unit]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (
-        (target[1:] != target[:-1])
-        | (identity[1:] != identity[:-1])
-        | (camera[1:] != camera[:-1])
-        | (number[1:] != number[:-1] + 1)
-    )
-    first = np.flatnonzero(new)
-    last = np.append(first[1:], len(order))[: len(first)] - 1
-    return {
-        "spell_target": _named(scene, scene.target_ids[target[first]]),
-        "spell_identity": identity[first],
-        "first_frame": number[first],
-        "last_frame": number[last],
-        "spell_camera": np.array(scene.cameras, dtype=str)[camera[first]],
-    }
 
 
 # ------------------------------------------------------------------------- HOTA

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.stats.people import ratio
-from bioeval.studies.tracking.inputs import Pair, Rows, frames_of, in_order
+from bioeval.studies.tracking.inputs import Pair, Rows
 
 #: Distractor classes of MOT16 and later: result boxes matched to one are removed. Those of MOT20
 #: include other vehicles.
@@ -61,34 +61,11 @@ class Scene:
     counted: np.ndarray  # bool: ground-truth boxes evaluated; the others are ignored
     distractor: np.ndarray  # bool: ground-truth boxes whose matches are removed
     category: np.ndarray  # int64: the class of ground-truth boxes
-    camera: np.ndarray  # int64, of each frame with rows, in order: index into `cameras`
-    number: np.ndarray  # int64, of each frame with rows: its number
-    cameras: list[str]
+    camera: np.ndarray  # int64, of each frame with rows, in order: the place of its camera
+    cameras: int
     frames: int  # with and without rows
     frames_from: str
     notes: list[Message]
-
-
-class _OrderedRows(NamedTuple):
-    """Rows, a number of the frame of each over all cameras, and the order of frames and ids."""
-
-    rows: Rows
-    key: np.ndarray
-    order: np.ndarray
-
-    @classmethod
-    def of(cls, rows: Rows, place: dict[str, int], stride: int) -> _OrderedRows:
-        """Order rows; `place` is that of each camera, each of fewer frames than `stride`."""
-        code = np.array([place[name] for name in rows.camera.tolist()], dtype=np.int64)
-        key = code * stride + rows.frame
-        return cls(rows, key, np.lexsort((rows.line, rows.identity, key)))
-
-    def coded(self, units: np.ndarray) -> tuple[Boxes, np.ndarray]:
-        """Return the boxes, with frames as places in `units`, and the id of each code."""
-        ids, codes = np.unique(self.rows.identity, return_inverse=True)
-        frame = np.searchsorted(units, self.key).astype(np.int64)
-        boxes = Boxes(codes.reshape(-1).astype(np.int64), frame, self.rows.box)
-        return boxes.select(self.order), ids
 
 
 def make_scene(pair: Pair, ignored: str, numbered: bool) -> Scene:
@@ -96,56 +73,53 @@ def make_scene(pair: Pair, ignored: str, numbered: bool) -> Scene:
 
     Classes are `numbered` if some row of the ground truth, in any sequence, has one from 1 up.
     """
-    truth, result = pair.truth, pair.result
-    cameras = in_order([*truth.camera.tolist(), *result.camera.tolist()])
-    lengths = frames_of(pair, cameras)
-    place = {name: i for i, name in enumerate(cameras)}
-    stride = 1 + int(max(truth.frame.max(initial=0), result.frame.max(initial=0)))
-    of_truth = _OrderedRows.of(truth, place, stride)
-    of_result = _OrderedRows.of(result, place, stride)
-    _check_twice(of_truth)
-    _check_twice(of_result)
-    units = np.union1d(of_truth.key, of_result.key)
-    counted, distractor = _roles(truth, ignored, numbered)
-    notes = _remarks(truth, result, counted, lengths)
-    targets, target_ids = of_truth.coded(units)
-    identities, identity_ids = of_result.coded(units)
+    sides = pair.truth, pair.result
+    cameras = np.union1d(pair.truth.camera, pair.result.camera)
+    stride = 1 + max(int(rows.frame.max(initial=0)) for rows in sides)
+    keys = [np.searchsorted(cameras, rows.camera) * stride + rows.frame for rows in sides]
+    units = np.union1d(*keys)
+    orders, boxes, ids = [], [], []
+    for rows, key in zip(sides, keys, strict=True):
+        order = np.lexsort((rows.line, rows.identity, key))
+        _check_twice(rows, key, order)
+        distinct, code = np.unique(rows.identity, return_inverse=True)
+        frame = np.searchsorted(units, key[order])
+        boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
+        orders.append(order)
+        ids.append(distinct)
+    counted, distractor = _roles(pair.truth, ignored, numbered)
     frames, frames_from = len(units), "rows"
-    if lengths is not None:
-        frames, frames_from = sum(lengths.values()), pair.frames_from
+    if pair.frames is not None:
+        frames, frames_from = pair.frames * max(len(cameras), 1), pair.frames_from
     return Scene(
         name=pair.name,
-        truth=targets,
-        result=identities,
-        target_ids=target_ids,
-        identity_ids=identity_ids,
-        counted=counted[of_truth.order],
-        distractor=distractor[of_truth.order],
-        category=truth.category[of_truth.order],
+        truth=boxes[0],
+        result=boxes[1],
+        target_ids=ids[0],
+        identity_ids=ids[1],
+        counted=counted[orders[0]],
+        distractor=distractor[orders[0]],
+        category=pair.truth.category[orders[0]],
         camera=units // stride,
-        number=units % stride,
-        cameras=cameras,
+        cameras=len(cameras),
         frames=frames,
         frames_from=frames_from,
-        notes=notes,
+        notes=_remarks(pair, counted),
     )
 
 
-def _check_twice(ordered: _OrderedRows) -> None:
+def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray) -> None:
     """Raise if an id occurs twice in a frame."""
-    rows, order = ordered.rows, ordered.order
-    key, identity = ordered.key[order], rows.identity[order]
-    again = np.flatnonzero((key[1:] == key[:-1]) & (identity[1:] == identity[:-1])) + 1
-    if not len(again):
-        return
-    i = min(again, key=lambda i: rows.line[order[i]])
-    row, before = order[i], order[i - 1]
-    where = f" of camera {rows.camera[row]}" if rows.camera[row] else ""
-    raise DataError(
-        f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{where} "
-        f"(first on {rows.line_word} {rows.line[before]}); expected each id once in a frame "
-        f"({counted(len(again), 'boxes')} too many)"
-    )
+    in_order, identity = key[order], rows.identity[order]
+    again = np.flatnonzero((in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])) + 1
+    if len(again):
+        i = min(again, key=lambda i: rows.line[order[i]])
+        row, before = order[i], order[i - 1]
+        raise DataError(
+            f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}, "
+            f"as in {rows.line[before]}; expected each id once in a frame "
+            f"({counted(len(again), 'boxes')} too many)"
+        )
 
 
 def _roles(truth: Rows, ignored: str, numbered: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -161,19 +135,23 @@ def _roles(truth: Rows, ignored: str, numbered: bool) -> tuple[np.ndarray, np.nd
     return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
 
 
-def _remarks(
-    truth: Rows, result: Rows, counted: np.ndarray, lengths: dict[str, int] | None
-) -> list[Message]:
-    """Return remarks on unusual rows."""
-    notes = []
-    if not counted.any():
-        notes.append(Message("no-boxes", side="ground truth"))
-    if not len(result):
-        notes.append(Message("no-boxes", side="result"))
-    if lengths is None and len(truth) and len(result):
-        late = int(np.count_nonzero(result.frame > truth.frame.max()))
-        if late:
-            last = int(truth.frame.max())
+def _remarks(pair: Pair, counted: np.ndarray) -> list[Message]:
+    """Return remarks on unusual rows, and refuse rows beyond the length of the sequence."""
+    truth, result = pair.truth, pair.result
+    for rows in (truth, result):
+        if pair.frames is not None and (beyond := np.flatnonzero(rows.frame > pair.frames)).size:
+            raise DataError(
+                f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
+                f"{pair.frames}, the length that is {pair.frames_from}"
+            )
+    notes = [
+        Message("no-boxes", side=side)
+        for side, there in (("ground truth", counted.any()), ("result", len(result)))
+        if not there
+    ]
+    if pair.frames is None and len(truth):
+        last = int(truth.frame.max())
+        if late := int(np.count_nonzero(result.frame > last)):
             notes.append(Message("boxes-beyond-truth", boxes=late, last=last))
     return notes
 
@@ -183,9 +161,6 @@ ROUNDING = 1e-12
 
 #: Earlier pairings that are kept.
 EarlierPairing = Literal["last-known", "previous-frame"]
-
-# Pairs of boxes that are looked at together.
-_TOGETHER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -209,26 +184,19 @@ class Overlaps:
 
 
 def find_overlaps(truth: Boxes, result: Boxes, frames: int) -> Overlaps:
-    """Find the pairs of boxes of a frame that overlap, some frames at a time."""
-    begin = result.starts(frames)
-    number = np.diff(begin)[truth.frame]  # result boxes in the frame of each ground-truth box
-    ends = np.cumsum(number)
-    cuts = np.searchsorted(ends, np.arange(_TOGETHER, int(ends[-1:].sum()), _TOGETHER))
-    places = np.unique([0, *cuts.tolist(), len(truth)]).tolist()
-    left, begins_at = truth.box[:, 0].copy(), result.box[:, 0].copy()
-    right, ends_at = left + truth.box[:, 2], begins_at + result.box[:, 2]
-    boxes, rows, overlaps = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-    for low, high in zip(places, places[1:], strict=False):
-        box = np.repeat(np.arange(low, high), number[low:high])
-        row = np.arange(len(box)) + (begin[truth.frame] - ends + number)[box] + (ends - number)[low]
-        beside = np.minimum(right[box], ends_at[row]) > np.maximum(left[box], begins_at[row])
-        box, row = box[beside], row[beside]  # most boxes of a crowd are far from each other
-        iou = _iou(truth.box[box].T, result.box[row].T)
-        boxes.append(box[iou > 0])
-        rows.append(row[iou > 0])
-        overlaps.append(iou[iou > 0])
-    start = np.searchsorted(np.concatenate(boxes), np.arange(len(truth) + 1))
-    return Overlaps(start, np.concatenate(rows), np.concatenate(overlaps))
+    """Find the pairs of boxes of a frame that overlap."""
+    pairs = [np.empty((2, 0), dtype=np.int64)]
+    overlaps = [np.empty(0)]
+    sides = truth.starts(frames).tolist(), result.starts(frames).tolist()
+    for i, i_end, j, j_end in zip(sides[0], sides[0][1:], sides[1], sides[1][1:], strict=False):
+        if i < i_end and j < j_end:
+            iou = _iou(truth.box[i:i_end, None].T, result.box[None, j:j_end].T).T
+            pair = np.nonzero(iou > 0)
+            overlaps.append(iou[pair])
+            pairs.append(np.stack(pair) + [[i], [j]])
+    box, row = np.concatenate(pairs, axis=1)
+    start = np.searchsorted(box, np.arange(len(truth) + 1))
+    return Overlaps(start, row, np.concatenate(overlaps))
 
 
 def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -349,7 +317,7 @@ def fingerprint(scenes: Sequence[Scene]) -> str:
     for scene in scenes:
         truth += len(scene.truth)
         result += len(scene.result)
-        digest.update(f"{scene.name}|{'|'.join(scene.cameras)}|{scene.frames}".encode())
+        digest.update(f"{scene.name}||{scene.frames}".encode())
         for boxes, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
             for array in (ids[boxes.code], boxes.frame, boxes.box):
                 digest.update(np.ascontiguousarray(array).tobytes())

@@ -18,47 +18,31 @@ Counts = Mapping[str, Any]
 MatchSums = Mapping[str, np.ndarray]
 
 
+_MEAN = "; mean over localisation thresholds"
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrackingMeasure(Scalar):
-    """A measure of tracking, of sums over sequences."""
+    """A measure of tracking, of sums over sequences; of HOTA, a mean over its thresholds.
 
-    larger_is_better: bool = True
-
-    def value(self, counts: Counts, sums: MatchSums) -> np.ndarray:
-        """Return the measure of counts, of their shape; NaN where its denominator is 0."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountQuotient(TrackingMeasure):
-    """A quotient of counts."""
-
-    of_counts: Callable[[Counts], tuple[Any, Any]]  # numerator and denominator
-
-    def value(self, counts: Counts, sums: MatchSums) -> np.ndarray:
-        """Return the quotient; the sums of HOTA do not matter."""
-        return _over(*self.of_counts(counts))
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeanOverThresholds(TrackingMeasure):
-    """A mean over the localisation thresholds of HOTA; `meaning` is that at one threshold.
-
-    `without_match` is its value at a threshold without a match, as in TrackEval, for else few means
+    `without_match` is the value at a threshold without a match, as in TrackEval, for else few means
     were defined; without a match at any threshold it is NaN.
     """
 
-    meaning: str
-    at_thresholds: Callable[[Counts, MatchSums], np.ndarray]
-    without_match: float | None
+    larger_is_better: bool = True
+    of: Callable[[Counts, MatchSums], np.ndarray]
+    of_hota: bool = False
+    without_match: float | None = None
 
     def value(self, counts: Counts, sums: MatchSums) -> np.ndarray:
-        """Return the mean."""
+        """Return the measure of counts, of their shape; NaN where its denominator is 0."""
+        if not self.of_hota:
+            return self.of(counts, sums)
         return np.asarray(self.curve(counts, sums).mean(axis=-1))
 
     def curve(self, counts: Counts, sums: MatchSums) -> np.ndarray:
-        """Return the value at each threshold, the last axis."""
-        values = self.at_thresholds(counts, sums)
+        """Return the value at each threshold of HOTA, the last axis."""
+        values = self.of(counts, sums)
         if self.without_match is not None:
             unmatched = (sums["tp"] == 0) & sums["tp"].any(axis=-1, keepdims=True)
             values[unmatched] = self.without_match
@@ -67,7 +51,7 @@ class MeanOverThresholds(TrackingMeasure):
     @property
     def by_threshold(self) -> Name:
         """The variable of the values at each threshold."""
-        return Name(self.meaning)
+        return Name(self.long_name.removesuffix(_MEAN))
 
 
 def _over(total: Any, count: Any) -> np.ndarray:
@@ -86,153 +70,163 @@ def _detections(counts: Counts, sums: MatchSums) -> np.ndarray:
     return _boxes(counts, "truth_boxes") + _boxes(counts, "result_boxes") - sums["tp"]
 
 
-def errors(counts: Counts) -> Any:
-    """Return FN + FP + IDSW."""
+def _errors(counts: Counts) -> Any:
     return counts["fn"] + counts["fp"] + counts["idsw"]
 
 
-_COUNTED = (
-    CountQuotient(
-        "multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets",
-        name="mota",
-        label="MOTA",
-        bounds=(-np.inf, 1.0),
-        of_counts=lambda c: (c["truth_boxes"] - errors(c), c["truth_boxes"]),
-    ),
-    CountQuotient(
-        "multiple object tracking precision: mean overlap (IoU) of the matches",
-        name="motp",
-        label="MOTP",
-        of_counts=lambda c: (c["overlap"], c["tp"]),
-    ),
-    CountQuotient(
-        "mean of 1 - IoU over the matches: MOTP as a distance",
-        name="motp_distance",
-        label="MOTP as a distance",
-        larger_is_better=False,
-        of_counts=lambda c: (c["tp"] - c["overlap"], c["tp"]),
-    ),
-    CountQuotient(
-        "proportion of the boxes of targets that are matched",
-        name="recall",
-        label="recall",
-        of_counts=lambda c: (c["tp"], c["truth_boxes"]),
-    ),
-    CountQuotient(
-        "proportion of the boxes of the result that are matched",
-        name="precision",
-        label="precision",
-        of_counts=lambda c: (c["tp"], c["result_boxes"]),
-    ),
-    CountQuotient(
-        "false alarm rate of CityFlow: FN + FP + IDSW in a frame",
-        "errors/frame",
-        name="far",
-        label="errors/frame",
+def _quotient(
+    name: str, label: str, meaning: str, of: Callable[[Counts], tuple[Any, Any]], **more: Any
+) -> TrackingMeasure:
+    """Return a quotient of counts."""
+    return TrackingMeasure(meaning, name=name, label=label, of=lambda c, _: _over(*of(c)), **more)
+
+
+def _per_frame(
+    name: str, label: str, meaning: str, unit: str, of: Callable[[Counts], Any]
+) -> TrackingMeasure:
+    return TrackingMeasure(
+        meaning,
+        unit,
+        name=name,
+        label=label,
         kind="number",
         decimals=3,
         bounds=(0.0, np.inf),
         larger_is_better=False,
-        of_counts=lambda c: (errors(c), c["frames"]),
-    ),
-    CountQuotient(
-        "false positives in a frame (FAF of MOTChallenge)",
-        "boxes/frame",
-        name="fp_per_frame",
-        label="FP/frame",
-        kind="number",
-        decimals=3,
-        bounds=(0.0, np.inf),
-        larger_is_better=False,
-        of_counts=lambda c: (c["fp"], c["frames"]),
-    ),
-    CountQuotient(
-        "identification precision: IDTP / (IDTP + IDFP)",
-        name="idp",
-        label="IDP",
-        of_counts=lambda c: (c["idtp"], c["idtp"] + c["idfp"]),
-    ),
-    CountQuotient(
-        "identification recall: IDTP / (IDTP + IDFN)",
-        name="idr",
-        label="IDR",
-        of_counts=lambda c: (c["idtp"], c["idtp"] + c["idfn"]),
-    ),
-    CountQuotient(
-        "identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)",
-        name="idf1",
-        label="IDF1",
-        of_counts=lambda c: (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
-    ),
-)
+        of=lambda c, _: _over(of(c), c["frames"]),
+    )
 
 
-def _of_hota(
+def _hota(
     name: str,
     label: str,
     meaning: str,
-    at_thresholds: Callable[[Counts, MatchSums], np.ndarray],
+    of: Callable[[Counts, MatchSums], np.ndarray],
     without_match: float | None = None,
-) -> MeanOverThresholds:
-    """Return a part of HOTA."""
-    return MeanOverThresholds(
-        f"{meaning}; mean over localisation thresholds",
+) -> TrackingMeasure:
+    """Return HOTA, or a part of it."""
+    return TrackingMeasure(
+        meaning + _MEAN,
         name=name,
         label=label,
-        meaning=meaning,
-        at_thresholds=at_thresholds,
+        of=of,
+        of_hota=True,
         without_match=without_match,
     )
 
 
-OF_HOTA = (
-    _of_hota(
+_MEASURES = (
+    _quotient(
+        "mota",
+        "MOTA",
+        "multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets",
+        lambda c: (c["truth_boxes"] - _errors(c), c["truth_boxes"]),
+        bounds=(-np.inf, 1.0),
+    ),
+    _quotient(
+        "motp",
+        "MOTP",
+        "multiple object tracking precision: mean overlap (IoU) of the matches",
+        lambda c: (c["overlap"], c["tp"]),
+    ),
+    _quotient(
+        "motp_distance",
+        "MOTP as a distance",
+        "mean of 1 - IoU over the matches: MOTP as a distance",
+        lambda c: (c["tp"] - c["overlap"], c["tp"]),
+        larger_is_better=False,
+    ),
+    _quotient(
+        "recall",
+        "recall",
+        "proportion of the boxes of targets that are matched",
+        lambda c: (c["tp"], c["truth_boxes"]),
+    ),
+    _quotient(
+        "precision",
+        "precision",
+        "proportion of the boxes of the result that are matched",
+        lambda c: (c["tp"], c["result_boxes"]),
+    ),
+    _per_frame(
+        "far",
+        "errors/frame",
+        "false alarm rate of CityFlow: FN + FP + IDSW in a frame",
+        "errors/frame",
+        _errors,
+    ),
+    _per_frame(
+        "fp_per_frame",
+        "FP/frame",
+        "false positives in a frame (FAF of MOTChallenge)",
+        "boxes/frame",
+        lambda c: c["fp"],
+    ),
+    _quotient(
+        "idp",
+        "IDP",
+        "identification precision: IDTP / (IDTP + IDFP)",
+        lambda c: (c["idtp"], c["idtp"] + c["idfp"]),
+    ),
+    _quotient(
+        "idr",
+        "IDR",
+        "identification recall: IDTP / (IDTP + IDFN)",
+        lambda c: (c["idtp"], c["idtp"] + c["idfn"]),
+    ),
+    _quotient(
+        "idf1",
+        "IDF1",
+        "identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)",
+        lambda c: (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
+    ),
+    _hota(
         "hota",
         "HOTA",
         "higher order tracking accuracy: sqrt(DetA * AssA)",
         # The number of matches cancels.
         lambda c, s: np.sqrt(_over(s["assa"], _detections(c, s))),
     ),
-    _of_hota(
+    _hota(
         "deta",
         "DetA",
         "detection accuracy: TP / (TP + FN + FP)",
         lambda c, s: _over(s["tp"], _detections(c, s)),
     ),
-    _of_hota(
+    _hota(
         "assa",
         "AssA",
         "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)",
         lambda c, s: _over(s["assa"], s["tp"]),
         without_match=0,
     ),
-    _of_hota(
+    _hota(
         "detre",
         "DetRe",
         "detection recall: TP / (TP + FN)",
         lambda c, s: _over(s["tp"], _boxes(c, "truth_boxes")),
     ),
-    _of_hota(
+    _hota(
         "detpr",
         "DetPr",
         "detection precision: TP / (TP + FP)",
         lambda c, s: _over(s["tp"], _boxes(c, "result_boxes")),
     ),
-    _of_hota(
+    _hota(
         "assre",
         "AssRe",
         "association recall: mean over the TP of TPA / (TPA + FNA)",
         lambda c, s: _over(s["assre"], s["tp"]),
         without_match=0,
     ),
-    _of_hota(
+    _hota(
         "asspr",
         "AssPr",
         "association precision: mean over the TP of TPA / (TPA + FPA)",
         lambda c, s: _over(s["asspr"], s["tp"]),
         without_match=0,
     ),
-    _of_hota(
+    _hota(
         "loca",
         "LocA",
         "localisation accuracy: mean overlap (IoU) of the TP",
@@ -242,7 +236,10 @@ OF_HOTA = (
 )
 
 #: Every measure by its name, in the order of the variables.
-MEASURES: dict[str, TrackingMeasure] = {x.name: x for x in (*_COUNTED, *OF_HOTA)}
+MEASURES: dict[str, TrackingMeasure] = {x.name: x for x in _MEASURES}
+
+#: Those of HOTA.
+OF_HOTA = tuple(x for x in _MEASURES if x.of_hota)
 
 #: The measures by which trackers are compared by default.
 COMPARED = ("hota", "mota", "idf1")

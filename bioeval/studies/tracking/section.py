@@ -55,7 +55,7 @@ _LEGEND = (
 )
 
 #: The tables for data alone, by their dimension.
-_IN_DATA = {"sequence": "sequences", "localisation_threshold": "hota_table", "spell": "segments"}
+_IN_DATA = {"sequence": "sequences", "localisation_threshold": "hota_table"}
 
 _KEPT = {
     "last-known": "each target's last pairing is kept (last-known)",

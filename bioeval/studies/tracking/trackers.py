@@ -22,13 +22,10 @@ from bioeval.stats.simultaneous import (
 )
 from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.tracking.counting import TrackingOptions
-from bioeval.studies.tracking.inputs import LISTED, names_of_sequences
+from bioeval.studies.tracking.inputs import LISTED, Source, frames_given, sources_of
 from bioeval.studies.tracking.intervals import FEWEST, SequenceSums
 from bioeval.studies.tracking.matching import fingerprint
 from bioeval.studies.tracking.scalars import COMPARED, MEASURES, TrackingMeasure
-
-#: The message on the number of frames, which matters to rates per frame alone.
-_OF_FRAMES = ("frames-not-given",)
 
 
 def compare_trackers(
@@ -52,17 +49,20 @@ def compare_trackers(
             f" has {len(trackers)} tracker by name; expected two or more to compare, or its "
             "result alone",
         )
-    only, messages = _common(truth, trackers)
+    truths = sources_of(truth, "truth")
+    given = frames_given(frames, truths)
+    results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
+    common, messages = _common(truths, results)
     evaluated = {}
-    for name, result in trackers.items():
+    for name, result in results.items():
         with stage(f"matching {name}"):
-            evaluated[name] = options.evaluate(truth, result, frames, _role(name), only)
+            evaluated[name] = options.evaluate(common, result, given, _role(name))
     sums = [x.sums for x in evaluated.values()]
     per_frame = any(measure.units.endswith("/frame") for measure in wanted)
     messages += [
         message
-        for message in _joined([*evaluated], [x.messages for x in evaluated.values()])
-        if per_frame or message.code not in _OF_FRAMES
+        for message in _joined({name: x.messages for name, x in evaluated.items()})
+        if per_frame or message.code != "frames-not-given"
     ]
     messages += sums[0].messages()
     videos, confidence = sums[0].videos, method.confidence
@@ -101,46 +101,40 @@ def _measures(names: Sequence[str]) -> list[TrackingMeasure]:
     return [MEASURES[name] for name in names]
 
 
-def _common(truth: Any, trackers: Mapping[str, Any]) -> tuple[set[str], list[Message]]:
+def _common(
+    truths: Mapping[str, Source], trackers: Mapping[str, Mapping[str, Source]]
+) -> tuple[dict[str, Source], list[Message]]:
     """Return the sequences that all trackers have, and a message on the others."""
-    names = names_of_sequences(truth, "truth")
-    lacking: dict[str, list[str]] = {}
-    for tracker, result in trackers.items():
-        present = set(names_of_sequences(result, _role(tracker)))
-        if ("" in names) != ("" in present):  # reading them says what is wrong
-            present = set(names)
-        lacking[tracker] = [name for name in names if name not in present]
+    lacking = {
+        tracker: [name for name in truths if name not in results]
+        for tracker, results in trackers.items()
+        if ("" in results) == ("" in truths)  # reading others says what is wrong
+    }
     left_out = sorted({name for of_tracker in lacking.values() for name in of_tracker})
-    common = set(names) - set(left_out)
+    common = {name: source for name, source in truths.items() if name not in left_out}
     if not common:
         fewest = max(lacking, key=lambda tracker: len(lacking[tracker]))
         raise DataError(
             f"no sequence of the ground truth has a result of all {len(trackers)} trackers; "
-            f"{fewest} lacks {len(lacking[fewest])} of {len(names)}, such as {lacking[fewest][0]}"
+            f"{fewest} lacks {len(lacking[fewest])} of {len(truths)}, such as {lacking[fewest][0]}"
         )
     if not left_out:
         return common, []
-    return common, [
-        Message(
-            "sequences-not-in-common",
-            left_out=len(left_out),
-            sequences=len(names),
-            names=left_out[:LISTED],
-            trackers={tracker: len(of) for tracker, of in lacking.items() if of},
-        )
-    ]
+    about: dict[str, Any] = {"left_out": len(left_out), "sequences": len(truths)}
+    about["trackers"] = {tracker: len(of) for tracker, of in lacking.items() if of}
+    return common, [Message("sequences-not-in-common", names=left_out[:LISTED], **about)]
 
 
-def _joined(trackers: Sequence[str], by_tracker: Sequence[Sequence[Message]]) -> list[Message]:
+def _joined(by_tracker: Mapping[str, Sequence[Message]]) -> list[Message]:
     """Return the messages of all trackers, each with its trackers where not all have it."""
     about: dict[Message, list[str]] = {}
-    for tracker, messages in zip(trackers, by_tracker, strict=True):
+    for tracker, messages in by_tracker.items():
         for message in messages:
             about.setdefault(message, []).append(tracker)
-    joined = []
-    for message, names in about.items():
-        joined.append(message if len(names) == len(trackers) else message.concerning(*names))
-    return joined
+    return [
+        message if len(names) == len(by_tracker) else message.concerning(*names)
+        for message, names in about.items()
+    ]
 
 
 def ranked_measure(

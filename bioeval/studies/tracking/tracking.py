@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import message_attrs
 from bioeval.base.scalars import Name
@@ -23,7 +22,12 @@ from bioeval.studies.tracking.counting import (
     MostlyTracked,
     TrackingOptions,
 )
-from bioeval.studies.tracking.inputs import are_trackers
+from bioeval.studies.tracking.inputs import (
+    Layout,
+    are_trackers,
+    frames_given,
+    sources_of,
+)
 from bioeval.studies.tracking.intervals import METHOD
 from bioeval.studies.tracking.matching import EarlierPairing, Scene, fingerprint
 from bioeval.studies.tracking.scalars import COMPARED, MEASURES, OF_HOTA, Counts, MatchSums
@@ -75,14 +79,6 @@ TRACKING_DIMENSIONS = {
     "localisation_threshold": Name("localisation threshold alpha: smallest IoU of a match"),
 }
 
-TRACKING_SPELLS = {
-    "spell_target": Name("target, by its id"),
-    "spell_identity": Name("identity that it is followed under; -1 where it is missed"),
-    "spell_camera": Name("camera"),
-    "first_frame": Name("first frame of the spell"),
-    "last_frame": Name("last frame of the spell"),
-}
-
 
 def tracking(
     truth: Any,
@@ -93,9 +89,8 @@ def tracking(
     pairing: EarlierPairing = "last-known",
     mostly_tracked: MostlyTracked = "at-least",
     ignored: Ignored = "motchallenge",
-    columns: str = "motchallenge",
+    columns: Layout = "motchallenge",
     interval: str | IntervalMethod | None = None,
-    timeline: bool = False,
     measures: Sequence[str] = COMPARED,
 ) -> xr.Dataset:
     """Evaluate tracking: CLEAR MOT, identity measures and HOTA of boxes against a ground truth.
@@ -111,9 +106,9 @@ def tracking(
         result, "B": result}``, are compared on the sequences that all of them have.
     iou : float, in (0, 1]
         Smallest overlap (IoU) of a match. HOTA has thresholds of its own.
-    frames : int, or mapping of sequence (or camera) to int, optional
-        Number of frames of a sequence (of each camera). Default: the length in ``seqinfo.ini``,
-        else the number of frames with rows in either file, ignored rows included.
+    frames : int, or mapping of sequence to int, optional
+        Number of frames of a sequence, of each of its cameras. Default: the length in
+        ``seqinfo.ini``, else the number of frames with rows in either file, ignored rows included.
     pairing : {"last-known", "previous-frame"}
         Earlier pairings that are kept: each target's last, or the last frame's. ``"last-known"``:
         each target's last one, however long ago (Bernardin and Stiefelhagen; py-motmetrics).
@@ -126,21 +121,15 @@ def tracking(
         distractors (classes 2, 7, 8, 12; for ``"mot20"`` 6 too) are removed, others are false
         positives. ``"remove"``: all on rows with flag 0 are removed. ``"count"``: all are false
         positives. The last two ignore classes.
-    columns : str
-        Columns: motchallenge, cityflow, or their names in order. ``"cityflow"`` is ``camera, id,
-        frame, left, top, width, height``; names are of ``camera frame id left top width height flag
-        class``, and ``-`` for columns to ignore.
+    columns : {"motchallenge", "cityflow"}
+        Columns of the rows. ``"cityflow"`` is ``camera, id, frame, left, top, width, height``: the
+        cameras of a sequence share identities.
     interval : {"sequence-jackknife"} or IntervalMethod, optional
         Add confidence intervals over sequences, from 12 sequences on. Of the measures of all
         sequences together: Student's, with the standard error of the jackknife over sequences. The
         sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are
         left out together. Several trackers always have them; `random_state` is the seed of the
         draws for the limits of three trackers or more.
-    timeline : bool
-        Whether to list the track segments, the maximal frame intervals in which a target has one
-        identity: over ``spell``, ``spell_target spell_identity first_frame last_frame`` (and
-        ``spell_camera``), with identity -1 where the target is missed.
-        :func:`bioeval.plot.timeline` draws them. Of one tracker.
     measures : sequence of str
         Measures by which trackers are compared, such as hota, assa, idf1.
 
@@ -217,7 +206,6 @@ def tracking(
     """
     options = TrackingOptions(iou, pairing, mostly_tracked, ignored, columns)
     method = interval_of(interval, [METHOD])
-    timeline = require_flag("timeline", timeline)
     if not are_trackers(truth, result):
         if tuple(measures) != COMPARED:
             raise DataError(
@@ -225,21 +213,20 @@ def tracking(
                 " is given, and trackers are compared by it; expected the results of several, "
                 'as {"A": result, "B": result}',
             )
-        return _dataset(options.evaluate(truth, result, frames), options, timeline, method)
-    if timeline:
-        raise DataError(
-            Argument("timeline"), " is of one tracker, and there are several; evaluate each alone"
-        )
+        truths = sources_of(truth, "truth")
+        given = frames_given(frames, truths)
+        evaluated = options.evaluate(truths, sources_of(result, "result"), given)
+        return _dataset(evaluated, options, method)
     method = method or IntervalMethod(METHOD)
     return compare_trackers(truth, result, frames, options, measures, method)
 
 
 def _dataset(
-    evaluated: Evaluated, options: TrackingOptions, timeline: bool, method: IntervalMethod | None
+    evaluated: Evaluated, options: TrackingOptions, method: IntervalMethod | None
 ) -> xr.Dataset:
     """Return the result of one tracker; several sequences are listed beside the total."""
     scenes, measured, sums = evaluated.scenes, evaluated.measured, evaluated.sums
-    names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
+    names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
     coordinates = {"localisation_threshold": THRESHOLDS}
     variables: dict[str, Any] = {}
     for name, values in _values(*sums.total).items():
@@ -250,7 +237,10 @@ def _dataset(
             long_name = f"{TRACKING[name].long_name}; of each sequence"
             names[f"sequence_{name}"] = replace(TRACKING[name], long_name=long_name)
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
-    targets = _joined([part.targets for part in measured])
+    targets = {
+        name: np.concatenate([part.targets[name] for part in measured])
+        for name in measured[0].targets
+    }
     coordinates["target"] = targets.pop("target")
     variables |= along(("target",), **targets)
     attrs, messages = options.attrs(), evaluated.messages
@@ -260,19 +250,13 @@ def _dataset(
             variables |= along((), **{f"{name}_low": low, f"{name}_high": high})
         messages = messages + sums.messages()
         attrs |= sums.attrs(method)
-    cameras = max(len(scene.cameras) for scene in scenes)
-    if timeline:
-        segments = _joined([part.segments for part in measured])
-        if cameras == 1:
-            del segments["spell_camera"]
-        variables |= along(("spell",), **segments)
     sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
     attrs = {
         "result_type": "tracking",
         "task": "tracking",
         **attrs,
         "frames_from": "; ".join([*sources[:4], *["..."][: len(sources[4:])]]),
-        "cameras": cameras,
+        "cameras": max(scene.cameras for scene in scenes),
         **_classes(scenes),
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
@@ -287,11 +271,6 @@ def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
     values |= {f"{x.name}_by_threshold": x.curve(counts, sums) for x in OF_HOTA}
     values["tp_by_threshold"] = sums["tp"]
     return values | {name: value for name, value in counts.items() if name != "overlap"}
-
-
-def _joined(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the arrays of all sequences, one after the other."""
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _classes(scenes: Sequence[Scene]) -> dict[str, str]:

@@ -63,10 +63,10 @@ def test_matrices_and_labels(write, tmp_path):
 
 
 def test_tracks_and_cards(write):
-    from bioeval.studies.tracking.inputs import NEEDED, read_rows
+    from bioeval.studies.tracking.inputs import read_rows
 
     boxes = write("gt.txt", [f"{t},1,{t},20,30,40,1,1,1" for t in range(1, 9)])
-    assert len(read_rows(boxes, NEEDED)) == 8
+    assert len(read_rows(boxes, "motchallenge")) == 8
     assert (
         read_file(str(write("c.toml", ["name = 1", "# a note", "x = 2"]))).split("\n")[2] == "x = 2"
     )

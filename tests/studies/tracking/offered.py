@@ -9,7 +9,6 @@ import bioeval as be
 from bioeval.studies.tracking.tracking import (
     TRACKING,
     TRACKING_DIMENSIONS,
-    TRACKING_SPELLS,
     TRACKING_TARGETS,
 )
 
@@ -32,10 +31,10 @@ def two_boxes() -> xr.Dataset:
     return be.tracking(boxes, boxes)
 
 
-PLOTS = {"timeline": lambda i: tracked(i, timeline=True), "hota": tracked}
+PLOTS = {"hota": tracked}
 VARIABLES = {
     "tracking": (
         two_boxes,
-        {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS},
+        {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS},
     )
 }

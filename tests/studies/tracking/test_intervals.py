@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -11,7 +10,6 @@ import scipy
 from mot_sequences import Rows, sequences, write_benchmark
 
 import bioeval as be
-from bioeval.cli.program import main
 from bioeval.studies.tracking.intervals import FEWEST
 from bioeval.studies.tracking.scalars import MEASURES
 
@@ -109,38 +107,6 @@ def test_no_interval_claims_certainty(fourteen):
     assert np.isnan(silent.motp_low)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"interval": "wilson"}, "interval is 'wilson'; expected one of 'sequence-jackknife'"),
-    ],
-)
-def test_odd_options(fourteen, options, message):
-    with pytest.raises(be.DataError, match=message):
-        be.tracking(*fourteen, **options)
-
-
-# ---------------------------------------------------------------------------- the command
-
-
-@pytest.mark.slow
-def test_the_command_and_what_it_writes(fourteen, tmp_path, capsys):
-    gt, places = write_benchmark(tmp_path, fourteen[0], {"A": fourteen[1]})
-    out = tmp_path / "out"
-    assert main(["tracking", str(gt), str(places["A"]), "--interval", "sequence-jackknife",
-                 "--out", str(out), "--report", str(tmp_path / "page.html")]) == 0  # fmt: skip
-    printed = capsys.readouterr().out
-    ds = be.tracking(gt, places["A"], **JACKKNIFE)
-    low, high = 100 * ds.hota_low.item(), 100 * ds.hota_high.item()
-    for text in (printed, (out / "table.txt").read_text(encoding="utf-8")):
-        assert f"[{low:.2f}, {high:.2f}]" in text
-        assert "jackknife over sequences" in text
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"{low:.2f}" in page and f"{high:.2f}" in page
-    document = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    assert document["hota_low"] == ds.hota_low.item()
-    rows = {row["measure"]: row for row in document["measures"]}
-    assert set(rows) == set(MEASURES)
-    assert rows["mota"]["value_high"] == ds.mota_high.item()
-    table = (out / "measures.csv").read_text(encoding="utf-8").splitlines()
-    assert table[0] == "measure,value,value_low,value_high"
+def test_an_unknown_interval(fourteen):
+    with pytest.raises(be.DataError, match="interval is 'wilson'; expected one of 'sequence-jack"):
+        be.tracking(*fourteen, interval="wilson")
