@@ -27,6 +27,11 @@ SENTENCES: dict[str, str] = {
     "same-value-counted": (
         "pairs of the same {column} make rates optimistic; {advice:template} leaves {which} out"
     ),
+    "cameras-not-used": (
+        "both sides have a column {column:name}, which this evaluation does not use: "
+        "{arg.protocol=market1501} is re-identification by it (mAP, CMC), {arg.exclude=camera} "
+        "leaves out genuine pairs of one camera"
+    ),
     "unknown-values": (
         "{column:name} is not known (None, NaN, empty text, camera -1) of {probes:count probes} "
         "and {templates:count gallery templates}: {treatment}"

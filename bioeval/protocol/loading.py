@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import CardError, bad_choice, received
+from bioeval.base.errors import Argument, CardError, bad_choice, received
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.check import check_card, read_card
 from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE, read_file
@@ -41,11 +41,11 @@ def available() -> list[str]:
     return sorted(_shipped_cards())
 
 
-def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
+def load(name_or_path: str | os.PathLike[str] | Protocol, argument: str = "protocol") -> Protocol:
     """Return a protocol by the name of a shipped card, or by the path of a card.
 
     A text is a path if it ends in ``.toml`` or holds a path separator. A `Protocol` is checked
-    and returned as it is.
+    and returned as it is. Messages call it the `argument` of the call.
 
     Raises
     ------
@@ -63,14 +63,15 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
         return name_or_path
     if not isinstance(name_or_path, str | os.PathLike):
         raise CardError(
-            f"a protocol is the name or the path of a card, not {received(name_or_path)}"
+            Argument(argument),
+            f" is {received(name_or_path)}; expected the name or the path of a card",
         )
     path = os.fspath(name_or_path)
     if isinstance(name_or_path, os.PathLike) or is_path(path):
         return read_card(read_file(path), path, path)
     if path not in available():
         raise CardError(
-            bad_choice("the protocol", path, available()), " The path of a card ends in .toml."
+            bad_choice(argument, path, available()), " The path of a card ends in .toml."
         )
     return _load_shipped(path)
 

@@ -188,6 +188,10 @@ def test_data_with_cameras_are_told_of_the_conventions_that_know_them():
     assert "same-value-counted" not in codes(named), "who names a card knows what it does"
     one = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], probe_meta={"camera": [1, 1, 1, 1]})
     assert "same-value-counted" not in codes(be.evaluate(one)["closed_set"])
+    camera = {"probe_meta": {"camera": [1] * 4}, "gallery_meta": {"camera": [2] * 4}}
+    apart = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], [0, 0, 1, 1], **camera)
+    assert "cameras-not-used" in codes(be.evaluate(apart)["verification/single"])
+    assert "cameras-not-used" not in codes(be.verification(apart))
 
 
 @pytest.mark.parametrize(

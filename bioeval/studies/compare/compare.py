@@ -187,7 +187,7 @@ def compare(
     require_choice("population", population, GALLERIES)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
-    rules = convention_of(protocol) if protocol is not None else None
+    rules = convention_of(protocol, argument="protocol") if protocol is not None else None
     if rules is not None and measures is None:
         _refuse_unused(search, targets, at_frr, rules.name)
     wanted = WantedMeasures.parse(

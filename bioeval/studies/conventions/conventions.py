@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,13 +11,17 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list
 from bioeval.base.errors import Argument, BioevalError, CardError
+from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import Name
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
 from bioeval.results.dataset import about_attrs, build
+from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.exclusions import Exclusion
+from bioeval.scores.labels import known_texts
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.partitions.repeat import scalars_of
@@ -89,21 +93,25 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     {'market1501': 0.5, 'vehicleid': 0.525}
     """
     require_scores(scores)
-    chosen = [load(x) for x in require_list("cards", cards)] if cards is not None else None
+    chosen = [load(x, "cards") for x in require_list("cards", cards)] if cards is not None else None
     if chosen is not None and not chosen:
         raise CardError(Argument("cards"), " is empty; expected the names of cards")
     tried = _that_may_fit(scores) if chosen is None else chosen
     found: list[dict[str, Any]] = []
     why_not: list[str] = []
+    messages: dict[Message, None] = {}
     with rows_reported():
         tell = reporter()
         for done, card in enumerate(tried, start=1):
             measured: dict[str, Any] = {}
             reason = "" if _has_task(card) else "it has no task of this table"
+            if chosen is None:
+                reason = reason or _of_other_cameras(scores, card)
             try:
                 if not reason:
                     with rows_reported_to(None):
-                        measured = _measured(scores, card)
+                        measured, doubts = _measured(scores, card)
+                    messages |= dict.fromkeys(doubts)
             except BioevalError as error:
                 reason = str(error).rstrip(".")
             if reason and chosen is not None:
@@ -111,7 +119,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
             found.append(measured)
             why_not.append(reason)
             tell(done, len(tried))
-    return _dataset(scores, [card.name for card in tried], found, why_not)
+    return _dataset(scores, [card.name for card in tried], found, why_not, messages)
 
 
 def _that_may_fit(scores: Scores) -> list[Protocol]:
@@ -129,28 +137,60 @@ def _has_task(card: Protocol) -> bool:
     return any(task in card.tasks for task in MEASURES)
 
 
-def _measured(scores: Scores, card: Protocol) -> dict[str, Any]:
-    """Return the measures of a card by their names, those over targets or ranks as lists."""
+def _of_other_cameras(scores: Scores, card: Protocol) -> str:
+    """Return why values that a card names are not those of its data: infrared against visible.
+
+    Its queries have one of the two values and its gallery the other, which no other data have.
+    """
+    for exclusion in map(Exclusion.parse, card.exclude):
+        if exclusion.values is None or exclusion.column not in scores.probe_meta:
+            continue
+        sides = scores.probe_meta, scores.gallery_meta
+        probe, gallery = (known_texts(meta[exclusion.column], exclusion.column) for meta in sides)
+        wanted, other = exclusion.values
+        if wanted not in probe - gallery or other not in gallery - probe:
+            return (
+                f"it is for queries of {exclusion.column} {wanted} against a gallery of "
+                f"{exclusion.column} {other}"
+            )
+    return ""
+
+
+def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Message]]:
+    """Return the measures of a card by their names, those over targets or ranks as lists.
+
+    Also messages of FAR targets that the attempts do not support.
+    """
     over_far = {"verification", "open_set"} & set(card.tasks)
     options = EvaluationOptions.parse(far_targets=FAR_TARGETS if over_far else None)
     card = replace(card, report=replace(card.report, ranks=RANKS))
     of_nodes = {k: x.plain(RANKS) for k, x in scalars_of(scores, card, options)[0].items()}
     measured: dict[str, Any] = {}
+    messages: list[Message] = []
     for node, scalars in of_nodes.items():
         task, _, templates = node.partition("/")
         if templates == "multi" and f"{task}/single" in of_nodes:
             continue
+        symmetric, rates = "impostor_pairs" in scalars, {"verification": "frr", "open_set": "dir"}
+        attempts = scalars.get("impostor_pairs", scalars.get("impostor_attempts"))
+        if attempts:
+            people = ComparedPeople.of_scores(scores) if task == "verification" else None
+            messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
         for measure in MEASURES.get(task, ()):
             value = scalars.get(measure.of_task, np.nan)
             if measure.over:
                 places = FAR_TARGETS if measure.over == "far_target" else RANKS
                 value = [value.get(place, np.nan) for place in places]
             measured[measure.name] = value
-    return measured
+    return measured, messages
 
 
 def _dataset(
-    scores: Scores, cards: list[str], found: list[dict[str, Any]], why_not: list[str]
+    scores: Scores,
+    cards: list[str],
+    found: list[dict[str, Any]],
+    why_not: list[str],
+    messages: Iterable[Message],
 ) -> xr.Dataset:
     """Return the measures of all cards, without those that no card has."""
     variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
@@ -171,5 +211,5 @@ def _dataset(
     for over, labels in (("far_target", FAR_TARGETS), ("rank", RANKS)):
         if any(over in dims for dims, _ in variables.values()):
             coordinates[over] = np.array(labels)
-    attrs = about_attrs(Provenance.of(scores), "conventions", "conventions", [])
+    attrs = about_attrs(Provenance.of(scores), "conventions", "conventions", messages)
     return build(variables, names, coordinates, attrs)

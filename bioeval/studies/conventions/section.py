@@ -28,10 +28,10 @@ def section(results: ResultsBySystem) -> Section:
     """Return a table for each task, and the cards that could not be evaluated."""
     ds = results[""]
     blocks: list[Block] = [data_facts(results), *_tables(ds)]
-    for card, why in zip(ds["card"].values, ds["why_not"].values, strict=True):
-        if why:
-            text = say("Not evaluated: {card:name} ({why:name}).", card=str(card), why=str(why))
-            blocks.append(Paragraph(text, "note"))
+    for why in dict.fromkeys(filter(None, ds["why_not"].values.tolist())):
+        cards = ", ".join(ds["card"].values[ds["why_not"].values == why])
+        text = say("Not evaluated: {cards:name} ({why:name}).", cards=cards, why=why)
+        blocks.append(Paragraph(text, "note"))
     blocks.append(result_messages(results))
     return Section("conventions", "Conventions", blocks, task="verification")
 

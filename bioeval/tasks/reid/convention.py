@@ -87,14 +87,18 @@ class Convention(Reid):
 def convention_of(
     convention: str | os.PathLike[str] | Protocol | Convention,
     sections: Sequence[str] = ("reid",),
+    argument: str = "convention",
     **options: Any,
 ) -> Convention:
     """Return a convention by the name or path of its card, with some options changed.
 
     It is the first of the `sections` that the card has; ``"gom"`` says only what a query sees, with
-    its ties. Options are fields of ``[reid]``; None leaves the card's value.
+    its ties. Options are fields of ``[reid]``; None leaves the card's value. Messages call it the
+    `argument` of the call.
     """
-    base = convention if isinstance(convention, Convention) else _of_card(convention, sections)
+    base = convention
+    if not isinstance(base, Convention):
+        base = _of_card(base, sections, argument)
     changes = {k: _checked(k, v) for k, v in options.items() if v is not None}
     changed = []
     for name, value in changes.items():
@@ -103,11 +107,13 @@ def convention_of(
     return replace(base, **changes, changed=(*base.changed, *changed))
 
 
-def _of_card(convention: str | os.PathLike[str] | Protocol, sections: Sequence[str]) -> Convention:
+def _of_card(
+    convention: str | os.PathLike[str] | Protocol, sections: Sequence[str], argument: str
+) -> Convention:
     """Return the convention of the first of the sections that a card has."""
     if isinstance(convention, str) and not is_path(convention) and convention not in available():
-        require_choice("the convention", convention, conventions(sections), CardError)
-    card = load(convention)
+        require_choice(argument, convention, conventions(sections), CardError)
+    card = load(convention, argument)
     for name in sections:
         if name in card.tasks:
             values = dict(card.tasks[name])
@@ -204,11 +210,15 @@ def column_warnings(scores: Scores) -> list[Message]:
     """Return a message if the data have cameras and no convention states their use."""
     if are_pairs(scores) or not knows_people(scores) or scores._has_mask:
         return []
-    cameras = scores.probe_meta.get("camera")
-    if cameras is None or "camera" not in scores.gallery_meta or scores._excludes_same("camera"):
+    sides = [
+        meta["camera"] for meta in (scores.probe_meta, scores.gallery_meta) if "camera" in meta
+    ]
+    if len(sides) < 2 or scores._excludes_same("camera"):
         return []
-    if len(known_texts(cameras, "camera")) < 2:
+    if len(set().union(*(known_texts(x, "camera") for x in sides))) < 2:
         return []
+    if scores.layout == "probe-against-gallery":
+        return [Message("cameras-not-used", column="camera")]
     return [pairs_of_same("camera")]
 
 

@@ -185,7 +185,6 @@ def reid(
     (array([0., 1., 1.]), 0.5, 0.5)
     """
     require_scores(scores)
-    scores = with_exclusions(scores, convention)
     rules = convention_of(
         convention,
         max_rank=max_rank,
@@ -202,6 +201,7 @@ def reid(
         distractor_ids=distractor_ids,
         cmc=cmc,
     )
+    scores = with_exclusions(scores, rules)
     per_query = require_flag("per_query", per_query)
     limits = interval_of(interval)
     taus = retrieval_thresholds(thresholds, "re-identification")
@@ -378,9 +378,9 @@ def plan_gom(
     - `open_queries`: as for :func:`gom`
     """
     require_values(scores, "GOM")
-    scores = with_exclusions(scores, convention)
-    require_subjects(scores, "GOM")
     rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, changes)
+    scores = with_exclusions(scores, rules)
+    require_subjects(scores, "GOM")
     appended = None
     if open_queries is not None:
         appended = as_open_queries(open_queries, scores, rules)

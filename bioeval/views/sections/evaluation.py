@@ -12,7 +12,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
-from bioeval.document.cells import Count, Score
+from bioeval.document.cells import Count, Label, Score
 from bioeval.document.results import interval_note, messages_of_result
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
@@ -57,16 +57,15 @@ _IMPOSTORS = {
 
 # What a convention of re-identification leaves out of the list of a query, and what it counts.
 _REMOVED = {
-    "same-id-same-camera": "removed: entries of the same identity and camera",
-    "same-camera": "removed: entries of the same camera",
-    "none": "no entries removed",
+    "same-id-same-camera": "entries of the same identity and camera",
+    "same-camera": "entries of the same camera",
+    "none": "none",
 }
 _CMC = {
     "first-match": "the first match",
     "allshots": "all matches",
-    "single-gallery-shot": "one entry of each identity (single shot), all other measures the whole "
-    "gallery",
-    "identity-dedup": "distinct identities, all other measures the whole gallery",
+    "single-gallery-shot": "one entry of each identity (single shot), other measures all",
+    "identity-dedup": "distinct identities, other measures all entries",
 }
 
 
@@ -169,7 +168,21 @@ def _task(
         notes=[*support, *notes],
         brief=_brief(dataset, rows, support),
     )
-    return Section(name, "", (table,), task=task)
+    return Section(name, "", (table, *_each_query(dataset)), task=task)
+
+
+def _each_query(dataset: xr.Dataset) -> Iterator[Table]:
+    """Yield all queries with their values, the worst first, for data alone."""
+    if "probe" not in dataset.dims or "mrep" in dataset:
+        return
+    dataset = dataset.sortby(precision_of_queries(dataset))
+    names = [str(name) for name, values in dataset.data_vars.items() if values.dims == ("probe",)]
+    rows: list[list[Text | None]] = []
+    for query in range(dataset.sizes["probe"]):
+        cells: list[Text | None] = [Label(dataset[name].values[query].item()) for name in names]
+        rows.append([Count(int(dataset["probe"][query])), *cells])
+    columns = [Column("query"), *map(Column, names)]
+    yield Table("queries", columns, rows, shown=0)
 
 
 def _brief(
@@ -179,6 +192,8 @@ def _brief(
 
     None, for all of them, if the targets are a user's.
     """
+    if "mrep" in dataset:
+        return None
     if "mean_ap" in dataset:
         main = [row.value.variable in _MAIN or "threshold" in row.value.at for row in rows]
         return [i for i, shown in enumerate(main) if shown]
@@ -287,7 +302,7 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
         "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
         "fta": lambda x: f"FTA {100 * float(x):g} %",
         "fte": lambda x: f"FTE {100 * float(x):g} %",
-        "removes": lambda x: _REMOVED.get(x, f"removed: {x.replace('-', ' ')}"),
+        "removes": lambda _: _removed(attrs),
         "junk": lambda x: f"junk {x}",
         "cmc_counts": lambda x: f"CMC counts {_CMC.get(x, x)}",
         "ap": lambda x: f"AP: {x}",
@@ -359,7 +374,22 @@ def _worst(dataset: xr.Dataset) -> Iterator[Text]:
     rows = zip(precision["probe"].values.tolist(), precision.values.tolist(), strict=True)
     listed = [say("{row} (AP {value:rate})", row=str(row), value=value) for row, value in rows]
     if listed:
-        yield say("worst queries (rows, from 0): {listed}", listed=Enumeration(listed, ""))
+        yield say(
+            'worst queries (rows, from 0): {listed}; all: be.to_frame(result, "queries"), or '
+            "queries.csv of --out",
+            listed=Enumeration(listed, ""),
+        )
+
+
+def _removed(attrs: Mapping[str, Any]) -> str:
+    """Return in words which entries a convention leaves out, of each list where there are two."""
+    removed = _REMOVED[attrs["removes"]]
+    for_ap = _REMOVED[attrs.get("removes_for_ap", attrs["removes"])]
+    if removed != for_ap:
+        return f"removed for the CMC: {removed}; for all other measures: {for_ap}"
+    if removed == "none":
+        return "no entries removed" if not attrs.get("exclude") else ""
+    return f"removed: {removed}"
 
 
 def _queries(dataset: xr.Dataset) -> str:
@@ -368,7 +398,7 @@ def _queries(dataset: xr.Dataset) -> str:
     if "open_queries" in dataset:
         text += f"; {int(dataset['open_queries']):,} not in the gallery"
     text += f"; {value_of(dataset, 'skipped') or 0:,.0f} skipped"
-    if "removed" not in dataset:  # unknown of lists
+    if "removed" not in dataset or _removed(dataset.attrs) == "":  # unknown
         return text
     return f"{text}; {counted(value_of(dataset, 'removed') or 0, 'comparisons')} removed"
 

@@ -855,3 +855,12 @@ def test_subjects_are_those_of_the_queries_in_the_means(card, unmatched, tmp_pat
         be.save(scores, tmp_path / "s.npz")
         assert main(["run", str(tmp_path / "s.npz"), "--protocol", card, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["tasks"]["reid"]["subjects"] == subjects
+
+
+def test_both_lists_of_a_convention_and_all_queries_are_shown(on_disk, capsys):
+    assert main([*RUN, *CAMERAS, "--protocol", "cuhk03"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "removed for the CMC: entries of the same camera; for all other measures" in shown
+    frame = be.to_frame(be.reid(on_disk, per_query=True), "queries")
+    assert len(frame) == on_disk.shape[0]
+    assert frame["average_precision"].dropna().is_monotonic_increasing
