@@ -217,6 +217,18 @@ class ReadOptions:
             return (kind, ())
         return ("distance", (KIND_ASSUMED,))
 
+    def required_kind(self, path: Path, hint: str = "") -> Kind:
+        """Return the kind of scores that no file declares; raise where it is not given."""
+        if self.kind is not None:
+            return self.kind
+        raise DataError(
+            f"{path}: does not state whether its scores are distances or similarities; give ",
+            say("kind", "distance"),
+            " or ",
+            say("kind", "similarity"),
+            hint,
+        )
+
     def side_meta(self, side: str) -> dict[str, str]:
         """Return the metadata to read for the ``"probe"`` or the ``"gallery"`` side.
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from bioeval.base.errors import DataError, counted
-from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
 from bioeval.scores.columns import CodedSides, places_among, united
-from bioeval.scores.formats.format import NamePattern, ReadOptions, say
+from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
 from bioeval.scores.formats.text_table import Columns, TextColumn
 from bioeval.scores.formats.trials import (
-    JoinedTrials,
     MediaList,
     has_three_classes,
     join,
@@ -33,6 +31,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 
 Two = tuple[TextColumn, TextColumn]
+
+EXAMPLES = 3
 
 
 def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> CodedSides | None:
@@ -80,8 +80,7 @@ def templates_of_two(
         column, more = first.text[i], second.text[j]
         column.append_codes(more.codes, more.values)
         sides.append(column)
-    a, b = sides
-    return both_sides(a, b)
+    return both_sides(*sides)
 
 
 def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides:
@@ -92,12 +91,6 @@ def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides
         values = [*a.values, *map("{} (b)".format, b.values)]
         other = np.arange(len(a.values), len(values))
     return CodedSides(values, a.codes, other.astype(np.int32)[b.codes])
-
-
-def are_subjects(names: CodedSides, genuine: np.ndarray) -> bool:
-    """Whether names are those of subjects: equal in every genuine pair, and in no impostor pair."""
-    same = names.a == names.b
-    return bool(same.any()) and np.array_equal(same, genuine)
 
 
 def _subject_of_name(names: TextColumn, who: TextColumn) -> dict[str, str] | None:
@@ -122,12 +115,365 @@ def _within(names: TextColumn, who: TextColumn) -> TextColumn:
     return unique
 
 
+# ------------------------------------------------------------------------- a list
+
+
+def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, str]:
+    """Return kind, policy for NaN and name of the scores of a list."""
+    if layout.kind and options.kind not in (None, layout.kind):
+        name = layout.names[layout.score or 0]
+        raise DataError(
+            f"{path}: the column {name!r} declares the kind {layout.kind}; ",
+            say("kind", options.kind),
+            " contradicts it",
+        )
+    hint = f", or name the column distance or similarity{misspelt(layout.names)}"
+    kind = layout.kind or options.required_kind(path, hint)
+    name = path.name.split(".")[0] or path.stem
+    return {"kind": kind, "nan": options.nan or "raise", "name": name}
+
+
+def pairs_of_columns(
+    table: Columns, layout: PairLayout, options: ReadOptions, how: dict[str, Any]
+) -> Scores:
+    """Return the pairs of a table whose columns are known, or their matrix."""
+    if options.pairs is not None:
+        for option in ("impostor", "subject_from", "labels", "lists.as"):
+            if option in options.in_use():
+                raise DataError(
+                    say(option), " has no meaning with ", say("pairs"), "; leave it out"
+                )
+        if layout.genuine is not None or layout.templates or layout.subjects:
+            raise DataError(
+                f"{table.path}: marks genuine pairs or names its templates; ",
+                say("pairs"),
+                " needs the scores alone, one per line, in the order of its pairs",
+            )
+        return scores_in_order(table.path, table.numbers[layout.score or 0], how["kind"], options)
+    return _Pairs(table, layout, options).scores(how)
+
+
+class _Pairs:
+    """The pairs of a table: the rows that are kept, and what is known about them."""
+
+    def __init__(self, table: Columns, layout: PairLayout, options: ReadOptions):
+        """Find the class and the subjects of each pair."""
+        self.table, self.layout, self.options = table, layout, options
+        self.rows: np.ndarray | None = None  # None: all
+        #: Whether each row that is kept has its names in the other order than its trial.
+        self.exchanged: np.ndarray | None = None
+        self.notes: list[Message] = []
+        self.reading: tuple[str, ...] = ()
+        genuine = None
+        if options.trials is not None:
+            genuine = self._join(options.trials)
+        elif layout.genuine is not None:
+            genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
+        media = None if options.labels is None else read_media(options.labels)
+        self.subjects = self._subjects(media, genuine is not None)
+        self.meta: dict[str, Two] = {}  # columns of both templates of each row
+        #: Columns of the table of templates that are no metadata, and why.
+        self.left_out: Mapping[str, str] = {}
+        if media is not None:
+            columns, self.left_out = media.metadata(options.meta)
+            self.meta = {name: self._of_templates(values) for name, values in columns.items()}
+        elif options.meta:
+            raise DataError(
+                options.said("meta"),
+                " names metadata, and a list of pairs has none; give the table of its templates "
+                "as ",
+                say("labels"),
+            )
+        for name in options.subject_from.metadata if options.subject_from is not None else ():
+            self.meta[name] = self._from_names(name)
+        if genuine is None and self.subjects is None:
+            names = self._all_names()
+            raise DataError(
+                f"{table.path}: does not mark genuine pairs; give the list of trials as ",
+                say("trials"),
+                ", or the part of a name that is its subject as ",
+                say("subject_from", subject_pattern(names) if names else None),
+                f"{misspelt(layout.names)}",
+            )
+        if genuine is None and self.subjects is not None:
+            a, b = self.subjects
+            genuine = a.codes == places_among(a.values, b.values)[b.codes]
+        assert genuine is not None
+        self.genuine: np.ndarray = genuine
+
+    def _join(self, trials: Path) -> np.ndarray:
+        """Return the classes of the pairs by the list of trials; keep the pairs that it has."""
+        layout, path = self.layout, self.table.path
+        if layout.templates is None:
+            raise DataError(f"{path}: has no names of templates; ", say("trials"), " needs them")
+        if layout.genuine is not None:
+            raise DataError(
+                f"{path}: {layout.names[layout.genuine]} marks genuine pairs; leave out ",
+                say("trials"),
+            )
+        joined = join(self.table, layout, trials, self.options)
+        self.rows, self.exchanged, self.notes = joined.rows, joined.exchanged, joined.notes
+        return joined.genuine
+
+    def kept(self, column: np.ndarray) -> np.ndarray:
+        """Return a column of the rows that are kept."""
+        return column if self.rows is None else column[self.rows]
+
+    def kept_sides(self, sides: CodedSides) -> CodedSides:
+        """Return both sides of the rows that are kept."""
+        return CodedSides(sides.values, self.kept(sides.a), self.kept(sides.b))
+
+    def take(self, choice: np.ndarray) -> None:
+        """Keep some of the pairs."""
+        self.rows = np.flatnonzero(choice) if self.rows is None else self.rows[choice]
+        self.exchanged = None if self.exchanged is None else self.exchanged[choice]
+        self.genuine = self.genuine[choice]
+
+    def where(self, numbers: Sequence[int]) -> str:
+        """Name the lines of some pairs."""
+        rows = np.asarray(numbers, dtype=np.int64)
+        if self.rows is not None:
+            rows = self.rows[rows]
+        return places(self.table.noun, self.table.lines(rows.tolist()))
+
+    def scores(self, how: dict[str, Any]) -> Scores:
+        """Return the scores of the pairs, or their matrix."""
+        table, layout, options = self.table, self.layout, self.options
+        as_matrix = options.as_ == "matrix"
+        rules = ListRules.parse(options.keep, options.unordered)
+        if as_matrix and options.keep:
+            raise DataError(
+                say("lists.keep", options.keep[0]),
+                " has no meaning with ",
+                say("lists.as", "matrix"),
+                ": a matrix has one cell for each pair, and none for a template with itself",
+            )
+        fold = None
+        if layout.fold is not None and not as_matrix:
+            fold = self.kept(table.text[layout.fold].objects()).astype(str)
+        values = table.numbers[layout.score or 0]
+        listed = PairScores(
+            self.kept(values),
+            self.genuine,
+            pair_folds=fold,
+            subjects=self.kept_sides(both_sides(*self.subjects)) if self.subjects else None,
+            pair_templates=self._templates(),
+            meta={name: self.kept_sides(both_sides(*two)) for name, two in self.meta.items()},
+            **how,
+        )
+        listed = listed._with(attack=self._attacks())
+        if as_matrix and listed.attack is not None:
+            raise DataError(
+                f"{table.path}: has attack presentations; a matrix has no place for them; leave "
+                "out ",
+                say("lists.as", "matrix"),
+            )
+        bona_fide = self._has_classes and listed.attack is None
+        keep, notes = listed._examined(rules, self.where, bona_fide)
+        if keep is not None:
+            self.take(keep)
+            listed = listed._taking(keep)
+        scores: Scores = listed
+        if as_matrix:
+            scores = self._matrix(how)
+        else:
+            failed = None
+            for row in np.flatnonzero(np.isnan(listed._base))[:1].tolist():
+                failed = row, f"on {self.where([row])} of {table.path.name}"
+            listed = listed._with(unordered=rules.unordered, _failed_at=failed)
+            if self.exchanged is not None and self.exchanged.any():
+                listed = listed._with_sides_exchanged(self.exchanged)
+            scores = listed
+        return scores._with(
+            _remarks=(*scores._remarks, *self.notes, *notes),
+            _reading=self.reading,
+            _columns_left_out=self.left_out,
+        )
+
+    def _templates(self) -> CodedSides | None:
+        subjects = self.subjects if self.layout.subjects is not None else None
+        names = templates_of(self.table, self.layout, subjects)
+        if names is None:
+            return None
+        names = self.kept_sides(names)
+        same = names.a == names.b
+        # Names that are equal in every genuine pair, and in no impostor pair, are of subjects.
+        if same.any() and np.array_equal(same, self.genuine) and not self.layout.numbers_sides:
+            return None
+        return names
+
+    # --------------------------------------------------------------------- classes
+
+    @property
+    def _classes(self) -> TextColumn | None:
+        """The words of the class of each pair, if the list has them."""
+        return None if self.layout.genuine is None else self.table.text.get(self.layout.genuine)
+
+    @property
+    def _has_classes(self) -> bool:
+        """Whether no class is that of attacks: an attack is on the subject that it claims."""
+        return self._classes is None or not any(map(is_attack, self._classes.values))
+
+    def _attacks(self) -> np.ndarray | None:
+        """Return the species of each pair, empty for bona fide; None of a list without attacks.
+
+        Filled cells of a column of species win over the class; an attack without a species has the
+        word of its class. Two classes alone are those of attack detection.
+        """
+        words, column = self._classes, self.layout.species
+        by_class = words is not None and has_three_classes(words)
+        if not by_class and (column is None or not self._has_classes):
+            return None
+        species = np.full(len(self.table.numbers[self.layout.score or 0]), "", dtype=object)
+        if by_class and words is not None:
+            named = [word if is_attack(word) else "" for word in words.values]
+            species = np.array(named, dtype=object)[words.codes]
+        if column is not None:
+            cells = self.table.text[column]
+            named = ["" if no_species(word) else word for word in cells.values]
+            filled = np.array(named, dtype=object)[cells.codes]
+            species = np.where(filled == "", species, filled)
+        return self.kept(species.astype(str)) if (species != "").any() else None
+
+    # --------------------------------------------------------------------- subjects
+
+    def _subjects(self, media: MediaList | None, marked: bool) -> Two | None:
+        """Return the subjects of both sides, from columns, parts of names or a table.
+
+        `media` is the table of templates; `marked` is whether genuine pairs are known.
+        """
+        pattern = self.options.subject_from
+        for option in ("subject_from", "labels"):
+            if getattr(self.options, option) is not None:
+                self._require_names(say(option))
+        known = media is not None and media.subjects() is not None
+        if self.layout.subjects is not None:
+            one, other = self.layout.subjects
+            listed = self.table.text[one], self.table.text[other]
+            if media is not None and known:
+                self._require_agreement(listed, self._of_templates(media.subject_of()), "labels")
+            if pattern is not None:
+                self._require_agreement(listed, self._from_names(), "subject_from")
+                self.reading = ("subjects as listed, equal to those from names",)
+            return listed
+        if pattern is not None:
+            a, b = self._from_names()
+            names, shown = self._names()[0], {}
+            for name, subject in zip(names.codes[:EXAMPLES], a.codes[:EXAMPLES], strict=True):
+                shown[names.values[name]] = a.values[subject]
+            self.reading = (named_by(shown),)
+            return a, b
+        # A table without subjects has metadata alone, where the list marks its genuine pairs.
+        if media is None or (not known and media.more and marked):
+            return None
+        return self._of_templates(media.subject_of())
+
+    def _require_names(self, option: Any, advice: str = "") -> None:
+        if not self.layout.templates or len(self.layout.templates) != 2:
+            raise DataError(
+                f"{self.table.path}: has no names of templates for ",
+                option,
+                f"{advice}{misspelt(self.layout.names)}",
+            )
+
+    def _names(self) -> list[TextColumn]:
+        """Return the names of the templates, of both sides where the list has them."""
+        return [self.table.text[i] for i in self.layout.templates or ()]
+
+    def _all_names(self) -> list[str]:
+        return [*dict.fromkeys(name for column in self._names() for name in column.values)]
+
+    def _from_names(self, part: str = "subject") -> Two:
+        """Return the subjects, or another part of the names of the templates, of both sides."""
+        assert self.options.subject_from is not None
+        every, sides = self._all_names(), []
+        for column in self._names():
+
+            def where(code: int, column: TextColumn = column) -> str:
+                return self.table.at(int(np.argmax(column.codes == code)))
+
+            parts = self.options.subject_from.parts(column.values, part, where, every)
+            sides.append(column.renamed(parts))
+        return sides[0], sides[1]
+
+    def _of_templates(self, values: Mapping[str, str]) -> Two:
+        """Return the values of the templates of both sides of each row, from a table."""
+        every = self._all_names()
+        missing = [name for name in every if name not in values]
+        if missing:
+            some = ", ".join(map(repr, missing[:EXAMPLES]))
+            more = ", ..." if len(missing) > EXAMPLES else ""
+            raise DataError(
+                f"{self.table.path}: {self.options.labels} lacks "
+                f"{counted(len(missing), 'templates')} of {len(every):,}: {some}{more}; add them "
+                "to the table, or leave their pairs out"
+            )
+        a, b = (x.renamed([values[name] for name in x.values]) for x in self._names())
+        return a, b
+
+    def _require_agreement(
+        self, listed: Two, others: Two, option: Literal["labels", "subject_from"]
+    ) -> None:
+        for mine, theirs in zip(listed, others, strict=True):
+            place = places_among(theirs.values, mine.values)
+            for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
+                raise DataError(
+                    f"{self.table.at(row)}: the subject is {mine.values[mine.codes[row]]!r}, and "
+                    "by ",
+                    say(option),
+                    f" it is {theirs.values[theirs.codes[row]]!r}; correct one of the two",
+                )
+
+    # --------------------------------------------------------------------- a matrix
+
+    def _matrix(self, how: dict[str, Any]) -> Scores:
+        """Return the pairs as a matrix of the probes against the gallery."""
+        advice = "; expected two columns such as template_a and template_b"
+        self._require_names(say("lists.as", "matrix"), advice)
+        sides = []
+        for i, column in enumerate(self._names()):
+            who = None if self.subjects is None else self._owners(column, self.subjects[i])
+            names = column.values
+            if self.layout.claims and not i:
+                names = [*map("claim {}".format, names)]
+            meta = {word: self._owners(column, two[i]) for word, two in self.meta.items()}
+            sides.append(_Side(self.kept(column.codes), names, who, meta))
+        if self.exchanged is not None and self.exchanged.all():
+            sides.reverse()
+        gallery, probe = sides
+        values = self.kept(self.table.numbers[self.layout.score or 0])
+        unordered = bool(self.options.unordered)
+        return _as_matrix(self.table.path, values, self.genuine, probe, gallery, unordered, how)
+
+    def _owners(self, column: TextColumn, subjects: TextColumn) -> np.ndarray:
+        """Return the subject of each template that a column names."""
+        whose = np.empty(len(column.values), dtype=np.int64)
+        whose[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
+        for row in np.flatnonzero(whose[column.codes] != subjects.codes)[:1]:
+            code = column.codes[row]
+            first = int(np.argmax(column.codes == code))
+            raise DataError(
+                f"{self.table.at(row)}: the template {column.values[code]!r} is of the subject "
+                f"{subjects.values[subjects.codes[row]]!r}, and on line {self.table.line(first)} "
+                f"of {subjects.values[whose[code]]!r}; a matrix needs a different name for each "
+                "template"
+            )
+        return np.array(subjects.values, dtype=object)[whose]
+
+
+def named_by(shown: dict[str, str]) -> str:
+    """Return a note on which subjects were found in names of templates."""
+    return "subjects from names: " + ", ".join(f"{k} -> {v}" for k, v in shown.items())
+
+
+# ------------------------------------------------------------------------- a matrix
+
 # Proportion of pairs listed in one order only from which a matrix is taken for half of one.
 _MOSTLY = 0.9
 
 
 @dataclass(frozen=True)
-class Side:
+class _Side:
     """The templates of one side of a list: the code of each pair's, their names and subjects."""
 
     codes: np.ndarray
@@ -136,20 +482,20 @@ class Side:
     meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # of each of the names
 
 
-def as_matrix(
+def _as_matrix(
     path: Path,
     values: np.ndarray,
-    genuine: np.ndarray | None,
-    probe: Side,
-    gallery: Side,
-    options: ReadOptions,
-    **how: Any,
+    genuine: np.ndarray,
+    probe: _Side,
+    gallery: _Side,
+    unordered: bool,
+    how: dict[str, Any],
 ) -> Scores:
     """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
 
     Where probes and gallery share a name, both are one set of templates. The truth is that of the
-    subjects, else `genuine`. Where the options say that pairs are unordered, a comparison that is
-    not listed has the score of the other order.
+    subjects, else `genuine`. With `unordered`, a comparison that is not listed has the score of the
+    other order.
     """
     shared = len(set(probe.names).intersection(gallery.names))
     square = shared > 0
@@ -164,31 +510,32 @@ def as_matrix(
     matrix = np.zeros(shape)
     mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
     cells = (probe.codes, gallery.codes)
-    truth = genuine
+    labels: dict[str, Any] = {}
     if probe.subjects is not None and gallery.subjects is not None:
-        truth = probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
-    if truth is None:
-        raise DataError(f"{path}: does not mark genuine pairs")
+        genuine = probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
+        labels["labels"] = probe.subjects
+        if not square:
+            labels["gallery_labels"] = gallery.subjects
     matrix[cells] = values
-    mask[cells] = np.where(truth, Mask.GENUINE, Mask.IMPOSTOR)
+    mask[cells] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
     written = int((mask != Mask.IGNORE).sum())
+    again = len(values) - written
     different = ~np.isclose(matrix[cells], values, rtol=0, atol=0, equal_nan=True)
     if different.any():
         row = int(np.argmax(different))
         raise DataError(
-            f"{path}: {len(values) - written:,} pairs are listed more than once, "
-            f"{int(different.sum()):,} of them with another score; the first: "
-            f"{probe.names[probe.codes[row]]!r} against {gallery.names[gallery.codes[row]]!r}; "
-            "templates with one name each are needed for a matrix"
+            f"{path}: {again:,} pairs are listed more than once, {int(different.sum()):,} of them "
+            f"with another score; the first: {probe.names[probe.codes[row]]!r} against "
+            f"{gallery.names[gallery.codes[row]]!r}; templates with one name each are needed for a "
+            "matrix"
         )
     notes = []
-    if written < len(values):
-        again = len(values) - written
+    if again:
         notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
     if square:
         lone = mask[cells[::-1]] == Mask.IGNORE
         number = int(lone.sum())
-        if options.unordered:
+        if unordered:
             other = (cells[1][lone], cells[0][lone])
             matrix[other], mask[other] = matrix.T[other], mask.T[other]
             written = int((mask != Mask.IGNORE).sum())
@@ -196,33 +543,24 @@ def as_matrix(
             consequence = ", so that searches and multi-template attempts lack the other one"
             about = {"one_order": number, "pairs": len(values), "consequence": consequence}
             notes.append(Message("pairs-in-one-order", **about))
-    holes = matrix.size - written
-    if square:
-        holes -= shape[0]
+    holes = matrix.size - written - (shape[0] if square else 0)
     if holes:
         notes.append(Message("not-listed", missing=holes, comparisons=matrix.size))
-    labels: dict[str, Any] = {}
-    probe_meta, gallery_meta = _metadata(probe), _metadata(gallery)
-    if probe.subjects is not None and gallery.subjects is not None:
-        labels["labels"] = probe.subjects
-        if not square:
-            labels["gallery_labels"] = gallery.subjects
+    meta = [
+        {"template": np.array(side.names, dtype=object), **side.meta} for side in (probe, gallery)
+    ]
     scores = Scores(
         matrix,
         **labels,
         mask=mask if holes or not labels else None,
-        probe_meta=probe_meta,
-        gallery_meta=None if square and labels else gallery_meta,
+        probe_meta=meta[0],
+        gallery_meta=None if square and labels else meta[1],
         **how,
     )
     return scores._with(_remarks=tuple(notes))
 
 
-def _metadata(side: Side) -> dict[str, np.ndarray]:
-    return {"template": np.array(side.names, dtype=object), **side.meta}
-
-
-def _one_set(path: Path, first: Side, second: Side) -> tuple[Side, Side]:
+def _one_set(path: Path, first: _Side, second: _Side) -> tuple[_Side, _Side]:
     """Return both sides as the same templates, those of the first side first."""
     names, other = united(first.names, second.names)
     subjects = None
@@ -230,8 +568,7 @@ def _one_set(path: Path, first: Side, second: Side) -> tuple[Side, Side]:
         subjects = np.empty(len(names), dtype=object)
         subjects[other] = second.subjects
         two = subjects[: len(first.names)] != first.subjects
-        shared = np.isin(np.arange(len(first.names)), other)
-        for i in np.flatnonzero(two & shared)[:1]:
+        for i in np.flatnonzero(two & np.isin(np.arange(len(first.names)), other))[:1]:
             raise DataError(
                 f"{path}: the template {first.names[i]!r} is of {first.subjects[i]!r} on one side "
                 f"and of {subjects[i]!r} on the other"
@@ -242,465 +579,5 @@ def _one_set(path: Path, first: Side, second: Side) -> tuple[Side, Side]:
         meta[name] = np.empty(len(names), dtype=object)
         meta[name][other] = second.meta[name]
         meta[name][: len(first.names)] = values
-    return Side(first.codes, names, subjects, meta), Side(
-        other[second.codes], names, subjects, meta
-    )
-
-
-EXAMPLES = 3
-
-
-@dataclass(frozen=True)
-class _PairRows:
-    """A list of pairs: the rows kept of a table, and what is known about them."""
-
-    table: Columns
-    layout: PairLayout
-    rows: np.ndarray | None
-    genuine: np.ndarray
-    subjects: Two | None
-    notes: list[Message]
-    reading: tuple[str, ...]
-    meta: dict[str, Two]  # columns of both templates of each row
-    #: Whether each row that is kept has its names in the other order than its trial.
-    exchanged: np.ndarray | None
-    #: Columns of the table of templates that are no metadata, and why.
-    left_out: Mapping[str, str]
-
-    @property
-    def scores(self) -> np.ndarray:
-        """The scores of the rows that are kept."""
-        return self.kept(self.table.numbers[self.layout.score or 0])
-
-    def kept(self, column: np.ndarray) -> np.ndarray:
-        """Return a column of the rows that are kept."""
-        return column if self.rows is None else column[self.rows]
-
-    def taking(self, choice: np.ndarray) -> _PairRows:
-        """Return some of the pairs."""
-        rows = np.flatnonzero(choice) if self.rows is None else self.rows[choice]
-        exchanged = None if self.exchanged is None else self.exchanged[choice]
-        return replace(self, rows=rows, genuine=self.genuine[choice], exchanged=exchanged)
-
-    def where(self, numbers: Sequence[int]) -> str:
-        """Name the lines of some pairs."""
-        rows = np.asarray(numbers, dtype=np.int64)
-        if self.rows is not None:
-            rows = self.rows[rows]
-        return places(self.table.noun, self.table.lines(rows.tolist()))
-
-
-def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, str]:
-    """Return kind, policy for NaN and name of the scores of a list."""
-    name = path.name.split(".")[0] or path.stem
-    return {"kind": _kind(path, layout, options), "nan": options.nan or "raise", "name": name}
-
-
-def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> Kind:
-    """Return the kind of the scores, from the file's declaration or the option."""
-    kind = options.kind or layout.kind
-    if kind is None:
-        raise DataError(
-            f"{path}: does not state whether its scores are distances or similarities; give ",
-            say("kind", "distance"),
-            " or ",
-            say("kind", "similarity"),
-            f", or name the column distance or similarity{misspelt(layout.names)}",
-        )
-    if layout.kind and options.kind and layout.kind != options.kind:
-        name = layout.names[layout.score or 0]
-        raise DataError(
-            f"{path}: the column {name!r} declares the kind {layout.kind}; ",
-            say("kind", options.kind),
-            " contradicts it",
-        )
-    return kind
-
-
-def pairs_of_columns(
-    table: Columns, layout: PairLayout, options: ReadOptions, how: dict[str, Any]
-) -> Scores:
-    """Return the pairs of a table whose columns are known, or their matrix."""
-    if options.pairs is not None:
-        return _in_order(table, layout, options, how["kind"])
-    pairs = _known(table, layout, options)
-    values = pairs.scores
-    who = None
-    if pairs.subjects is not None:
-        who = _kept_sides(pairs, both_sides(*pairs.subjects))
-    fold = None
-    if layout.fold is not None and options.as_ != "matrix":
-        fold = pairs.kept(table.text[layout.fold].objects()).astype(str)
-    meta = {name: _kept_sides(pairs, both_sides(*sides)) for name, sides in pairs.meta.items()}
-    listed = PairScores(
-        values,
-        pairs.genuine,
-        pair_folds=fold,
-        subjects=who,
-        pair_templates=_templates(pairs),
-        meta=meta,
-        **how,
-    )
-    listed = listed._with(attack=_attacks(pairs))
-    if options.as_ == "matrix" and listed.attack is not None:
-        raise DataError(
-            f"{table.path}: has attack presentations; a matrix has no place for them; leave out ",
-            say("lists.as", "matrix"),
-        )
-    bona_fide = _has_classes(pairs) and listed.attack is None
-    rules = _rules(options)
-    keep, notes = listed._examined(rules, pairs.where, bona_fide)
-    notes = [*pairs.notes, *notes]
-    if keep is not None:
-        pairs, listed = pairs.taking(keep), listed._taking(keep)
-    listed = listed._with(unordered=rules.unordered, _failed_at=_first_failed(pairs))
-    scores: Scores = listed
-    if options.as_ == "matrix":
-        scores = _matrix(pairs, options, how)
-    elif pairs.exchanged is not None and pairs.exchanged.any():
-        scores = listed._with_sides_exchanged(pairs.exchanged)
-    reading = pairs.reading
-    if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
-        origin = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
-        reading = (origin, *reading)
-    return scores._with(
-        _remarks=(*scores._remarks, *notes), _reading=reading, _columns_left_out=pairs.left_out
-    )
-
-
-def _first_failed(pairs: _PairRows) -> tuple[int, str] | None:
-    """Return the first pair whose score is NaN, and its place in the file; None without any."""
-    for row in np.flatnonzero(np.isnan(pairs.scores))[:1].tolist():
-        return row, f"on {pairs.where([row])} of {pairs.table.path.name}"
-    return None
-
-
-def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Kind) -> PairScores:
-    given = options.in_use()
-    for option in ("impostor", "subject_from", "labels", "lists.as"):
-        if option in given:
-            raise DataError(say(option), " has no meaning with ", say("pairs"), "; leave it out")
-    known = ""
-    if layout.genuine is not None:
-        known = "marks genuine pairs"
-    if layout.templates or layout.subjects:
-        known = "names its templates"
-    if known:
-        raise DataError(
-            f"{table.path}: {known}; ",
-            say("pairs"),
-            " needs the scores alone, one per line, in the order of its pairs",
-        )
-    return scores_in_order(table.path, table.numbers[layout.score or 0], kind, options)
-
-
-def _rules(options: ReadOptions) -> ListRules:
-    if options.as_ == "matrix" and options.keep:
-        raise DataError(
-            say("lists.keep", options.keep[0]),
-            " has no meaning with ",
-            say("lists.as", "matrix"),
-            ": a matrix has one cell for each pair, and none for a template with itself",
-        )
-    return ListRules.parse(options.keep, options.unordered)
-
-
-def _templates(pairs: _PairRows) -> CodedSides | None:
-    layout = pairs.layout
-    listed = pairs.subjects if layout.subjects is not None else None
-    names = templates_of(pairs.table, layout, listed)
-    if names is None:
-        return None
-    names = _kept_sides(pairs, names)
-    if not layout.numbers_sides and are_subjects(names, pairs.genuine):
-        return None
-    return names
-
-
-def _kept_sides(pairs: _PairRows, sides: CodedSides) -> CodedSides:
-    return CodedSides(sides.values, pairs.kept(sides.a), pairs.kept(sides.b))
-
-
-def _attacks(pairs: _PairRows) -> np.ndarray | None:
-    """Return the species of each pair, empty for bona fide; None of a list without attacks.
-
-    Filled cells of a column of species win over the class; an attack without a species has the
-    word of its class. Two classes alone are those of attack detection.
-    """
-    words, column = _classes(pairs), pairs.layout.species
-    by_class = words is not None and has_three_classes(words)
-    if not by_class and (column is None or not _has_classes(pairs)):
-        return None
-    species = np.full(len(pairs.table.numbers[pairs.layout.score or 0]), "", dtype=object)
-    if by_class and words is not None:
-        named = [word if is_attack(word) else "" for word in words.values]
-        species = np.array(named, dtype=object)[words.codes]
-    if column is not None:
-        cells = pairs.table.text[column]
-        named = ["" if no_species(word) else word for word in cells.values]
-        filled = np.array(named, dtype=object)[cells.codes]
-        species = np.where(filled == "", species, filled)
-    if (species != "").any():
-        return pairs.kept(species.astype(str))
-    return None
-
-
-def _classes(pairs: _PairRows) -> TextColumn | None:
-    """Return the words of the class of each pair, if the list has them."""
-    if pairs.layout.genuine is None:
-        return None
-    return pairs.table.text.get(pairs.layout.genuine)
-
-
-def _has_classes(pairs: _PairRows) -> bool:
-    """Whether no class is that of attacks: an attack is on the subject that it claims."""
-    words = _classes(pairs)
-    return words is None or not any(map(is_attack, words.values))
-
-
-def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRows:
-    """Find the class and the subjects of each pair of a table."""
-    path = table.path
-    joined = genuine = None
-    if options.trials is not None:
-        joined = _joined(table, layout, options)
-    elif layout.genuine is not None:
-        genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
-    media = None if options.labels is None else read_media(options.labels)
-    marked = joined is not None or genuine is not None
-    subjects, reading = _subjects(table, layout, options, media, marked)
-    meta, left_out = {}, {}
-    if media is not None:
-        left_out = media.left_out()
-        for name, values in media.metadata(options.meta).items():
-            meta[name] = _of_templates(table, layout, values, options)
-    elif options.meta:
-        raise DataError(
-            options.said("meta"),
-            " names metadata, and a list of pairs has none; give the table of its templates as ",
-            say("labels"),
-        )
-    if options.subject_from is not None:
-        for name in options.subject_from.metadata:
-            meta[name] = _from_names(table, layout, options.subject_from, name)
-    if joined is None and genuine is None and subjects is None:
-        both = _all_names(table, layout)
-        raise DataError(
-            f"{path}: does not mark genuine pairs; give the list of trials as ",
-            say("trials"),
-            ", or the part of a name that is its subject as ",
-            say("subject_from", subject_pattern(both) if both else None),
-            f"{misspelt(layout.names)}",
-        )
-    if joined is not None:
-        genuine = joined.genuine
-    elif genuine is None and subjects is not None:
-        genuine = _same(*subjects)
-    assert genuine is not None
-    return _PairRows(
-        table,
-        layout,
-        None if joined is None else joined.rows,
-        genuine,
-        subjects,
-        [] if joined is None else joined.notes,
-        reading,
-        meta,
-        None if joined is None else joined.exchanged,
-        left_out,
-    )
-
-
-def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:
-    """Return the classes of a table's pairs from the list of trials."""
-    path = table.path
-    if layout.templates is None:
-        raise DataError(f"{path}: has no names of templates; ", say("trials"), " needs them")
-    assert options.trials is not None
-    if layout.genuine is None:
-        return join(table, layout, options.trials, options)
-    name = layout.names[layout.genuine]
-    if not layout.header:
-        raise DataError(
-            f"{path}: {name} marks genuine pairs; leave out ",
-            say("trials"),
-            ", or name the columns in a first line",
-        )
-    joined = join(table, layout, options.trials, options)
-    genuine = truth_of(table.text[layout.genuine], table, name)[joined.rows]
-    wrong = np.flatnonzero(genuine != joined.genuine)
-    if len(wrong):
-        row, classes = int(joined.rows[wrong[0]]), ("an impostor pair", "a genuine pair")
-        raise DataError(
-            f"{table.at(row)}: {name} marks {classes[int(genuine[wrong[0]])]}, and "
-            f"{options.trials} lists it as {classes[int(joined.genuine[wrong[0]])]}, as it does "
-            f"{len(wrong):,} of {len(genuine):,} pairs; correct one of the two, or leave out ",
-            say("trials"),
-        )
-    return joined
-
-
-# ------------------------------------------------------------------------- subjects
-
-
-def _subjects(
-    table: Columns,
-    layout: PairLayout,
-    options: ReadOptions,
-    media: MediaList | None,
-    marked: bool,
-) -> tuple[Two | None, tuple[str, ...]]:
-    """Return the subjects of both sides, from columns, parts of names or a file, and a note.
-
-    `media` is the list of templates of ``labels``; `marked` is whether genuine pairs are known.
-    """
-    for option in ("subject_from", "labels"):
-        if getattr(options, option) is None:
-            continue
-        if layout.templates is None or len(layout.templates) != 2:
-            wrong = f"{table.path}: has no names of templates for "
-            raise DataError(wrong, say(option), misspelt(layout.names))
-    if layout.subjects is not None:
-        one, other = layout.subjects
-        listed = table.text[one], table.text[other]
-        if media is not None and media.subjects() is not None:
-            whose = _of_templates(table, layout, media.subject_of(), options)
-            _require_agreement(table, listed, whose, "labels")
-        if options.subject_from is not None:
-            _require_agreement(
-                table, listed, _from_names(table, layout, options.subject_from), "subject_from"
-            )
-            return listed, ("subjects as listed, equal to those from names",)
-        return listed, ()
-    if options.subject_from is None:
-        # A table without subjects has metadata alone, where the list marks its genuine pairs.
-        if media is None or (media.subjects() is None and media.more and marked):
-            return None, ()
-        return _of_templates(table, layout, media.subject_of(), options), ()
-    a, b = _from_names(table, layout, options.subject_from)
-    names = table.text[(layout.templates or (0, 0))[0]]
-    shown = {}
-    for name, subject in zip(names.codes[:EXAMPLES], a.codes[:EXAMPLES], strict=True):
-        shown[names.values[name]] = a.values[subject]
-    return (a, b), (named_by(shown),)
-
-
-def _from_names(
-    table: Columns, layout: PairLayout, pattern: NamePattern, part: str = "subject"
-) -> Two:
-    """Return the subjects, or another part of the names of the templates, of both sides."""
-    first, second = layout.templates or (0, 0)
-    return (
-        _named_parts(table, layout, first, pattern, part),
-        _named_parts(table, layout, second, pattern, part),
-    )
-
-
-def named_by(shown: dict[str, str]) -> str:
-    """Return a note on which subjects were found in names of templates."""
-    return "subjects from names: " + ", ".join(f"{k} -> {v}" for k, v in shown.items())
-
-
-def _of_templates(
-    table: Columns, layout: PairLayout, values: Mapping[str, str], options: ReadOptions
-) -> Two:
-    """Return the values of the templates of both sides of each row, from a table of templates."""
-    first, second = layout.templates or (0, 0)
-    missing = [name for name in _all_names(table, layout) if name not in values]
-    if missing:
-        some = ", ".join(map(repr, missing[:EXAMPLES]))
-        more = ", ..." if len(missing) > EXAMPLES else ""
-        raise DataError(
-            f"{table.path}: {options.labels} lacks {counted(len(missing), 'templates')} of "
-            f"{len(_all_names(table, layout)):,}: {some}{more}; add them to the table, or leave "
-            "their pairs out"
-        )
-    a, b = table.text[first], table.text[second]
-    return (
-        a.renamed([values[name] for name in a.values]),
-        b.renamed([values[name] for name in b.values]),
-    )
-
-
-def _require_agreement(
-    table: Columns, listed: Two, others: Two, option: Literal["labels", "subject_from"]
-) -> None:
-    for mine, theirs in zip(listed, others, strict=True):
-        place = places_among(theirs.values, mine.values)
-        for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
-            raise DataError(
-                f"{table.at(row)}: the subject is {mine.values[mine.codes[row]]!r}, and by ",
-                say(option),
-                f" it is {theirs.values[theirs.codes[row]]!r}; correct one of the two",
-            )
-
-
-def _all_names(table: Columns, layout: PairLayout) -> list[str]:
-    names: dict[str, None] = {}
-    for i in layout.templates or ():
-        names |= dict.fromkeys(table.text[i].values)
-    return [*names]
-
-
-def _named_parts(
-    table: Columns, layout: PairLayout, number: int, pattern: NamePattern, part: str
-) -> TextColumn:
-    """Return the subjects, or another part of their names, of a column of templates."""
-    column = table.text[number]
-
-    def where(code: int) -> str:
-        return table.at(int(np.argmax(column.codes == code)))
-
-    return column.renamed(pattern.parts(column.values, part, where, _all_names(table, layout)))
-
-
-def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
-    """Return which rows have the same word in both columns."""
-    return a.codes == places_among(a.values, b.values)[b.codes]
-
-
-# ------------------------------------------------------------------------- a matrix
-
-
-def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scores:
-    """Return the pairs as a matrix of the probes against the gallery."""
-    table, layout = pairs.table, pairs.layout
-    if layout.templates is None or len(layout.templates) != 2:
-        raise DataError(
-            f"{table.path}: has no names of templates; ",
-            say("lists.as", "matrix"),
-            " needs them; expected two columns such as template_a and "
-            f"template_b{misspelt(layout.names)}",
-        )
-    sides = []
-    for i, number in enumerate(layout.templates):
-        column = table.text[number]
-        who = None
-        if pairs.subjects is not None:
-            who = _owners(table, column, pairs.subjects[i])
-        names = column.values
-        if layout.claims and not i:
-            names = [*map("claim {}".format, names)]
-        meta = {}
-        for word, values in pairs.meta.items():
-            meta[word] = _owners(table, column, values[i])
-        sides.append(Side(pairs.kept(column.codes), names, who, meta))
-    if pairs.exchanged is not None and pairs.exchanged.all():
-        sides.reverse()
-    gallery, probe = sides
-    return as_matrix(table.path, pairs.scores, pairs.genuine, probe, gallery, options, **how)
-
-
-def _owners(table: Columns, column: TextColumn, subjects: TextColumn) -> np.ndarray:
-    """Return the subject of each template that a column names; two subjects cannot share a name."""
-    whose = np.empty(len(column.values), dtype=np.int64)
-    whose[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
-    for row in np.flatnonzero(whose[column.codes] != subjects.codes)[:1]:
-        code = column.codes[row]
-        first = int(np.argmax(column.codes == code))
-        raise DataError(
-            f"{table.at(row)}: the template {column.values[code]!r} is of the subject "
-            f"{subjects.values[subjects.codes[row]]!r}, and on line {table.line(first)} of "
-            f"{subjects.values[whose[code]]!r}; a matrix needs a different name for each template"
-        )
-    return np.array(subjects.values, dtype=object)[whose]
+    codes = first.codes, other[second.codes]
+    return _Side(codes[0], names, subjects, meta), _Side(codes[1], names, subjects, meta)

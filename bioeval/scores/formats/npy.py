@@ -20,7 +20,6 @@ from bioeval.base.errors import (
     Words,
     counted,
 )
-from bioeval.base.kinds import Kind
 from bioeval.scores.embeddings import (
     EmbeddingSource,
     as_embeddings,
@@ -33,7 +32,6 @@ from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import Labels, read_side, side_arguments
 from bioeval.scores.formats.trials import (
     MediaList,
-    in_order,
     read_media,
     read_template_pairs,
     refuse_same,
@@ -124,34 +122,6 @@ def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) 
     labels = read_side(place, options, meta)
     labels.expect(count, "rows")
     return labels
-
-
-def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
-    """Return listed pairs of a matrix whose rows and columns follow the names in `labels`."""
-    media = read_media(options.labels or Path())
-    count = len(media.templates)
-    if values.shape != (count, count):
-        features: Part = ""
-        if values.shape[0] != values.shape[1]:
-            features = Words("; features need ", say("metric"))
-        raise DataError(
-            f"{path}: has shape {values.shape}, and {options.labels} names {count:,} templates; "
-            "expected a row and a column for each, in the order in which they are first named",
-            features,
-        )
-    pairs = read_template_pairs(media, options)
-    who = media.subjects()
-    kind, notes = options.kind_of()
-    how: dict[str, Any] = {"kind": kind, "nan": options.nan or "raise"}
-    if who is None:
-        _refuse_self_pair(pairs.a, pairs.b, options)
-        values = values[pairs.a, pairs.b]
-        listed = Scores.from_pairs(values, pairs.same, name=path.stem, **how)
-    else:
-        scores = Scores(values, np.array(who), name=path.stem, **how)
-        # Rows are probes, but the first name of a listed pair is enrolled.
-        listed = scores.at_pairs(pairs.a, pairs.b, pairs.same)._with_all_sides_exchanged()
-    return listed._with(_reading=notes)
 
 
 def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
@@ -247,8 +217,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         return _read_two(path, values, options)
     if options.pairs is not None:
         options.allow("a .npy file beside a list of pairs", ("pairs", "kind", "nan", *_RULES))
-        vector = _vector(path, values)
-        return scores_in_order(path, vector, _require_kind(path, options), options)
+        return scores_in_order(path, _vector(path, values), options.required_kind(path), options)
     if options.trials is None:
         return read_bare(path, values, options)
     if options.metric is not None or options.average is not None:
@@ -265,34 +234,13 @@ def read_bare(path: Path, values: Any, options: ReadOptions) -> Scores:
 
 
 def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scores:
-    """Read scores in the order of a list of trials, or a matrix of the templates that it names."""
-    options.allow("scores of listed trials", ("trials", "columns.genuine", "labels", "kind", "nan"))
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.reshape(-1)
-    if values.ndim != 1 and not (values.ndim == 2 and options.labels):
-        raise DataError(
-            f"{path}: has shape {values.shape}; expected one score per trial, or a matrix of "
-            "templates with a table of their subjects as ",
-            say("labels"),
-        )
-    kind = _require_kind(path, options)
-    assert options.trials is not None
-    if values.ndim == 2:
-        return pairs_of_matrix(path, values, options)
-    flags = truth_in_order(path, len(values), options)
-    scores = Scores.from_pairs(values, flags, kind=kind, nan=options.nan or "raise", name=path.stem)
-    return scores._with(_remarks=(in_order(options.trials),))
-
-
-def _require_kind(path: Path, options: ReadOptions) -> Kind:
-    if options.kind is None:
-        raise DataError(
-            f"{path}: does not state whether its scores are distances or similarities; give ",
-            say("kind", "distance"),
-            " or ",
-            say("kind", "similarity"),
-        )
-    return options.kind
+    """Read scores in the order of a list of trials."""
+    options.allow("scores of listed trials", ("trials", "columns.genuine", "kind", "nan"))
+    values = _vector(path, values)
+    flags, remark = truth_in_order(path, len(values), options)
+    how: dict[str, Any] = {"kind": options.required_kind(path), "nan": options.nan or "raise"}
+    scores = Scores.from_pairs(values, flags, name=path.stem, **how)
+    return scores._with(_remarks=(remark,))
 
 
 def _second(path: Path, input_name: str) -> tuple[Path, np.ndarray]:
@@ -312,7 +260,7 @@ def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScore
     options.allow("genuine scores in a .npy file", ("impostor", "kind", "nan"))
     other, theirs = _second(options.impostor or path, "a .npy file of impostor scores")
     genuine, impostor = _vector(path, values), _vector(other, theirs)
-    kind = _require_kind(path, options)
+    kind = options.required_kind(path)
     refuse_same(path, genuine, other, impostor)
     flags = np.repeat([True, False], [len(genuine), len(impostor)])
     values = np.concatenate([genuine, impostor])

@@ -25,6 +25,7 @@ from bioeval.scores.formats.spellings import (
     is_truth,
     like_number,
     no_species,
+    truth_word,
 )
 from bioeval.scores.formats.text_table import Shape
 
@@ -208,7 +209,7 @@ def _are_recordings(
         return False
     one, other = sides
     for row in shape.rows[1:]:
-        if TRUTH.get(row[genuine].casefold().replace("_", "-")) and row[one] != row[other]:
+        if TRUTH.get(truth_word(row[genuine])) and row[one] != row[other]:
             return True
     return False
 

@@ -38,7 +38,6 @@ from bioeval.scores.formats.spellings import is_attack, is_number, is_truth
 from bioeval.scores.formats.text_table import Columns, Shape, read_columns, shape_of
 from bioeval.scores.formats.trials import (
     impostor_scores,
-    in_order,
     lists_templates,
     refuse_same,
     scores_alone,
@@ -210,7 +209,7 @@ def _recognise(file: FileFacts) -> bool:
         raise DataError(f"{file.path}: {advice}")
     if named:
         return True
-    shape = _shape(file.path, options)
+    shape = _shape(file.path)
     return not advice and (
         is_wide(shape.cells[0], options) or find_layout(shape, options) is not None
     )
@@ -221,13 +220,13 @@ def begins_with_names(file: FileFacts) -> bool:
     options = file.options
     if options.gallery_labels:
         return False
-    shape = _shape(file.path, options)
+    shape = _shape(file.path)
     return names_columns(shape) or is_wide(shape.cells[0], options)
 
 
-def _shape(path: Path, options: ReadOptions) -> Shape:
+def _shape(path: Path) -> Shape:
     """Return the columns of a text; an empty first cell is `label` in a square matrix."""
-    shape = shape_of(path, (options.columns.get("scores"), options.columns.get("genuine")))
+    shape = shape_of(path)
     (corner, *names), *rows = shape.cells
     if not corner and len(rows) > 1 and [row[0] for row in rows] == names[: len(rows)]:
         shape.cells[0][0] = "label"
@@ -235,7 +234,7 @@ def _shape(path: Path, options: ReadOptions) -> Shape:
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    shape = _shape(path, options)
+    shape = _shape(path)
     scores = _read_shape(path, shape, options)
     return scores._with(_reading=(*shape.reading, *scores._reading))
 
@@ -348,10 +347,9 @@ def _two_files(
     if options.impostor is None:
         alone = scores_alone(shape, layout)
         values = alone.numbers[layout.score or 0]
-        flags = truth_in_order(shape.path, len(values), options)
+        flags, remark = truth_in_order(shape.path, len(values), options)
         listed = PairScores(values, flags, **how)
         scores = listed._attempts(ListRules(), lambda rows: places("line", alone.lines(rows)))
-        remark = in_order(options.trials or Path())
         return scores._with(_remarks=(*scores._remarks, remark))
     other = existing_file(options.impostor)
     genuine = scores_alone(shape, layout)

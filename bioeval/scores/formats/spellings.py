@@ -95,9 +95,14 @@ def is_number(cell: str) -> bool:
     return "_" not in cell
 
 
+def truth_word(cell: str) -> str:
+    """Return a cell as :data:`TRUTH` spells it."""
+    return cell.casefold().replace("_", "-")
+
+
 def is_truth(cell: str) -> bool:
     """Whether a cell states genuine or impostor."""
-    return cell.casefold().replace("_", "-") in TRUTH
+    return truth_word(cell) in TRUTH
 
 
 def is_attack(cell: str) -> bool:

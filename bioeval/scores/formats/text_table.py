@@ -30,7 +30,7 @@ from bioeval.scores.formats.files import (
     line_feeds,
     optional,
 )
-from bioeval.scores.formats.spellings import COLUMN_NAMES, folded, is_number
+from bioeval.scores.formats.spellings import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,6 @@ class Shape:
     #: lines.
     single: bool = False
     comments: int = 0  # lines before the first of these that begin with ``#``
-    commented: bool = False  # whether the first of these has the names of the columns after ``#``
 
     @property
     def columns(self) -> int:
@@ -139,12 +138,11 @@ class Shape:
         return [i for i in range(self.columns) if i not in known]
 
     @property
-    def reading(self) -> Iterator[str]:
+    def reading(self) -> tuple[str, ...]:
         """How comment lines before the first pair are read, in phrases."""
-        if self.commented:
-            yield f"names of columns on line {self.skipped + 1}, after #"
         if self.comments:
-            yield f"{counted(self.comments, 'comment lines')} at the start left out"
+            return (f"{counted(self.comments, 'comment lines')} at the start left out",)
+        return ()
 
 
 def _split(lines: list[str], mark: str) -> list[list[str]]:
@@ -163,23 +161,8 @@ def _cells(line: str, mark: str) -> list[str]:
     return []
 
 
-def _bare(line: str) -> str:
-    return line.strip().lstrip(_COMMENT).strip()
-
-
-def _names_columns(line: str, mark: str, below: list[str], names: Collection[str | None]) -> bool:
-    """Whether a comment has the names of the columns of the line below it."""
-    cells = _cells(_bare(line), mark)
-    known = not COLUMN_NAMES.isdisjoint(map(folded, cells)) or not {*cells}.isdisjoint(names)
-    return known and len(cells) == len(below) and not any(map(is_number, cells))
-
-
-def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
-    """Return the columns of a text, from its first lines; `names` are known names of columns.
-
-    Blank lines and comments before the first line are left out. The last comment may have the names
-    of the columns.
-    """
+def shape_of(path: Path) -> Shape:
+    """Return the columns of a text, from its first lines after blank ones and comments."""
     with guarded(path, expected="text"), open_text(path) as file:
         raw = file.read(_SAMPLE)
         whole = len(raw) < _SAMPLE
@@ -196,10 +179,6 @@ def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
     skipped = written[len(comments)]
     mark = _mark(kept[0])
     rows = _split(kept, mark)
-    commented = bool(comments) and _names_columns(texts[comments[-1]], mark, rows[0], names)
-    if commented:
-        skipped = comments.pop()
-        rows.insert(0, _cells(_bare(texts[skipped]), mark))
     if len(rows[0]) > MOST_COLUMNS:
         raise DataError(
             f"{path}: line {skipped + 1}: has {len(rows[0]):,} columns; expected at most "
@@ -209,7 +188,7 @@ def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
         single = all(line == " ".join(line.split()) for line in kept)
     else:
         single = not any(mark + " " in line or '"' in line for line in kept)
-    return Shape(path, mark, rows, skipped, single, len(comments), commented)
+    return Shape(path, mark, rows, skipped, single, len(comments))
 
 
 def _mark(line: str) -> str:

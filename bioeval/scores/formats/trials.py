@@ -31,6 +31,7 @@ from bioeval.scores.formats.spellings import (
     TRUTH,
     TRUTH_NAMES,
     is_number,
+    truth_word,
 )
 from bioeval.scores.formats.text_table import Columns, Shape, TextColumn, read_columns, shape_of
 from bioeval.scores.matrix import Scores
@@ -54,7 +55,7 @@ class JoinedTrials:
 
 def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
     """Return which lines are genuine, by a column of words."""
-    known = np.array([TRUTH.get(_word(value), -1) for value in column.values], dtype=np.int8)
+    known = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
     for code in np.flatnonzero(known < 0)[:1]:
         row, cell = int(np.argmax(column.codes == code)), column.values[code]
         more = ""
@@ -71,7 +72,7 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
 
 def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:
     """Raise where impostors are spelled in two ways with different meanings."""
-    spelled = set(map(_word, column.values))
+    spelled = set(map(truth_word, column.values))
     meanings = []
     for words in IMPOSTORS:
         if not spelled.isdisjoint(words):
@@ -88,13 +89,9 @@ def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:
 
 def has_three_classes(column: TextColumn) -> bool:
     """Whether a column has words of targets, of nontargets and of attacks (ASVspoof's SASV)."""
-    words = set(map(_word, column.values))
+    words = set(map(truth_word, column.values))
     attacks, nontargets = IMPOSTORS[-2:]
     return not (words.isdisjoint(attacks) or words.isdisjoint(nontargets))
-
-
-def _word(cell: str) -> str:
-    return cell.casefold().replace("_", "-")
 
 
 def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -> JoinedTrials:
@@ -274,13 +271,8 @@ def refuse_same(path: Path, values: np.ndarray, other: Path, other_values: np.nd
         )
 
 
-def in_order(trials: Path) -> Message:
-    """Return the message that scores without names are in the order of the trials."""
-    return Message("in-order-of-trials", file=trials.name)
-
-
-def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
-    """Return the classes of `count` scores from a list of trials in the same order."""
+def truth_in_order(path: Path, count: int, options: ReadOptions) -> tuple[np.ndarray, Message]:
+    """Return the classes of `count` scores from a list of trials in the same order, with a note."""
     trials = options.trials or path
     shape = shape_of(trials)
     layout = trial_layout(shape, options)
@@ -296,7 +288,7 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
             f"{path}: has {count:,} scores without names, and {trials.name} {len(flags):,} "
             "trials; expected one score per trial, in their order"
         )
-    return flags
+    return flags, Message("in-order-of-trials", file=trials.name)
 
 
 def lists_trials(path: str | Path) -> bool:
@@ -341,47 +333,41 @@ class MediaList:
     more: dict[str, np.ndarray]
     table: Columns  # which finds the lines of rows
 
-    def left_out(self) -> dict[str, str]:
-        """Return why a further column is none of templates, with the first template and its lines.
-
-        It has several values for one template.
-        """
-        reasons = {}
-        names = self.columns["template"].tolist()
-        for column, values in self.more.items():
-            first: dict[str, int] = {}
-            for row, (name, value) in enumerate(zip(names, values, strict=True)):
-                before = first.setdefault(name, row)
-                if values[before] == value:
-                    continue
-                lines = self.table.lines([before, row])
-                reasons[column] = (
-                    f"has several values for one template in {self.path}, as {name!r} is "
-                    f"{values[before]!r} on line {lines[0]} and {value!r} on line {lines[1]}"
-                )
-                break
-        return reasons
-
-    def metadata(self, renamed: Mapping[str, str]) -> dict[str, dict[str, str]]:
-        """Return each further column with its value for each template.
+    def metadata(
+        self, renamed: Mapping[str, str]
+    ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+        """Return further columns with their value for each template, and why others are left out.
 
         A column with several values for one template, such as the name of an image, is none of
-        templates, and is left out. `renamed` has other names for columns: ``{"sex": "gender"}``
-        gives the column ``gender`` as ``sex``.
+        templates. `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column
+        ``gender`` as ``sex``.
         """
         names = {column: name for name, column in renamed.items()}
-        several, found = self.left_out(), dict[str, dict[str, str]]()
+        columns, left_out = dict[str, dict[str, str]](), dict[str, str]()
         for column, values in self.more.items():
-            if column not in several:
-                whose = zip(self.columns["template"].tolist(), values, strict=True)
-                found[names.pop(column, column)] = dict(whose)
+            whose, first = dict[str, str](), dict[str, int]()
+            for row, template in enumerate(self.columns["template"].tolist()):
+                before = first.setdefault(template, row)
+                if whose.setdefault(template, values[row]) != values[row]:
+                    lines = self.table.lines([before, row])
+                    left_out[column] = (
+                        f"has several values for one template in {self.path}, as {template!r} is "
+                        f"{values[before]!r} on line {lines[0]} and {values[row]!r} on line "
+                        f"{lines[1]}"
+                    )
+                    break
+            else:
+                columns[names.get(column, column)] = whose
         for column, name in names.items():
-            wrong = "has several values for one template" if column in several else "is no column"
-            raise DataError(
-                f"{self.path}: {column!r} (named by {name}={column}) {wrong}; it has "
-                f"{', '.join(map(repr, found)) or 'no further columns'}"
-            )
-        return found
+            if name not in columns:
+                wrong = (
+                    "has several values for one template" if column in left_out else "is no column"
+                )
+                raise DataError(
+                    f"{self.path}: {column!r} (named by {name}={column}) {wrong}; it has "
+                    f"{', '.join(map(repr, columns)) or 'no further columns'}"
+                )
+        return columns, left_out
 
     def subjects(self) -> list[str] | None:
         """Return the subject of each of the templates; None where the list names none."""

@@ -78,14 +78,6 @@ def wide_scores(
             say("lists.as", "pairs"),
             ", or convert it to a list",
         )
-    if options.kind is None:
-        raise DataError(
-            f"{path}: is a matrix, and does not state whether its scores are distances or "
-            "similarities; give ",
-            say("kind", "distance"),
-            " or ",
-            say("kind", "similarity"),
-        )
     square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
     rows, columns = _TableSide(labels), _TableSide(names)
     square = np.array_equal(rows.names, columns.names)
@@ -113,7 +105,7 @@ def wide_scores(
         values,
         rows.subjects,
         None if square else columns.subjects,
-        kind=options.kind,
+        kind=options.required_kind(path),
         nan=options.nan or "raise",
         name=path.name.split(".")[0],
         probe_meta=rows.meta | dict(meta or {}),

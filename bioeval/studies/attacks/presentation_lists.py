@@ -69,7 +69,7 @@ class _Cells:
 
 def _read(path: str | Path, scores_key: str | None) -> _Cells:
     place = existing_file(path)
-    shape = shape_of(place, (scores_key, *SPECIES_NAMES))
+    shape = shape_of(place)
     header = shape.cells[0]
     named = scores_key is not None or not any(map(is_number, header))
     with guarded(place, expected="text"):

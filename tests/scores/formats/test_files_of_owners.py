@@ -90,28 +90,6 @@ def test_a_wide_text_whose_lines_are_longer_than_the_first(tmp_path):
         be.load(tmp_path / "x.csv", kind="distance")
 
 
-def test_a_matrix_of_templates_as_ijb_has_them(tmp_path, capsys):
-    """A table with a line for each medium, a matrix of templates, and the pairs to evaluate."""
-    path, labels, pairs = (tmp_path / name for name in ("m.npy", "t.csv", "pairs.txt"))
-    values = np.arange(9.0).reshape(3, 3)
-    np.save(path, values)
-    labels.write_text("template_id,subject_id,media_id\n7,ann,1\n7,ann,2\n3,bob,3\n9,ann,4\n")
-    pairs.write_text("7 9 1\n7 3 0\n3 9 0\n")
-    found = be.load(path, labels=labels, trials=pairs, kind="similarity")
-    assert found.values.tolist() == [values[0, 2], values[0, 1], values[1, 2]]
-    assert found.genuine.tolist() == [True, False, False]
-    assert found.pair_subjects.tolist() == [["ann", "ann"], ["ann", "bob"], ["bob", "ann"]]
-    args = [str(path), str(pairs), "--labels", str(labels), "--kind", "similarity"]
-    assert main(["run", *args]) == 0
-    assert "3 pairs" in capsys.readouterr().out
-    pairs.write_text("7 9 1\n7 4 0\n3 9 0\n")
-    with pytest.raises(be.DataError, match="line 2: the template '4' is not in .*t.csv, as 1 of 2"):
-        be.load(path, labels=labels, trials=pairs, kind="similarity")
-    np.save(path, np.eye(4))
-    with pytest.raises(be.DataError, match=r"has shape \(4, 4\), and .* names 3 templates"):
-        be.load(path, labels=labels, trials=pairs, kind="similarity")
-
-
 def _ijb_by_hand(folder):
     """IJB's header-less lists, by hand from their specification, and features of the images."""
     media, pairs = folder / "face_tid_mid.txt", folder / "template_pair_label.txt"
@@ -154,8 +132,6 @@ def test_errors_of_the_lists_of_ijb(tmp_path):
     path, files = tmp_path / "features.npy", {"labels": media, "trials": pairs}
     with pytest.raises(be.DataError, match="6 rows, .* 6 images of 3 templates.*template,media"):
         be.load(path, metric="cosine", **files)
-    with pytest.raises(be.DataError, match=r"has shape \(6, 4\).*features need metric"):
-        be.load(path, kind="similarity", **files)
     with pytest.raises(be.DataError, match="expected 'template' first"):
         be.load(path, average="media", **files)
     with pytest.raises(be.DataError, match="kind='similarity'|kind has no meaning"):
@@ -173,13 +149,8 @@ def test_errors_of_the_lists_of_ijb(tmp_path):
         be.load(path, average="template", **files)
 
 
-def test_a_matrix_and_texts_of_scores_with_the_lists_of_ijb(tmp_path):
-    media, pairs, _ = _ijb_by_hand(tmp_path)
-    values = np.arange(9.0).reshape(3, 3)  # of the templates 7, 3 and 9
-    np.save(tmp_path / "m.npy", values)
-    found = be.load(tmp_path / "m.npy", labels=media, trials=pairs, kind="similarity")
-    assert found.values.tolist() == [values[0, 2], values[0, 1], values[1, 2]]
-    assert found.genuine.tolist() == [True, False, False]
+def test_texts_of_scores_with_the_lists_of_ijb(tmp_path):
+    _, pairs, _ = _ijb_by_hand(tmp_path)
     (tmp_path / "in_order.txt").write_text("0.9\n0.1\n0.2\n")
     (tmp_path / "named.txt").write_text("3 9 0.2\n7 9 0.9\n7 3 0.1\n")
     for name, expected in (("in_order", [0.9, 0.1, 0.2]), ("named", [0.2, 0.9, 0.1])):
