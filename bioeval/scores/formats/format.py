@@ -468,20 +468,3 @@ class Format:
     def holds_arrays(self) -> bool:
         """Whether it has named arrays, with everything that bioeval writes."""
         return {*ARRAYS} <= {*self.options}
-
-
-def metadata_losses(scores: Scores) -> list[Part]:
-    """Say which metadata columns a format leaves out."""
-    names = sorted({*scores.probe_meta, *scores.gallery_meta})
-    statement = "columns {} are" if len(names) > 1 else "column {} is"
-    if not names:
-        return []
-    return [f"the metadata {statement.format(', '.join(names))} left out"]
-
-
-def text_losses(columns: Sequence[np.ndarray], input_name: str) -> list[Part]:
-    """Return the loss that `input_name`, as ``"labels"``, becomes text, if not all are."""
-    for column in columns:
-        if column.dtype.kind != "U" and {*map(type, column.reshape(-1).tolist())} - {str}:
-            return [f"{input_name} become text"]
-    return []

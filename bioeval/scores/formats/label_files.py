@@ -216,37 +216,29 @@ def _append(columns: dict[str, list[str]], cells: list[str], where: str) -> None
         column.append(cell)
 
 
-def first_numbers(path: Path) -> tuple[int, str | None]:
-    """Return how many numbers the first line of a text has, 0 where it has others; and the mark."""
+def first_numbers(path: Path) -> int:
+    """Return how many numbers the first line of a text has, 0 where it has others."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             line = file.readline(_FIRST_LINE)
     except UnicodeDecodeError:
-        return 0, None
-    mark = _mark(line)
-    cells = line.split(mark)
+        return 0
+    cells = line.split(_mark(line))
     if len(line) == _FIRST_LINE:
         cells.pop()  # cut off
-    if not all(map(is_number, map(str.strip, cells))):
-        return 0, mark
-    return len(cells), mark
+    return len(cells) if all(map(is_number, map(str.strip, cells))) else 0
 
 
 def matrix_advice(path: Path) -> Part:
     """Return advice for a text that begins like a matrix of numbers; ``""`` for any other."""
-    count, mark = first_numbers(path)
-    if count < 3:
+    if first_numbers(path) < 3:
         return ""  # a list without its header, more likely
-    part = f", delimiter={mark!r}" if mark is not None else ""
-    target = str(path.with_suffix(".npy"))
     return Words(
-        "begins with a line of numbers, as a matrix does (in a list of pairs, write the names "
-        "of the columns in a first line, such as 'genuine template_a template_b score'); a "
-        "matrix of scores needs ",
+        "begins with a line of numbers, as a matrix does; a matrix of scores needs ",
         say("labels"),
-        f", and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file. To make "
-        f'one: python -c "import numpy as np; np.save({target!r}, '
-        f'np.loadtxt({str(path)!r}{part}))"',
+        f", and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file (in a list of "
+        "pairs, write the names of the columns in a first line, such as 'genuine template_a "
+        "template_b score')",
     )
 
 

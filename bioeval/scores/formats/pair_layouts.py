@@ -114,8 +114,6 @@ def _score_column(shape: Shape, numbers: list[int]) -> int | None:
 
 def two_readings(shape: Shape, columns: list[int], content: str, so: str) -> DataError:
     """Return the error of a list that could be read in two ways."""
-    if unnamed := _unnamed_matrix(shape):
-        return unnamed
     numbers = [str(i + 1) for i in columns]
     last = numbers.pop()
     hold = f"column {last} holds"
@@ -330,13 +328,6 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
     layout = None
     for find in layouts:
         layout = layout or find(shape, options)
-    if layout is None and shape.columns == 2:
-        for i in range(2):
-            if set(shape.column(i)) == {"1", "2"}:
-                raise DataError(
-                    f"{shape.path}: column {i + 1} holds 1 and 2; expected 1 and 0, or genuine "
-                    "and impostor"
-                )
     if layout is None or layout.header or layout.score is None:
         return layout
     _refuse_decimal_commas(shape, layout.score)
@@ -404,8 +395,6 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
 
 def unknown_layout(shape: Shape) -> DataError:
     """Return the error of a text that is not a known list."""
-    if unnamed := _unnamed_matrix(shape):
-        return unnamed
     first = shape.mark.join(shape.cells[0])[:80]
     return DataError(
         f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known "
@@ -415,22 +404,6 @@ def unknown_layout(shape: Shape) -> DataError:
         " and ",
         say("columns.genuine"),
         f"). A matrix of scores is read from .npy or .npz{misspelt(shape.cells[0])}",
-    )
-
-
-def _unnamed_matrix(shape: Shape) -> DataError | None:
-    """Return the error of a matrix of scores whose first cell does not say that it is one."""
-    (corner, *names), *rows = shape.rows
-    alike = len(names) > _MOST_COLUMNS or not set(shape.column(0)[1:]).isdisjoint(names)
-    if len(names) < 2 or is_number(corner) or not (rows and alike):
-        return None
-    for _, *cells in rows:
-        if not all(map(is_number, cells)):
-            return None
-    return DataError(
-        f"{shape.path}: looks like a matrix of scores, with {len(names):,} numbers a line, but its "
-        f"first cell is {corner!r}; expected label, or probe where rows and columns are different "
-        f"templates. The first line is {shape.mark.join([corner, *names])[:80]!r}"
     )
 
 

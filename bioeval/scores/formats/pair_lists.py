@@ -20,9 +20,7 @@ from bioeval.scores.formats.format import (
     FileFacts,
     Format,
     ReadOptions,
-    metadata_losses,
     say,
-    text_losses,
 )
 from bioeval.scores.formats.label_files import as_cells, check_cells, matrix_advice
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns, templates_of_two
@@ -44,11 +42,11 @@ from bioeval.scores.formats.trials import (
     truth_in_order,
 )
 from bioeval.scores.formats.wide_tables import is_wide, wide_columns, wide_scores
+from bioeval.scores.labels import as_objects
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 
-_BLOCK_CELLS = 1 << 20
 _LINES = 1 << 17
 
 
@@ -65,36 +63,31 @@ def blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
                 columns[f"subject_{side}"] = _words(scores.pair_subjects[:, i])
-        called = np.empty(0, dtype=object)
-        sides = {}
         if (listed := scores._templates) is not None:
-            called = _words(np.array(listed.values, dtype=object))
-            sides = {"template_a": listed.a, "template_b": listed.b}
+            called = _words(as_objects(listed.values))
+            columns |= {"template_a": called[listed.a], "template_b": called[listed.b]}
         if scores.pair_folds is not None:
             columns["fold"] = _words(scores.pair_folds)
         for low in range(0, len(scores.values), _LINES):
-            some = slice(low, low + _LINES)
-            lines = {name: column[some].tolist() for name, column in columns.items()}
-            for name, codes in sides.items():
-                lines[name] = called[codes[some]].tolist()
-            yield lines
+            yield {name: column[low : low + _LINES].tolist() for name, column in columns.items()}
         return
-    names = [score, "genuine"]
-    gallery = None
-    if scores._labelled:
-        names += ["subject_a", "subject_b"]
-        gallery = _words(scores.gallery_labels)
-    block: dict[str, list[Any]] = {name: [] for name in names}
-    for row, kept, values, genuine in _attempts(scores):
-        block[score] += values.tolist()
-        block["genuine"] += genuine.astype(int).tolist()
-        if gallery is not None:
-            block["subject_a"] += gallery[kept].tolist()
-            block["subject_b"] += [str(scores.probe_labels[row])] * len(kept)
-        if len(block[score]) >= _LINES:
-            yield block
-            block = {name: [] for name in names}
-    yield block
+    (m, n), codes = scores.shape, scores._codes
+    probes, gallery = _words(scores.probe_labels), _words(scores.gallery_labels)
+    step = max(1, _LINES // n)
+    for low in range(0, m, step):
+        high = min(m, low + step)
+        kept = scores.probe_ids[low:high, None] != scores.gallery_ids
+        left_out = scores._left_out(low, high)
+        if left_out is not None:
+            kept &= ~left_out
+        i, j = np.nonzero(kept)
+        genuine = codes.gallery[j] == codes.probe[low + i]
+        if not scores._labelled and scores._has_mask:
+            genuine = scores._read_mask(low, high)[i, j] == Mask.GENUINE
+        block = {score: scores._read_rows(low, high)[i, j], "genuine": genuine.astype(int)}
+        if scores._labelled:
+            block |= {"subject_a": gallery[j], "subject_b": probes[low + i]}
+        yield {name: column.tolist() for name, column in block.items()}
 
 
 def _words(values: np.ndarray) -> np.ndarray:
@@ -105,7 +98,8 @@ def write_text(scores: Scores, path: Path) -> None:
     """Write a text, separated by commas or, with another suffix than .csv, by tabs."""
     scores._require_matrix()
     with replacing(path) as part:
-        _check(scores, path)
+        for name, (_, values) in _texts(scores).items():
+            check_cells(values, name, path)
         with text_to_write(part, path) as file:
             mark = "," if ".csv" in path.suffixes[-2:] else "\t"
             writer = csv.writer(file, delimiter=mark, lineterminator="\n")
@@ -115,72 +109,43 @@ def write_text(scores: Scores, path: Path) -> None:
                 writer.writerows(zip(*map(as_cells, block.values()), strict=True))
 
 
-def _check(scores: Scores, path: Path) -> None:
-    if are_pairs(scores):
-        if scores.pair_subjects is not None:
-            for i, side in enumerate("ab"):
-                check_cells(scores.pair_subjects[:, i], f"subject_{side}", path)
-        if scores._templates is not None:
-            check_cells(np.array(scores._templates.values, dtype=object), "template", path)
-        if scores.pair_folds is not None:
-            check_cells(scores.pair_folds, "fold", path)
-    elif scores._labelled:
-        check_cells(scores.probe_labels, "probe label", path)
-        check_cells(scores.gallery_labels, "gallery label", path)
-
-
-def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield each row with the columns of its attempts, their values and their classes."""
-    m, n = scores.shape
-    step = max(1, _BLOCK_CELLS // n)
-    for low in range(0, m, step):
-        high = min(m, low + step)
-        block = scores._read_rows(low, high)
-        mask = scores._read_mask(low, high) if scores._has_mask else None
-        left_out = scores._left_out(low, high)
-        for row in range(low, high):
-            kept = scores.gallery_ids != scores.probe_ids[row]
-            if left_out is not None:
-                kept &= ~left_out[row - low]
-            if scores._labelled or mask is None:
-                genuine = scores._codes.gallery == scores._codes.probe[row]
-            else:
-                genuine = mask[row - low] == Mask.GENUINE
-            columns = np.nonzero(kept)[0]
-            yield row, columns, block[row - low][columns], genuine[columns]
+def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
+    """Return the columns that become text, by their names, with what they are."""
+    texts = {}
+    if not are_pairs(scores):
+        if scores._labelled:
+            texts["probe label"] = "labels", scores.probe_labels
+            texts["gallery label"] = "labels", scores.gallery_labels
+        return texts
+    if scores.pair_subjects is not None:
+        for i, side in enumerate("ab"):
+            texts[f"subject_{side}"] = "labels", scores.pair_subjects[:, i]
+    if scores._templates is not None:
+        texts["template"] = "names of templates", as_objects(scores._templates.values)
+    if scores.pair_folds is not None:
+        texts["fold"] = "folds", scores.pair_folds
+    return texts
 
 
 def pair_losses(scores: Scores) -> list[Part]:
     """List what a list of pairs cannot hold of scores."""
-    if are_pairs(scores):
-        known = {"labels": scores.pair_subjects, "folds": scores.pair_folds}
-        if scores._templates is not None:
-            known["names of templates"] = np.array(scores._templates.values, dtype=object)
-        lost = list[Part]()
-        for input_name, values in known.items():
-            if values is not None:
-                lost += text_losses([values], input_name)
-        lost += metadata_losses(scores)
-    else:
-        lost = []
-        if scores._labelled:
-            lost += text_losses([scores.probe_labels, scores.gallery_labels], "labels")
+    changed = dict.fromkeys(
+        noun
+        for noun, values in _texts(scores).values()
+        if values.dtype.kind != "U" and {*map(type, values.tolist())} - {str}
+    )
+    lost: list[Part] = [f"{noun} become text" for noun in changed]
+    if not are_pairs(scores):
         lost.append("the matrix becomes a list of pairs, for verification alone")
-        lost += metadata_losses(scores)
+    if names := sorted({*scores.probe_meta, *scores.gallery_meta}):
+        statement = "columns {} are" if len(names) > 1 else "column {} is"
+        lost.append(f"the metadata {statement.format(', '.join(names))} left out")
     if scores.kind == "order":
-        lost.append(
-            Words(
-                "a list of pairs does not record the kind order: read it with ",
-                say("kind", "order"),
-            )
-        )
+        unsaid = "a list of pairs does not record the kind order: read it with "
+        lost.append(Words(unsaid, say("kind", "order")))
     if scores.nan != "raise":
-        lost.append(
-            Words(
-                "what a failed comparison means is not said in a list: read it with ",
-                say("nan", scores.nan),
-            )
-        )
+        unsaid = "what a failed comparison means is not said in a list: read it with "
+        lost.append(Words(unsaid, say("nan", scores.nan)))
     return lost
 
 

@@ -58,13 +58,9 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
     known = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
     for code in np.flatnonzero(known < 0)[:1]:
         row, cell = int(np.argmax(column.codes == code)), column.values[code]
-        more = ""
-        if cell == "2" and "1" in column.values:
-            more = "; 1 and 2 do not mark genuine pairs"
         raise DataError(
             f"{table.at(row)}: {name} is {received(cell)}; expected one of 1, true, genuine, "
-            "target, "
-            f"match, 0, false, impostor, nontarget, nonmatch{more}"
+            "target, match, 0, false, impostor, nontarget, nonmatch"
         )
     _one_meaning(column, table, name)
     return known.astype(bool)[column.codes]

@@ -164,7 +164,7 @@ def _recognise(file: FileFacts) -> bool:
         return False
     if not options.in_use().keys() <= {*_BARE}:  # no option of a matrix without names
         return False
-    count, _ = first_numbers(file.path)
+    count = first_numbers(file.path)
     if count < (2 if sides else 3) or (square and square.is_file() and lists_templates(square)):
         return False
     if count > MOST_COLUMNS:
