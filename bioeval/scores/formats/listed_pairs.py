@@ -80,7 +80,8 @@ def templates_of_two(
         column, more = first.text[i], second.text[j]
         column.append_codes(more.codes, more.values)
         sides.append(column)
-    return both_sides(*sides)
+    a, b = sides
+    return both_sides(a, b)
 
 
 def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides:

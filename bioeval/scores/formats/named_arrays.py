@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -73,33 +72,25 @@ def check_schema(file: Arrays) -> None:
 
 
 #: Names of a matrix of distances, queries x gallery.
-DISTANCES = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
+_DISTMAT = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
 
+# Names of arrays that say that their scores are distances.
+_DISTANCES = (*_DISTMAT, "distance", "distances", "dissimilarity")
 
-def _both_sides(*queries: str) -> tuple[tuple[str, str], ...]:
-    """Return names of arrays of queries, each with that of the gallery."""
-    pairs = []
-    for query in queries:
-        gallery = f"g{query[1:]}"
-        if query.startswith("query"):
-            gallery = query.replace("query", "gallery")
-        pairs.append((query, gallery))
-    return tuple(pairs)
-
-
-#: Names of (query, gallery) arrays, the first pair that is there is meant.
-REID_FEATURES = _both_sides("query_f", "query_feature", "query_features", "qf")
-REID_LABELS = _both_sides(
-    *("query_label", "query_labels", "q_pids", "query_id", "query_ids", "q_pid", "q_ids"),
-    *("query_pid", "query_pids"),
-)
-REID_CAMERAS = _both_sides(
-    *("query_cam", "query_cams", "q_camids", "query_camera", "query_cameras", "q_camid", "q_cams"),
-    *("query_camid", "query_camids"),
-)
-_MAIN_ARRAYS = ("scores", "embeddings", "indices")
-_SIDES = ("labels", "gallery_labels")
-_LABEL_ARRAYS = ("labels", "probe_labels", "gallery_labels")
+#: Names of the arrays of queries in files of re-identification; those of the gallery are alike, and
+#: the first pair that is there is meant.
+_REID = {
+    "embeddings": ("query_f", "query_feature", "query_features", "qf"),
+    "labels": (
+        *("query_label", "query_labels", "q_pids", "query_id", "query_ids", "q_pid", "q_ids"),
+        *("query_pid", "query_pids"),
+    ),
+    "camera": (
+        *("query_cam", "query_cams", "q_camids", "query_camera", "query_cameras", "q_camid"),
+        *("q_cams", "query_camid", "query_camids"),
+    ),
+}
+_MAIN_ARRAYS = {"scores", "embeddings", "indices"}
 
 
 def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
@@ -107,95 +98,47 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
 
     What the caller names stays; a file in bioeval's own layout is left as it is.
     """
-    options_given = options.in_use()
-    chosen = options.columns.keys() & {"scores", "embeddings", "indices", "pairs"}
-    keys = {}
+    chosen = options.columns.keys() & {*_MAIN_ARRAYS, "pairs"}
+    if not chosen and not _MAIN_ARRAYS.isdisjoint(file.headers):
+        return options
+    columns, meta = dict(options.columns), dict(options.meta)
+    features, labels, cameras = (_pair_of(file, names) for names in _REID.values())
     if not chosen:
-        if options.columns.keys() - {*_SIDES} or not file.headers.keys().isdisjoint(_MAIN_ARRAYS):
-            return options
-        features = _first_pair(file, REID_FEATURES)
-        matrices = [x for x in DISTANCES if x in file and len(file.headers[x].shape) == 2]
-        distances = matrices[0] if matrices else ""
-        if features and distances:
+        matrices = [x for x in _DISTMAT if x in file and len(file.headers[x].shape) == 2]
+        if features and matrices:
             raise DataError(
-                f"{file.path}: holds both {distances} and {features[0]}; choose by ",
-                say("columns.scores", distances),
+                f"{file.path}: holds both {matrices[0]} and {features[0]}; choose by ",
+                say("columns.scores", matrices[0]),
                 ", or by ",
                 say("columns.embeddings", features[0]),
                 " with ",
                 say("columns.gallery_embeddings", features[1]),
             )
         if features:
-            keys = {"embeddings": features[0], "gallery_embeddings": features[1]}
-        elif distances:
-            keys = {"scores": distances}
+            columns |= {"embeddings": features[0], "gallery_embeddings": features[1]}
+        elif matrices:
+            columns["scores"] = matrices[0]
         else:
             return options
-    elif len(chosen) > 1 or not _fits(file, options):
-        return options
-    return _with_sides(file, options, options_given, keys)
+    own = {"labels", "probe_labels", "gallery_labels"}
+    if labels and own.isdisjoint(file.headers):
+        for side, name in zip(("labels", "gallery_labels"), labels, strict=True):
+            if getattr(options, side) is None:
+                columns.setdefault(side, name)
+    if cameras and (labels or not chosen) and "camera" not in meta:
+        meta = {"probe_camera": cameras[0], "gallery_camera": cameras[1], **meta}
+    return replace(options, meta=meta, columns=columns)
 
 
-def _with_sides(
-    file: Arrays, options: ReadOptions, options_given: dict[str, object], keys: dict[str, Any]
-) -> ReadOptions:
-    """Add the arrays of labels and cameras of both sides."""
-    rows, columns = (x in options_given or f"columns.{x}" in options_given for x in _SIDES)
-    labels = _first_pair(file, REID_LABELS)
-    if labels is None and rows and not columns:
-        return replace(options, columns={**options.columns, **keys})
-    for i, side in enumerate(_SIDES):
-        if (rows, columns)[i]:
-            continue
-        if labels is None and keys:
-            raise DataError(
-                f"{file.path}: has {' and '.join(keys.values())} and no labels; expected "
-                f"{' and '.join(REID_LABELS[0])}, or CSV files as ",
-                say("labels"),
-                " and ",
-                say("gallery_labels"),
-                f". It holds: {file.listing()}",
-            )
-        if labels is not None:
-            keys[side] = labels[i]
-    meta = dict(options.meta)
-    if "camera" not in meta:
-        for i, side in enumerate(("probe", "gallery")):
-            for names in REID_CAMERAS:
-                if names[i] in file:
-                    meta.setdefault(f"{side}_camera", names[i])
-    return replace(options, meta=meta, columns={**options.columns, **keys})
-
-
-def _fits(file: Arrays, options: ReadOptions) -> bool:
-    """Whether the arrays named have as many rows, or columns, as there are labels."""
-    labels = _first_pair(file, REID_LABELS)
-    matrix = options.columns.get("scores")
-    of_probes, of_gallery = (
-        options.columns.get("embeddings"),
-        options.columns.get("gallery_embeddings"),
-    )
-    if labels is None or not file.headers.keys().isdisjoint(_LABEL_ARRAYS):
-        return False
-    probes = prod(file.headers[labels[0]].shape)
-    gallery = prod(file.headers[labels[1]].shape)
-    if matrix is not None and matrix in file:
-        return file.headers[matrix].shape == (probes, gallery)
-    if of_probes not in file.headers or of_gallery not in file.headers:
-        return False
-    # In a .mat file either dimension may be that of the templates.
-    return probes in file.headers[of_probes].shape and gallery in file.headers[of_gallery].shape
-
-
-def _first_pair(file: Arrays, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
-    for pair in names:
-        if pair[0] in file and pair[1] in file:
-            return pair
+def _pair_of(file: Arrays, names: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return the arrays of queries and of the gallery that have one of some names."""
+    for query in names:
+        long = query.startswith("query")
+        gallery = query.replace("query", "gallery") if long else f"g{query[1:]}"
+        if query in file and gallery in file:
+            return query, gallery
     return None
 
-
-# Names of arrays that say that their scores are distances.
-_DISTANCES = (*DISTANCES, "distance", "distances", "dissimilarity")
 
 _PREFIXES = ("probe_", "gallery_")
 

@@ -61,8 +61,8 @@ def blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     if are_pairs(scores):
         columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
         if scores.pair_subjects is not None:
-            for i, side in enumerate("ab"):
-                columns[f"subject_{side}"] = _words(scores.pair_subjects[:, i])
+            for side, subjects in zip("ab", scores.pair_subjects.T, strict=True):
+                columns[f"subject_{side}"] = _words(subjects)
         if (listed := scores._templates) is not None:
             called = _words(as_objects(listed.values))
             columns |= {"template_a": called[listed.a], "template_b": called[listed.b]}
@@ -118,8 +118,8 @@ def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
             texts["gallery label"] = "labels", scores.gallery_labels
         return texts
     if scores.pair_subjects is not None:
-        for i, side in enumerate("ab"):
-            texts[f"subject_{side}"] = "labels", scores.pair_subjects[:, i]
+        for side, subjects in zip("ab", scores.pair_subjects.T, strict=True):
+            texts[f"subject_{side}"] = "labels", subjects
     if scores._templates is not None:
         texts["template"] = "names of templates", as_objects(scores._templates.values)
     if scores.pair_folds is not None:

@@ -647,7 +647,7 @@ def test_a_matrix_as_text_is_told_apart(tmp_path):
     pairs = be.load(tmp_path / "p.csv", kind="distance", columns={"scores": "1", "genuine": "2"})
     assert pairs.values.tolist() == [0.5]
     (tmp_path / "p.txt").write_text("0 1 2\n1 0 3\n2 3 0\n")
-    with pytest.raises(DataError, match=r"is text; expected .*np.loadtxt\('.*p.txt'\)\)"):
+    with pytest.raises(DataError, match="is text; expected .*begins with a line of numbers"):
         be.load(tmp_path / "p.txt")
     (tmp_path / "p.csv").write_text("distance,genuine\n1,1\n")
     with pytest.raises(DataError, match=r"metric has no meaning .*matrix of scores is .npy"):
