@@ -31,7 +31,6 @@ from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import Labels, read_side, side_arguments
 from bioeval.scores.formats.trials import (
-    MediaList,
     read_media,
     read_template_pairs,
     refuse_same,
@@ -56,34 +55,20 @@ def matrix_labels(path: Path, options: ReadOptions, m: int, n: int) -> tuple[Lab
     if gallery and not probe:
         raise DataError(f"{path}: ", say("labels"), " is missing, the labels of the rows")
     if not probe:
-        both = sibling(path, "labels.csv")
-        sides = [sibling(path, "probe.csv"), sibling(path, "gallery.csv")]
-        present = [*filter(Path.exists, (both, *sides))]
-        if both in present and len(present) > 1:
-            names = " and ".join(place.name for place in present)
-            raise DataError(
-                f"{path}: there are {names}; choose by ",
-                say("labels"),
-                ", and ",
-                say("gallery_labels"),
-                " for the two sides",
-            )
-        if present == [both]:
-            probe = both
-        elif present == sides:
-            probe, gallery = sides
-        else:
-            expected = f"{both.name} beside it, or {sides[0].name} and {sides[1].name}"
-            if present:
-                expected += f" (only {present[0].name} is there)"
+        both, *sides = (sibling(path, ending) for ending in SIBLINGS)
+        present = [place for place in (both, *sides) if place.exists()]
+        if present not in ([both], sides):
+            there = " and ".join(place.name for place in present) or "none of them"
             raise DataError(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{expected}, or CSV files given by ",
+                f"{both.name} beside it, or {sides[0].name} and {sides[1].name} (there is {there}),"
+                " or CSV files given by ",
                 say("labels"),
                 " (and ",
                 say("gallery_labels"),
                 ", if the columns are other templates)",
             )
+        probe, gallery = (*present, None)[:2]
     if not gallery:
         if m != n:
             raise DataError(
@@ -139,9 +124,21 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     features = as_embeddings(values, str(path))
     media = read_media(options.labels)
     names = options.average or ()
-    _expect_rows(path, len(features), media, names)
+    images, templates = len(media.columns["template"]), len(media.templates)
+    if len(features) != (images if names else templates):
+        raise DataError(
+            f"{path}: has {len(features):,} rows, and {media.path} names {images:,} images of "
+            f"{templates:,} templates; expected a row for each template, or, with ",
+            say("average"),
+            " as template,media, for each image",
+        )
     pairs = read_template_pairs(media, options)
-    _refuse_self_pair(pairs.a, pairs.b, options)
+    same = pairs.a == pairs.b
+    if same.any():
+        raise DataError(
+            f"{options.trials}: has {counted(int(same.sum()), 'pairs')} of a template with itself, "
+            f"the first is pair {int(np.argmax(same)) + 1}"
+        )
     if names:
         if names[0] != "template":
             raise DataError(
@@ -172,36 +169,6 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     return listed._with(
         _origin=origin, _metric=metric if isinstance(metric, str) else "", _pair_ids=pair_ids
     )
-
-
-def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ...]) -> None:
-    """Raise unless there is a row for each image or, with no average, for each template."""
-    images, templates = len(listed.columns["template"]), len(listed.templates)
-    advice: Part = ""
-    if names:
-        row, expected = "image", images
-        if count == templates:
-            advice = Words("; its rows are templates, so leave out ", say("average"))
-    else:
-        row, expected = "template", templates
-        if count == images:
-            every = ",".join(name for name in ("template", "media") if name in listed.columns)
-            advice = Words("; its rows are images, so say ", say("average", every))
-    if count != expected:
-        raise DataError(
-            f"{path}: has {count:,} rows, and {listed.path} names {images:,} images of "
-            f"{templates:,} templates; expected a row for each {row}",
-            advice,
-        )
-
-
-def _refuse_self_pair(a: np.ndarray, b: np.ndarray, options: ReadOptions) -> None:
-    same = a == b
-    if same.any():
-        raise DataError(
-            f"{options.trials}: has {counted(int(same.sum()), 'pairs')} of a template with itself, "
-            f"the first is pair {int(np.argmax(same)) + 1}"
-        )
 
 
 _MATRIX = ("labels", "gallery_labels", "names_of", "meta", "kind", "nan")

@@ -121,7 +121,7 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys):
     np.save(path, np.array([*templates.values()]))
     again = be.load(path, metric="cosine", **files)
     np.testing.assert_allclose(again.values, expected, rtol=1e-12)
-    with pytest.raises(be.DataError, match="its rows are templates, so leave out average"):
+    with pytest.raises(be.DataError, match="has 3 rows, .* names 6 images of 3 templates"):
         be.load(path, average="template", **files)
     with pytest.raises(be.DataError, match="templates of its 3 rows are missing; .* as labels"):
         be.load(path, metric="cosine", trials=pairs)

@@ -600,10 +600,10 @@ def test_labels_that_are_not_there(matrix):
     with pytest.raises(DataError, match=r"x.labels.csv beside it, or x.probe.csv and x.gallery"):
         be.load(matrix)
     (matrix.parent / "x.probe.csv").write_text("label\na\nb\n")
-    with pytest.raises(DataError, match="only x.probe.csv is there"):
+    with pytest.raises(DataError, match="there is x.probe.csv"):
         be.load(matrix)
     (matrix.parent / "x.labels.csv").write_text("label\na\nb\n")
-    with pytest.raises(DataError, match="x.labels.csv and x.probe.csv; choose"):
+    with pytest.raises(DataError, match="there is x.labels.csv and x.probe.csv"):
         be.load(matrix)
     assert be.load(matrix, labels=matrix.parent / "x.labels.csv").shape == (2, 2)
     with pytest.raises(DataError, match="labels is missing"):

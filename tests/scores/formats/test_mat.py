@@ -166,7 +166,9 @@ def test_bad_layouts(tmp_path, write):
     with pytest.raises(DataError, match=r"'gallery_label' have shape \(5,\); expected \(6,\)"):
         be.load(place)
     write(place, {k: v for k, v in LAYOUT.items() if "label" not in k})
-    with pytest.raises(DataError, match="no labels, the subject of each of 4 rows.*It holds: .*query_f"):
+    with pytest.raises(
+        DataError, match="no labels, the subject of each of 4 rows.*It holds: .*query_f"
+    ):
         be.load(place)
     write(place, {"x": np.zeros((2, 3, 4))})
     with pytest.raises(DataError, match="no array 'scores' or 'embeddings'"):
