@@ -1572,13 +1572,9 @@ def cases_of_people() -> None:
     ):
         case(f"worst_pairs/{name}", later("worst_pairs", data(name), 7))
     for name, threshold in itertools.product(
-        ("columns", "watch", "streets", "tiny", "ties"), (None, "eer", 2.0)
+        ("columns", "watch", "tiny", "ties"), (None, "eer", 2.0)
     ):
-        card = "market1501" if name == "streets" else "auto"
-        case(
-            f"explain/{name} {threshold}",
-            later("explain", data(name), 3, threshold=threshold, protocol=card),
-        )
+        case(f"explain/{name} {threshold}", later("explain", data(name), 3, threshold=threshold))
     case("explain/name", later("explain", data("columns"), "02_3"))
     case("explain/text", lambda: Text(str(be().explain(scores("columns"), 5))))
     for name in ("tiny", "tiny ties"):
@@ -2361,7 +2357,6 @@ def cases_of_commands() -> None:
     check streets.npz --protocol market1501
     explain columns.npz --probe 17
     explain columns.npz --probe 02_3 --threshold 2.0
-    explain streets.npz --probe 3 --protocol market1501
     explain watch.npz --probe 4 --threshold far=0.05
     explain tiny.npz --step-by-step --threshold 3.5
     threshold square32.npz --target far=0.01 --folds 4 --repeats 2 {few}

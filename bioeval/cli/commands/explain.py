@@ -63,7 +63,6 @@ def command(run: StudyCommand) -> None:
     """Explain a row of DATA: its sorted list, and what it adds to the rates.
 
     bioeval explain scores.npz --probe 17 --threshold 0.4
-    bioeval explain reid.npz --probe 3 --protocol market1501
 
     The table lists the comparisons of one probe in order of score, with their roles (genuine,
     impostor) and what is accepted at the threshold; below it stands what the row adds to the

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.attempts.counts import role_of
 from bioeval.attempts.identification_counter import IdentificationCounter
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import to_user
 from bioeval.attempts.verification_counter import VerificationCounter
@@ -22,10 +20,9 @@ from bioeval.document.results import rule_in_words
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.labels import template_names
-from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.studies.explain.row import RankedList, Rows
 from bioeval.studies.explain.tasks import (
     TITLES,
@@ -33,15 +30,11 @@ from bioeval.studies.explain.tasks import (
     Counts,
     closed,
     quotients,
-    retrieved,
     searched,
     total,
     verified,
 )
 from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.tasks.reid.candidate_lists import Lists
-from bioeval.tasks.reid.passes import kept_scores
-from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.views.show import Shown
 
@@ -158,7 +151,9 @@ class _Explainer:
 
     def __init__(self, scores: Scores, protocol: str | Protocol, threshold: Any):
         """Choose the threshold; refuse what has no rows, or rates that are no sums over rows."""
-        BlockReader(scores)  # which says what is not Scores
+        require_scores(scores)
+        if are_pairs(scores):
+            raise ProtocolError("a list of pairs has no rows to explain: each pair is one attempt")
         self.given = scores
         scores = without_attacks(scores)
         self.card = resolve_card(scores, protocol)
@@ -179,6 +174,11 @@ class _Explainer:
         if self.ordered:  # within one row, an order is a distance
             scores = scores.replace(kind="distance")
         self.plan = Plan(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
+        if self.plan.searches:
+            raise ProtocolError(
+                f"protocol {self.card.name} ranks a gallery for each query: be.evaluate with "
+                "per_query=True has the values of each"
+            )
         self.scores = self.plan.scores
         self.names = template_names(self.given.probe_meta, self.given.shape[0])
         distance, self.source = self._threshold(threshold)
@@ -189,13 +189,6 @@ class _Explainer:
             kept = np.isin(self.given.gallery_ids, scores.gallery_ids)
             names = template_names(self.given.gallery_meta, len(kept))
             self.rows.names = np.array(names, dtype=object)[kept].tolist()
-        self.queries: tuple[Rows, Lists] | None = None
-        if "reid" in self.plan.searches:
-            lists = self.plan.searches["reid"].study_pass.lists
-            rule = replace(lists.convention, removed=lists.convention.ap_removed)
-            reader = BlockReader(kept_scores(lists.scores, rule))
-            ties = lists.convention.ties
-            self.queries = Rows(reader, scores, None, ties, lambda i, j: _removed(lists, j)), lists
 
     def row_of(self, probe: int | str) -> int:
         """Return the position of a probe, given by position or by name."""
@@ -210,18 +203,15 @@ class _Explainer:
                     f" is {received(probe)}, the name of {self.names.count(probe)} templates; "
                     "give a position",
                 )
-        elif probe.isdecimal() and len(probe) < 19:
+        elif probe.isdecimal():
             i = int(probe)
         else:
-            raise DataError(
-                Argument("probe"),
-                f" is {received(probe)}; expected a position from 0 to {m - 1}, or the name of a "
-                f"template.{nearest_name(probe, self.names[:10000])}",
-            )
+            i = m
         if i >= m:
             raise DataError(
                 Argument("probe"),
-                f" is {i}; expected a position from 0 to {m - 1}: there are {m} probes",
+                f" is {received(probe)}; expected a position from 0 to {m - 1}, or the name of a "
+                f"template.{nearest_name(str(probe), self.names[:10000])}",
             )
         places = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
         if not len(places):
@@ -263,12 +253,6 @@ class _Explainer:
             else:
                 ranked = listed(counter.rank_unit, counter.fusion)
                 tasks.append(closed(ranked, options, scores.layout))
-        if self.queries is not None:
-            rows, of_query = self.queries
-            lists["reid", ""], task = retrieved(rows.templates(i), of_query, i)
-            tasks.append(task)
-        if "gom" in self.plan.searches:
-            remarks.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
         place = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
         return Explanation(
             probe=place,
@@ -308,32 +292,13 @@ class _Explainer:
                 templates=str(counter.templates),
                 rule=rule_in_words(rule),
             )
-        search = self.plan.tasks.get("open_set")
-        if search is not None and rule.name == "eer":
-            (tally,) = count_together(self.plan.reader, [search.counter])
-            scalars = TaskCounts(tally, search.options).scalars("open_set").variables
-            if math.isnan(float(scalars["eer"][1])):
-                return None, none
-            at = float(scalars["eer_threshold"][1])
-            source = "where open-set identification has the equal error rate, on these data"
-            return float(to_user(at, self.scores.kind)), source  # back to a distance
         if threshold is not None:
             raise ProtocolError(
                 f"protocol {self.card.name} has no verification for a rule to choose on; give ",
                 Argument("threshold"),
                 " as a number",
             )
-        return None, ""
-
-
-def _removed(lists: Lists, column: int) -> Text:
-    """Return why a convention removes an entry."""
-    if lists.junk[column]:
-        return "junk: removed by the convention"
-    same = (
-        "same camera" if lists.convention.ap_removed == "same-camera" else "same identity, camera"
-    )
-    return f"{same} as the query: removed by the convention"
+        return None, "none: the protocol has no verification to choose it on; give a number"
 
 
 def explain(
@@ -371,7 +336,7 @@ def explain(
         No such probe or threshold; NaN under ``nan="raise"``.
     ProtocolError
         Lists of pairs, top-K lists, and protocols whose rates are not of single rows: folds,
-        several galleries, drawn claims.
+        several galleries, drawn claims, re-identification.
 
     Notes
     -----
@@ -390,17 +355,8 @@ def explain(
     3 2 bob 5 impostor
     None 1 ann None left out
     """
-    explainer = _Explainer(_rows_of(scores), protocol, threshold)
+    explainer = _Explainer(scores, protocol, threshold)
     return explainer.row(explainer.row_of(probe))
-
-
-def _rows_of(scores: Scores) -> Scores:
-    """Refuse a list of pairs, which has no rows."""
-    if are_pairs(scores):
-        raise ProtocolError(
-            "a list of pairs has no rows to explain: each pair is one attempt, accepted or not"
-        )
-    return scores
 
 
 def step_by_step(
@@ -434,7 +390,7 @@ def step_by_step(
     >>> steps.rates["verification/single"]["far"], steps.rates["open_set"]["far"]
     (0.25, 0.5)
     """
-    explainer = _Explainer(_rows_of(scores), protocol, threshold)
+    explainer = _Explainer(scores, protocol, threshold)
     m, n = explainer.scores.shape
     if m > MOST_ROWS or m * n > MOST_CELLS:
         raise DataError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -113,19 +112,11 @@ class Rows:
     `reader` is of the scores that are compared, `original` those before a card left any out;
     `threshold` is a distance. Of entries exactly as close, those of other subjects are first under
     pessimistic `ties`, the probe's own under optimistic ones, and the first column otherwise.
-    `removed` says why a protocol leaves a row's comparison with a column out.
     """
 
-    def __init__(
-        self,
-        reader: BlockReader,
-        original: Scores,
-        threshold: float | None,
-        ties: str,
-        removed: Callable[[int, int], Text] = lambda row, column: "left out by the protocol",
-    ):
+    def __init__(self, reader: BlockReader, original: Scores, threshold: float | None, ties: str):
         self.reader, self.scores, self.original = reader, reader.scores, original
-        self.threshold, self.ties, self.removed = threshold, ties, removed
+        self.threshold, self.ties = threshold, ties
         self.names = template_names(original.gallery_meta, original.shape[1])
         self.subjects = [""] * original.shape[1]
         if knows_people(original):
@@ -145,13 +136,13 @@ class Rows:
         if itself >= 0:
             distance[columns[itself]] = np.nan
         raw = self.reader.given.read(i, i + 1)[0].tolist()
-        why = _Reasons(self, i)
+        reasons = self._reasons(i)
         entries = []
         for column, value in enumerate(distance.tolist()):
             entry = self._entry(column, value, bool(genuine[column]))
             reason: Text = ""
             if value != value:
-                reason = why.of(column)
+                reason = reasons[column]
             elif raw[column] != raw[column]:
                 reason = "failed comparison (NaN): an attempt at an infinite distance"
             is_itself = itself >= 0 and column == columns[itself]
@@ -201,6 +192,32 @@ class Rows:
             accepted=accepted,
         )
 
+    def _reasons(self, i: int) -> list[Text]:
+        """Return why each comparison of a row is left out, if it is."""
+        scores, columns = self.scores, np.arange(self.scores.shape[1])
+        itself = scores.probe_ids[i] == scores.gallery_ids
+        masked = BlockReader(self.original).given.masked(i, i + 1)[0]
+        excluded = scores._excluded(np.full(len(columns), i), columns)
+        by_protocol = BlockReader(scores).given.masked(i, i + 1)[0]
+        reasons = list[Text]()
+        for j in columns.tolist():
+            reason: Text = "failed comparison (NaN)"
+            if itself[j]:
+                reason = "the probe itself: a template is never compared with itself"
+            elif masked[j]:
+                reason = "left out by the mask"
+            elif excluded[j]:
+                shared = [
+                    say("{name:name} ({value:name})", name=name, value=plain(values[i]))
+                    for name in scores.exclude
+                    if (values := scores.probe_meta[name])[i] == scores.gallery_meta[name][j]
+                ]
+                reason = say("same subject and same {shared}", shared=Enumeration(shared, ""))
+            elif by_protocol[j]:
+                reason = "left out by the protocol"
+            reasons.append(reason)
+        return reasons
+
     def _ranked(self, unit: str, entries: list[Entry]) -> RankedList:
         """Return the list of some entries, in order."""
         sign = {"pessimistic": 1, "optimistic": -1}.get(self.ties, 0)
@@ -211,37 +228,6 @@ class Rows:
         placed = [replace(entry, place=k) for k, entry in enumerate(ordered, start=1)]
         left_out = [entry for entry in entries if entry.role == LEFT_OUT]
         return RankedList(unit, (*placed, *left_out))
-
-
-class _Reasons:
-    """Why comparisons of a row are left out."""
-
-    def __init__(self, rows: Rows, i: int):
-        self.scores, self.i, self.removed = rows.scores, i, rows.removed
-        columns = np.arange(self.scores.shape[1])
-        self.itself = self.scores.probe_ids[i] == self.scores.gallery_ids
-        self.masked = BlockReader(rows.original).given.masked(i, i + 1)[0]
-        self.excluded = self.scores._excluded(np.full(len(columns), i), columns)
-        self.gone = BlockReader(self.scores).given.masked(i, i + 1)[0]
-
-    def of(self, column: int) -> Text:
-        """Return the reason of one comparison."""
-        if self.itself[column]:
-            return "the probe itself: a template is never compared with itself"
-        if self.masked[column]:
-            return "left out by the mask"
-        if self.excluded[column]:
-            shared = Enumeration(list(self._shared(column)), "")
-            return say("same subject and same {shared}", shared=shared)
-        return self.removed(self.i, column) if self.gone[column] else "failed comparison (NaN)"
-
-    def _shared(self, column: int) -> Iterator[Text]:
-        """Yield the metadata columns by which a pair of one subject is left out, with values."""
-        probe, gallery = self.scores.probe_meta, self.scores.gallery_meta
-        for name in self.scores.exclude:
-            value = probe[name][self.i]
-            if value == gallery[name][column]:
-                yield say("{name:name} ({value:name})", name=name, value=plain(value))
 
 
 def _fused_from(used: list[Entry], fusion: str) -> Text:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import QUERY_MEANS
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Label, Number, Picture, Rate, Score
 from bioeval.document.text import Enumeration, Strong, Term, Text, say
@@ -33,9 +31,6 @@ _LEGEND = {
     "FR those without a mate within t at rank 1. FA counts impostor probes with an entry within "
     "t, and GR those without one; an impostor's own subject leaves the gallery.",
     "closed_set": "{cms}(k) counts probes with a mate at rank k or better.",
-    "reid": "CMC(k) counts queries with a match at rank k or better. To AP, each match adds the "
-    "precision at its rank, divided by the number of matches. INP is the number of matches, "
-    "divided by the rank of the last match.",
 }
 
 
@@ -191,7 +186,7 @@ def _adds(task: Contribution) -> Text:
     """Return what a row adds to the counters of a task."""
     if task.counts is None:
         return "depends on the threshold"
-    attempts = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
+    attempts = ("genuine_attempts", "impostor_attempts", "attempts")
     counts = {count: x for count, x in task.counts.items() if count.name not in attempts}
     return _sums(counts) or "nothing"
 
@@ -201,8 +196,6 @@ def _sums(counts: Mapping[Count, float]) -> Text:
     texts = []
     for count, amount in counts.items():
         number = Number(amount, digits=3, fraction=True)
-        if count.name in ("average_precision", "inp"):
-            number = Number(amount, digits=4)
         symbol: Text = SYMBOLS[count.name]
         if "{" in SYMBOLS[count.name]:
             symbol = say(SYMBOLS[count.name], task="identification", rank=Label(count.rank))
@@ -280,17 +273,11 @@ def _rates(totals: Mapping[str, Mapping[Count, float]], notes: Iterable[Text]) -
     return Table("rates", columns, rows, title=of_class, notes=tuple(notes))
 
 
-#: Rates that have no term in the standard.
-_LABELS = {name: scalar_registry()[name].label for name in ("cmc", *QUERY_MEANS)}
-
-
 def _rate(task: str, rate: Quotient) -> list[Text]:
     """Return the row of a rate."""
     of_task = "verification" if task.startswith("verification") else "identification"
     name: Text = Term(rate.name, of_task)
-    if rate.name in _LABELS:
-        name = _LABELS[rate.name].format(rank=rate.rank)
-    elif rate.rank is not None:
+    if rate.rank is not None:
         form = "{name}(t, {rank})" if rate.name == "dir" else "{name}({rank})"
         name = say(form, name=name, rank=Label(rate.rank))
     fraction: Text = "no attempt"

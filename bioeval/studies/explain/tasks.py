@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from bioeval.document.cells import Label, Number
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, Entry, RankedList
-from bioeval.tasks.reid.candidate_lists import Lists
-from bioeval.tasks.reid.matches import (
-    MatchLists,
-    average_precision,
-    counted_places,
-    first_places,
-    ranks_of,
-)
 
 TITLES = {
     "verification/single": "Verification, single-template",
     "verification/multi": "Verification, multi-template",
     "open_set": "Open-set identification",
     "closed_set": "Closed-set identification",
-    "reid": "Re-identification",
 }
 
 
@@ -41,12 +30,7 @@ SYMBOLS = {
     "gr": "GR",
     "attempts": "TA",
     "cms_count": "{cms}({rank})",
-    "queries": "queries",
-    "cmc_count": "CMC({rank})",
-    "average_precision": "AP",
-    "inp": "INP",
     "skipped": "skipped",
-    "left_out": "left out",
 }
 
 
@@ -161,9 +145,7 @@ def searched(
     if near.accepted is not None:
         counts = {Count("impostor_attempts"): 1, Count("fa" if near.accepted else "gr"): 1}
     why = say("the nearest of other subjects is {name}", name=_name(ranked, near))
-    yield Contribution(
-        task="open_set", role=IMPOSTOR, counts=counts, why=why, decides=near, ranks=[]
-    )
+    yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=why, decides=near)
 
 
 def closed(ranked: RankedList, options: Mapping[str, Any], layout: str) -> Contribution:
@@ -210,71 +192,6 @@ def _name(ranked: RankedList, entry: Entry) -> Label:
     return Label(entry.template if ranked.unit == "template" else entry.subject)
 
 
-def retrieved(ranked: RankedList, lists: Lists, i: int) -> tuple[RankedList, Contribution]:
-    """Return the list of a query with the precision at each match, and what it adds."""
-    convention, ties = lists.convention, lists.convention.ties
-    mates = sorted(ranked.of(GENUINE), key=lambda entry: (entry.distance, entry.column))
-    if not mates:
-        gone = "every match is removed or failed" if lists.enrolled[i] else "it is not enrolled"
-        name, reason = "skipped", f"no match is left ({gone}): it is left out of all means"
-        if lists.left_out[i]:
-            name, reason = (
-                "left_out",
-                "junk or a distractor: it is left out of all means",
-            )
-        elif convention.unmatched == "zero":
-            name, reason = "queries", f"no match is left ({gone}): it counts as 0 in all means"
-        return ranked, Contribution(task="reid", counts={Count(name): 1}, why=reason)
-    others = ranked.of(IMPOSTOR)
-    far = np.array([entry.distance for entry in others])
-    columns = np.array([entry.column for entry in others], dtype=np.int64)
-    found = np.array([entry.distance for entry in mates])
-    at = np.array([entry.column for entry in mates])
-    same = far == found[:, None]
-    matches = MatchLists(
-        np.array([0, len(mates)]),
-        found,
-        (far < found[:, None]).sum(axis=1),
-        same.sum(axis=1),
-        (same & (columns < at[:, None])).sum(axis=1),
-    )
-    counts: Counts = {Count("queries"): 1}
-    if convention.ap_removed != convention.removed:
-        why = "the list is that of average precision; another one is of the CMC, which be.reid has"
-    elif convention.cmc in ("first-match", "allshots"):
-        places = {"first-match": first_places, "allshots": counted_places}[convention.cmc]
-        _, ranks, weights = places(matches, ties)
-        for rank, weight in zip(ranks.tolist(), weights.tolist(), strict=True):
-            count = Count("cmc_count", rank)
-            counts[count] = counts.get(count, 0) + weight
-        why = "the first match counts in the CMC"
-        if convention.cmc == "allshots":
-            why = "each match counts in the CMC, with 1 / matches, at its rank among non-matches"
-    else:
-        why = f"its CMC is of the convention {convention.cmc}: be.reid has it"
-    if ties == "expected" and matches.tied.any():
-        return ranked, Contribution(task="reid", counts=counts, why=why)
-    ties = "stable" if ties == "expected" else ties
-    counts[Count("average_precision")] = float(average_precision(matches, ties, convention.ap)[0])
-    at_rank = ranks_of(matches, ties).tolist()
-    counts[Count("inp")] = len(mates) / at_rank[-1]
-    said = {}
-    for k, (entry, rank) in enumerate(zip(mates, at_rank, strict=True), 1):
-        said[entry.column] = say(
-            "match {k:count} of {h:count}: precision {k:name}/{rank:name}",
-            k=k,
-            h=len(mates),
-            rank=rank,
-        )
-    entries = (
-        replace(entry, reason=said[entry.column]) if entry.column in said else entry
-        for entry in ranked.entries
-    )
-    return replace(ranked, entries=tuple(entries)), Contribution(
-        task="reid", counts=counts, why=why, ranks=[]
-    )
-
-
 class Quotient(NamedTuple):
     """A rate as the quotient of two sums: its name in results, with its rank, and its formula."""
 
@@ -307,12 +224,6 @@ def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
 
     if task == "closed_set":
         yield from up_to("cms", "cms_count", "(mates at rank <= {rank}) / TA", of("attempts"))
-    elif task == "reid":
-        over = of("queries")
-        yield from up_to("cmc", "cmc_count", "(matches counted at rank <= {rank}) / queries", over)
-        for name, counter in (("mean_ap", "average_precision"), ("mean_inp", "inp")):
-            formula = f"sum of {SYMBOLS[counter]} / queries"
-            yield Quotient(name, None, formula, of(counter), over)
     else:
         genuine, impostor = of("ga", "fr"), of("fa", "gr")
         missed = "FR / TG"

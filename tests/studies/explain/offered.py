@@ -19,5 +19,4 @@ def plain(row: Any) -> dict[str, Any]:
 
 
 CALLS = {"explain": lambda s: plain(be.explain(s, 5))}
-UNDER_CARD = {"explain": lambda s, card: plain(be.explain(s, 5, protocol=card))}
 OTHER_CALLS = {"step_by_step": "each of its rows is that of explain"}

@@ -11,7 +11,7 @@ from strategies import FUSIONS, TIES, UNITS, matrices, thresholds
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.protocol.loading import for_layout, load
+from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
 from bioeval.studies.explain.tasks import Count
 
@@ -127,75 +127,3 @@ def test_excluded_sessions(data):
     ds = be.open_set(scores, thresholds=[t])
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
         assert result.get("open_set", {}).get(Count(name), 0) == ds[name].item()
-
-
-RULES = ("same-id-same-camera", "same-camera", "none")
-CMC = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
-MOST = 6
-
-
-@st.composite
-def reid_scores(draw):
-    """Scores with cameras, junk and distractors."""
-    case = draw(matrices(dtypes=("float32", "float64"), orders=("C",), nans=("reject", "exclude")))
-    ids = {7: -1, 100: 0}
-    m, n = case.values.shape
-    cameras = st.sampled_from((1, 2))
-    fields = case.scores()
-    for name in ("labels", "gallery_labels"):
-        if fields[name] is not None:
-            labels = np.asarray(fields[name]).tolist()
-            fields[name] = [ids.get(x, x) if isinstance(x, int) else x for x in labels]
-    meta = {"probe_meta": {"camera": draw(st.lists(cameras, min_size=m, max_size=m))}}
-    if not case.square or case.gallery_labels is not None:
-        meta["gallery_meta"] = {"camera": draw(st.lists(cameras, min_size=n, max_size=n))}
-    return be.Scores(**fields, **meta, distractor_ids=(0,))
-
-
-@settings(max_examples=10)
-@given(data=st.data())
-def test_queries(data):
-    scores = data.draw(reid_scores())
-    options = {
-        "removed": data.draw(st.sampled_from(RULES)),
-        "removed_for_ap": data.draw(st.sampled_from(("as-above", "same-id-same-camera", "none"))),
-        "cmc": data.draw(st.sampled_from(CMC)),
-        "ap": data.draw(st.sampled_from(("sum", "trapezoid", "tied-once"))),
-        "ties": data.draw(st.sampled_from(TIES)),
-        "unmatched": data.draw(st.sampled_from(("skip", "zero"))),
-        "junk": data.draw(st.sampled_from(("remove", "keep"))),
-        "max_rank": MOST,
-    }
-    card = load("market1501")
-    card = replace(card, layout=scores.layout, reid=replace(card.reid, **options))
-    try:
-        ds = be.evaluate(scores, card, per_query=True)["reid"].to_dataset()
-    except be.ProtocolError as error:
-        assert "expected ties" in str(error) or "no identity" in str(error)
-        return
-    counts = {}
-    for i in range(scores.shape[0]):
-        row = be.explain(scores, i, protocol=card)
-        (task,) = (x for x in row.tasks if x.task == "reid")
-        for count, amount in task.counts.items():
-            counts[count] = counts.get(count, 0) + amount
-        matched = bool(ds.matches[i])
-        for name in ("average_precision", "inp"):
-            if options["ties"] != "expected" and name in ds:
-                result = task.counts.get(Count(name), 0 if matched else np.nan)
-                expected = ds[name].values[i] if matched else result
-                np.testing.assert_allclose(result, expected, rtol=1e-12, err_msg=name)
-        if options["removed_for_ap"] in ("as-above", options["removed"]):
-            removed = [
-                entry
-                for entry in row.lists[-1].entries
-                if "removed by the convention" in str(entry.reason) and entry.place is None
-            ]
-            if not ds.left_out.values[i] if "left_out" in ds and ds.left_out.dims else True:
-                assert len(removed) == ds.removed_entries[i] or not matched
-    assert counts.get(Count("queries"), 0) == ds.queries.item()
-    assert counts.get(Count("skipped"), 0) == ds.skipped.item()
-    one_list = options["removed_for_ap"] in ("as-above", options["removed"])
-    if one_list and options["cmc"] in ("first-match", "allshots"):
-        at = at_ranks(counts, "cmc_count", range(1, MOST + 1))
-        np.testing.assert_allclose(np.cumsum(at), ds.cmc_count, atol=1e-9)

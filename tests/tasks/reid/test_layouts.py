@@ -83,7 +83,6 @@ if hasattr(be, "Meter"):
 #: Layouts that a call has no answer for, whatever the card; it says so in its own words.
 NEVER = {
     "repeat": {PAIRS, LISTS},
-    "explain": {PAIRS, LISTS},
     "Meter": {FROM_GALLERY, PAIRS, LISTS},
 }
 
