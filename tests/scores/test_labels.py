@@ -140,17 +140,6 @@ def test_unknown_cameras_remove_nothing():
                 assert [x.code for x in be.messages(each)].count("unknown-values") == 1
 
 
-def test_templates_of_unknown_group_are_left_out():
-    d, who = np.random.default_rng(3).uniform(size=(8, 8)), [1, 1, 2, 2, 3, 3, 4, 4]
-    group = ["a", "a", "a", "a", "b", "b", "", ""]
-    result = be.by_group(be.Scores(d, who, probe_meta={"g": group}), "g", threshold=0.5)
-    known = be.by_group(be.Scores(d[:6, :6], who[:6]), group[:6], threshold=0.5)
-    for name in ("frr", "far", "subjects"):
-        np.testing.assert_array_equal(result[name], known[name])
-    (found,) = [x for x in be.messages(result) if x.code == "unknown-values"]
-    assert found.arguments["probes"] == 2
-
-
 @pytest.mark.parametrize(
     ("probes", "gallery"),
     [
@@ -285,19 +274,6 @@ def test_the_name_of_a_subject_changes_no_result():
             assert tree[node.path].to_dataset().equals(node.to_dataset())
 
 
-def test_a_claim_of_an_unknown_subject_names_the_nearest():
-    scores = be.Scores(np.zeros((2, 2)), ["anna", "bob"], ["anna", "bob"])
-    with pytest.raises(be.DataError, match="claim 1: probe 1 claims 'Ana'. Did you mean 'anna'?"):
-        be.verification(scores, claims=["anna", "Ana"])
-
-
-@pytest.mark.parametrize("claims", [5, "ab", {"a": 1}, [None, "anna"]])
-def test_claims_that_are_no_list_of_subjects_are_refused(claims):
-    scores = be.Scores(np.zeros((2, 2)), ["anna", "bob"], ["anna", "bob"])
-    with pytest.raises(be.DataError, match="claims"):
-        be.verification(scores, claims=claims)
-
-
 # ------------------------------------------------------------------------- masked and fixed arrays
 
 
@@ -321,21 +297,6 @@ def test_masked_labels_do_not_lose_their_mask():
     with pytest.raises(be.DataError, match=r"masked array \(1 value masked\)"):
         be.Scores(np.ma.masked_equal([[0.1, 0.2], [0.3, 0.4]], 0.4), [1, 2])
     assert be.Scores(d, np.ma.masked_equal([1, 2, 2], 9)).probe_labels.tolist() == [1, 2, 2]
-
-
-def test_the_kind_is_one_that_there_is():
-    scores = be.Scores(np.random.default_rng(0).random((4, 4)), [1, 1, 2, 2])
-    lists = be.TopKScores([[0], [1]], [1, 2], [1, 2])
-    for one, name, value in (
-        (scores, "kind", "bogus"), (scores, "nan", "bogus"), (lists, "kind", "order"),
-        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), "kind", 1),
-    ):  # fmt: skip
-        before = getattr(one, name)
-        with pytest.raises(be.DataError, match=f"{name} is .*; expected one of"):
-            one.replace(**{name: value})
-        assert getattr(one, name) == before
-    replaced = scores.replace(kind="similarity", nan="reject")
-    assert (replaced.kind, replaced.nan) == ("similarity", "reject")
 
 
 class Tensor:

@@ -445,41 +445,6 @@ def test_booleans_of_a_mask_are_attempts():
         be.verification(be.Scores(d, labels, mask=kept.astype(int)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["uint8", "int64"])
-def test_with_labels_a_mask_leaves_cells_out(dtype, tiny_blocks):
-    d = small((4, 6), "float32", seed=6)
-    d[0, 0] = d[3, 1] = NAN  # ignored: no failure
-    mask = np.where(np.equal.outer(PROBES, GALLERY), 2, 1).astype(dtype)
-    mask[0, 0] = mask[3, 1] = mask[1, 2] = mask[2, 3] = 0
-    scores = rectangular(d, mask=mask)
-    np.testing.assert_array_equal(scores.mask, mask)
-    assert_all_tasks(scores, THRESHOLDS, **as_case(d, mask=mask.tolist()))
-    rows, columns = [3, 0, 1], [5, 0, 1, 2]
-    view = scores.select(probes=rows, gallery=columns)
-    cells = np.ix_(rows, columns)
-    np.testing.assert_array_equal(view.mask, mask[cells])
-    case = {
-        "values": d[cells].astype(float).tolist(),
-        "probe_labels": [PROBES[i] for i in rows],
-        "gallery_labels": [GALLERY[j] for j in columns],
-        "mask": mask[cells].tolist(),
-    }
-    assert_all_tasks(view, THRESHOLDS, **case)
-
-
-def test_a_nan_on_the_diagonal_beside_one_in_an_ignored_cell_is_no_failure():
-    labels = ["a", "a", "b"]
-    d = np.array([[NAN, 1.0, NAN], [1.0, NAN, 2.0], [3.0, 4.0, NAN]])
-    mask = np.where(np.equal.outer(labels, labels), 2, 1)
-    mask[0, 2] = 0
-    ds = be.verification(be.Scores(d, labels, mask=mask), thresholds=[9])
-    assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 3)
-    d[1, 2] = NAN
-    with pytest.raises(be.DataError, match="hold 1 NaN, the first at row 1, column 2;"):
-        be.verification(be.Scores(d, labels, mask=mask))
-
-
 def test_a_mask_alone_says_what_is_genuine():
     d = np.array([[0.1, 0.5, 0.2], [0.3, 0.4, 0.6]])
     mask = np.array([[2, 1, 0], [1, 2, 1]])
@@ -648,17 +613,6 @@ def test_one_index_where_the_sides_differ_names_both_keywords():
             rows.select(*index, **named)
 
 
-def test_the_repr_says_which_probes_are_compared_with_which_gallery():
-    scores = square_scores()
-    for part, words in (
-        (scores.select(probes=[0, 1]), "probes from the gallery, 2 x 6"),
-        (scores.select([0, 0, 1], [0, 1, 2]), "probes from the gallery, 3 x 3"),
-        (scores.select([2, 0, 1], [0, 1, 2]), "all-against-all, 3 x 3"),
-        (scores.select([0, 1], [2, 3]), "probe-against-gallery, 2 x 2"),
-    ):
-        assert repr(part).startswith(f"<Scores {words}")
-
-
 def test_pairs_that_name_their_sides_are_taken_by_name():
     scores = be.simulate(6, 3, random_state=0)
     found = next(be.partition.ProbeGallerySplit(1, random_state=0).split(scores))
@@ -817,16 +771,6 @@ def test_a_fingerprint_is_of_the_values_and_not_of_how_they_are_held():
     assert be.Scores(other, np.array(["a", "b"]), nan="exclude").fingerprint == one
 
 
-@pytest.mark.parametrize("labels", [["ann", "ann", "bob"], [7, 7, 300]])
-def test_pairs_taken_from_a_matrix_know_their_subjects(labels, tmp_path):
-    scores = be.Scores(np.arange(9.0).reshape(3, 3), labels)
-    pairs = scores.at_pairs([0, 1], [1, 2])
-    assert pairs.pair_subjects.tolist() == [[labels[1], labels[0]], [labels[2], labels[1]]]
-    assert pairs.subjects.tolist() == [labels[0], labels[2]]
-    be.save(pairs, tmp_path / "pairs.npz")
-    assert be.load(tmp_path / "pairs.npz").pair_subjects.tolist() == pairs.pair_subjects.tolist()
-
-
 def test_pairs_are_not_taken_from_ignored_cells():
     mask = np.array([[2, 0], [1, 1]])
     scores = be.Scores(np.zeros((2, 2)), ["a", "b"], ["a", "c"], mask=mask)
@@ -844,24 +788,11 @@ def test_pairs_are_not_taken_from_ignored_cells():
     ids=lambda scores: scores.layout,
 )
 def test_scores_are_neither_a_sequence_nor_an_array(scores):
-    """They have no length, not even where an index of rows works, and an array has no kind."""
-    for call, said in (
-        (len, "has no len"),
-        (iter, "not iterable"),
-        (list, "not iterable"),
-        (lambda x: 0.5 in x, "not (iterable|a container)"),
-    ):
-        with pytest.raises(TypeError, match=said):
-            call(scores)
-    for call in (
-        np.asarray,
-        np.mean,
-        lambda x: be.Scores(x, PROBES),
-        lambda x: be.Scores([[0.0]], x),
-    ):
+    with pytest.raises(TypeError, match="not iterable"):
+        list(scores)
+    for call in (np.asarray, lambda x: be.Scores(x, PROBES), lambda x: be.Scores([[0.0]], x)):
         with pytest.raises(be.DataError, match=r"Scores are no array; give scores\.values"):
             call(scores)
-    assert scores  # they are true
 
 
 def test_scores_keep_the_limit_under_which_they_were_made():
