@@ -17,31 +17,6 @@ import bioeval as be
 from bioeval.scores import embeddings
 from bioeval.scores.embeddings import on_all_threads
 
-#: Evaluations side by side; the line has the threads of each library before and after.
-SIDE_BY_SIDE = """
-from concurrent.futures import ThreadPoolExecutor
-import numpy as np
-from threadpoolctl import threadpool_info
-import bioeval as be
-
-def threads():
-    return [x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"]
-
-x = np.random.default_rng(0).normal(size=(600, 64))
-who = np.arange(600) // 3
-
-def evaluate(k):
-    return float(be.verification(be.Scores.from_embeddings(x + k, who), thresholds=9).auc)
-
-alone = [evaluate(k) for k in range(4)]
-before = threads()
-for _ in range(4):
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(evaluate, list(range(4)) * 6)) == alone * 6
-    print(before, threads())
-"""
-
-
 #: The numbers of one evaluation, and whether there are as many threads after it.
 BY_DEFAULT = """
 from threadpoolctl import threadpool_info
@@ -69,23 +44,6 @@ def numbers(rows):
 
 def threads() -> set[int]:
     return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
-
-
-@pytest.mark.slow
-def test_evaluations_side_by_side_bring_the_threads_back():
-    """In a process without the variables that the other tests set."""
-    clean = {name: x for name, x in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    done = subprocess.run(
-        [sys.executable, "-c", SIDE_BY_SIDE],
-        env={**clean, "OPENBLAS_NUM_THREADS": "3"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert not done.returncode, done.stderr
-    for line in done.stdout.splitlines():
-        before, after = line.split("] [")
-        assert before.strip("[]") == after.strip("[]") and "1" not in before.strip("[]").split(", ")
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 from twins import assert_same_but_d_prime, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.scores import blocks, embeddings
-from bioeval.scores.embeddings import METRICS, EmbeddingSource, same_in_any_tile
+from bioeval.scores import embeddings
+from bioeval.scores.embeddings import METRICS, EmbeddingSource
 
 NAN = np.nan
 
@@ -76,29 +76,6 @@ def test_equal_embeddings_are_at_distance_zero_exactly(metric, dtype):
     assert np.count_nonzero(d == 0) == 10
 
 
-def test_distances_of_close_neighbours_are_not_lost():
-    rng = np.random.default_rng(5)
-    x = rng.normal(size=(3, 16)) + 100
-    for step in (1e-3, 1e-6, 1e-9):
-        y = x + step * rng.normal(size=x.shape)
-        for metric in ("l2", "cosine"):
-            d = np.diag(distance_matrix(x, y, metric))
-            if metric == "l2":
-                expected = [formula(u, v, "l2") for u, v in zip(x, y, strict=True)]
-            else:  # 1 - cos = |u - v|^2 / 2 of unit vectors, in exact arithmetic until the end
-                expected = [one_minus_cosine(u, v) for u, v in zip(x, y, strict=True)]
-            np.testing.assert_allclose(d, expected, rtol=1e-5 if step < 1e-6 else 1e-7)
-
-
-def one_minus_cosine(u: np.ndarray, v: np.ndarray) -> float:
-    """``1 - uv / (|u| |v|)`` from ``sin^2 = 1 - cos^2``, which is exact in fractions."""
-    a, b = [Fraction(float(x)) for x in u], [Fraction(float(x)) for x in v]
-    uv = sum(x * y for x, y in zip(a, b, strict=True))
-    uu, vv = sum(x * x for x in a), sum(x * x for x in b)
-    cos2 = uv * uv / (uu * vv)
-    return float(1 - cos2) / (1 + math.sqrt(cos2))
-
-
 def far_enough(u: np.ndarray, v: np.ndarray, metric: str) -> float:
     """The definition in 60 decimal digits."""
     with localcontext(prec=60):
@@ -145,15 +122,6 @@ def test_directions_of_the_shortest_and_the_longest_vectors(dtype):
     for scale in (1e-320, 5e-310, 1e306):
         d = distance_matrix(x * scale, x, "cosine", dtype)
         np.testing.assert_allclose(d, plain, atol=1e-2 if scale == 1e-320 else 2e-7)
-
-
-def test_cosine_does_not_depend_on_the_length():
-    x = features(4, seed=7)
-    plain = distance_matrix(x, x, "cosine")
-    for scale in (1e-300, 1e-30, 3.0, 1e300):
-        np.testing.assert_allclose(distance_matrix(x * scale, x, "cosine"), plain, atol=1e-15)
-    opposite = distance_matrix(x[:1], -x[:1], "cosine")
-    np.testing.assert_allclose(opposite, [[2.0]], rtol=1e-15)
 
 
 def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
@@ -241,53 +209,6 @@ def whole_numbers(m: int = 40, f: int = 7) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 9, m)
     return rng.integers(0, 9, (m, f)) + 3 * rng.integers(0, 5, (9, f))[labels], labels
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.cases(1)
-def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", 130)
-    x, labels = whole_numbers()
-    given = {"metric": metric, "dtype": dtype}
-    made = be.Scores.from_embeddings(x, labels, **given)
-    streamed = streaming(x, labels, **given)
-    assert streamed._streams and not made._streams
-    assert streamed.dtype == made.dtype == np.dtype(dtype) and streamed.shape == made.shape
-    np.testing.assert_array_equal(streamed.values, made.values)
-    assert_same_but_d_prime(be.evaluate(streamed), be.evaluate(made))
-    assert streamed.fingerprint == made.fingerprint
-    rows, columns = [30, 3, 3, 17], [5, 3, 39, 0, 17]
-    parts = [s.select(probes=rows, gallery=columns) for s in (streamed, made)]
-    np.testing.assert_array_equal(parts[0].values, parts[1].values)
-    assert be.ranks(parts[0]).identical(be.ranks(parts[1]))
-    for part in (streamed, parts[0]):
-        assert part._streams
-    pairs = [s.at_pairs([0, 5, 39], [1, 4, 0]) for s in (streamed, made)]
-    np.testing.assert_array_equal(pairs[0].values, pairs[1].values)
-    two = streaming(x[:9], labels[:9], x[9:], labels[9:], **given)
-    plain = be.Scores(made.values[:9, 9:], labels[:9], labels[9:])
-    assert two._streams
-    found, expected = be.verification(two), be.verification(plain)
-    assert_same_but_d_prime(found.drop_attrs(), expected.drop_attrs())
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.cases(1)
-def test_a_second_look_finds_what_the_first_one_saw(metric, seed, monkeypatch):
-    """The last bits of a product may depend on the block; the operating points must not mind."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 12, 61)
-    x = np.abs(rng.normal(size=(61, 33)) + rng.normal(size=(12, 33))[labels])
-    made = be.evaluate(be.Scores.from_embeddings(x, labels, metric=metric))
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", int(rng.integers(61, 1000)))
-    streamed = streaming(x, labels, metric=metric)
-    found = be.evaluate(streamed)["verification/single"]
-    expected = made["verification/single"]
-    for name in ("eer", "auc", "zero_far", "eer_threshold", "frr_at_far"):
-        np.testing.assert_allclose(found[name], expected[name], rtol=1e-9)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -380,21 +301,3 @@ def test_rows_are_written_to_memory_that_is_given():
         out = np.full((20, 300), NAN)
         assert source.read(250, 270, out) is out
         np.testing.assert_array_equal(out, source.whole()[250:270])
-
-
-@pytest.mark.slow
-def test_rows_in_the_memory_of_earlier_ones_count_as_the_matrix():
-    """On one thread and two, in bands of rows of which the last is a short one."""
-    rng = np.random.default_rng(9)
-    labels = rng.integers(0, 100, 600)
-    x = rng.normal(size=(100, 16))[labels] + rng.normal(size=(600, 16))
-    given = {"dtype": "float32", "limit": 1 << 20}
-    expected = be.verification(be.Scores.from_embeddings(x, labels, dtype="float32"))
-    if not same_in_any_tile(16, np.dtype("float32")):  # then tiles may have other last digits
-        expected = be.verification(streaming(x, labels, **given))
-    for threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
-        numba.set_num_threads(threads)
-        scores = streaming(x, labels, **given)
-        assert scores._streams
-        assert_same_but_d_prime(be.verification(scores), expected)
-    numba.set_num_threads(1)

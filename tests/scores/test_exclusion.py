@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from limits import streaming
-from result_messages import codes
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli.program import main
 
 
 def by_hand(values, probe, gallery, removed, square):
@@ -176,13 +174,6 @@ def test_failed_comparisons_that_are_left_out_do_not_matter():
     assert np.isnan(values[0, 1]) and values[0, 0] == 0, "the user's array is left alone"
 
 
-def test_the_note_goes_when_sessions_are_excluded():
-    meta = {"session": [1, 2, 1, 2]}
-    scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
-    assert "same-value-counted" in codes(be.closed_set(scores))
-    assert "same-value-counted" not in codes(be.closed_set(scores.excluding("session")))
-
-
 def test_a_view_goes_on_excluding():
     rng = np.random.default_rng(2)
     meta = {"session": rng.integers(0, 2, 12)}
@@ -209,19 +200,6 @@ def test_files_say_what_is_excluded(tmp_path):
     be.save(scores, tmp_path / name)
     assert be.load(tmp_path / name).exclude == ()
     assert be.load(tmp_path / name, exclude="session").exclude == ("session",)
-
-
-@pytest.mark.slow
-def test_the_command_line_excludes(tmp_path, capsys):
-    meta = {"session": [1, 2, 1, 2]}
-    scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
-    be.save(scores, tmp_path / "x.npz")
-    assert main(["run", str(tmp_path / "x.npz")]) == 0
-    assert "--exclude session" in " ".join(capsys.readouterr().out.split())
-    assert main(["run", str(tmp_path / "x.npz"), "--exclude", "session", "--json"]) == 0
-    assert "pairs of the same session" not in capsys.readouterr().out
-    assert main(["run", str(tmp_path / "x.npz"), "--exclude", "sesion"]) == 2
-    assert "Did you mean 'session'?" in capsys.readouterr().err
 
 
 def test_wrong_columns_are_refused():

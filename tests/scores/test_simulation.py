@@ -78,20 +78,6 @@ def test_the_same_seed_gives_the_same_scores_and_another_seed_does_not():
         assert not np.array_equal(first, other)
 
 
-def test_every_kind_of_random_state_is_taken():
-    def values(state):
-        return simulate(3, 2, model="gaussian-scores", random_state=state).values
-
-    assert np.array_equal(values(11), values(np.int64(11)))
-    sequence = np.random.SeedSequence(11)
-    assert np.array_equal(values(11), values(sequence))
-    assert np.array_equal(values(11), values(sequence))  # it is not used up
-    assert sequence.n_children_spawned == 0
-    generator = np.random.default_rng(11)
-    assert not np.array_equal(values(generator), values(generator))  # it is advanced
-    assert not np.array_equal(values(None), values(None))
-
-
 @pytest.mark.parametrize("model", ["gaussian-scores", "gaussian-embeddings"])
 def test_layouts_shapes_and_labels(model):
     square = simulate(4, 3, model=model)
@@ -221,57 +207,6 @@ def test_simulated_verification_fits_the_truth(genuine_sd, kind):
     assert close_to((others <= -2.0).mean(), truth.far(-2.0 * sign, templates=8), len(others))
 
 
-def template_and_subject_ranks(scores):
-    """Return each probe's best mate and its two ranks, by comparing everything with it."""
-    genuine, impostor = genuine_cells(scores)
-    mate = np.where(genuine, scores.values, np.inf).min(axis=1)
-    closer = impostor & (scores.values < mate[:, None])
-    by_template = 1 + closer.sum(axis=1)
-    subjects = np.unique(scores.gallery_labels)
-    by_subject = 1 + sum(closer[:, scores.gallery_labels == s].any(axis=1) for s in subjects)
-    return mate, by_template, by_subject
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
-@pytest.mark.parametrize("genuine_sd", [1.0, 1.8])
-@pytest.mark.cases(1)
-def test_simulated_identification_fits_the_truth(layout, genuine_sd):
-    square = layout == "all-against-all"
-    subjects, templates = (250, 4) if square else (40, 3)
-    scores = simulate(
-        subjects,
-        templates,
-        model="gaussian-scores",
-        layout=layout,
-        probes=None if square else 40,
-        unenrolled=0 if square else 30,
-        d_prime=2.0,
-        genuine_sd=genuine_sd,
-        random_state=3,
-    )
-    truth = GaussianScores(2.0, genuine_sd)
-    enrolled = np.isin(scores.probe_labels, scores.gallery_labels)
-    mate, by_template, by_subject = (x[enrolled] for x in template_and_subject_ranks(scores))
-    ranks = np.array([1, 2, 5, 20, 40])
-    gallery = {"templates": templates, "mates": 3}
-    for unit, rank in (("template", by_template), ("subject", by_subject)):
-        cms = truth.cms(ranks, subjects, rank_unit=unit, **gallery)
-        assert close_to((rank[:, None] <= ranks).mean(axis=0), cms, len(rank))
-        for t in (-4.0, -2.5):
-            dir_ = truth.dir(t, ranks, subjects, rank_unit=unit, **gallery)
-            simulated = ((rank[:, None] <= ranks) & (mate[:, None] <= t)).mean(axis=0)
-            assert close_to(simulated, dir_, len(rank))
-    # Impostors: the own subject left out, or people who are not enrolled.
-    _, impostor = genuine_cells(scores)
-    nearest = np.where(impostor, scores.values, np.inf).min(axis=1)
-    nearest = nearest if square else nearest[~enrolled]
-    present = subjects - 1 if square else subjects
-    for t in (-4.0, -3.0, -2.5):
-        expected = truth.open_set_far(t, present, templates)
-        assert close_to((nearest <= t).mean(), expected, len(nearest))
-
-
 # ------------------------------------------------------------------------------- embeddings
 
 
@@ -295,22 +230,6 @@ def test_simulated_embeddings_fit_the_truth():
     expected = [*truth.gar(t), *truth.far(t), truth.auc, truth.d_prime]
     error = runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
     assert (np.abs(runs.mean(axis=0) - expected) < SIGMAS * error).all()
-
-
-@pytest.mark.slow
-def test_sessions_add_in_quadrature():
-    truth = GaussianEmbeddings(dimensions=6, within=math.hypot(0.5, 0.4))
-    arguments = {"dimensions": 6, "within": 0.5, "session_sd": 0.4, "sessions": 2}
-    rates = []
-    for seed in range(30):
-        scores = simulate(
-            60, 2, layout="probe-against-gallery", probes=2, random_state=seed, **arguments
-        )
-        genuine, impostor = genuine_cells(scores)
-        rates.append([(scores.values[cells] <= 2.0).mean() for cells in (genuine, impostor)])
-    error = np.std(rates, axis=0, ddof=1) / math.sqrt(len(rates))
-    expected = [truth.gar(2.0), truth.far(2.0)]
-    assert (np.abs(np.mean(rates, axis=0) - expected) < SIGMAS * error).all()
 
 
 # ------------------------------------------------------------------------------- bad arguments

@@ -19,7 +19,6 @@ from scores import peak_memory
 import bioeval as be
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
 from bioeval.scores import blocks, labelled_matrix
-from bioeval.scores.arrays import is_stored
 from bioeval.scores.blocks import BlockReader, is_mapped
 from bioeval.scores.stored import StoredRows
 
@@ -141,18 +140,6 @@ def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path):
         numba.set_num_threads(before)
 
 
-@pytest.mark.slow
-def test_a_container_is_inflated_once_a_sweep(monkeypatch):
-    d, labels = matrix(600)
-    array = Chunked(d, 60, 100)
-    be.verification(be.Scores(StoredRows(array, "x"), labels), auc=False)
-    rows = np.zeros(600, dtype=int)
-    for low, high in array.reads:
-        rows[low:high] += 1
-    assert rows.min() >= 1
-    assert rows.max() <= 3  # a sweep, a look, and the sample for symmetry
-
-
 @pytest.mark.parametrize("evaluation", [be.evaluate, be.verification])
 def test_a_small_container_is_read_once_for_operating_points(evaluation):
     d, labels = matrix(600)
@@ -250,7 +237,3 @@ def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
         peak_memory.in_a_process(kind, tmp_path, size, f"{limit} MiB", "evaluate") for _ in range(2)
     )
     assert any(found["peak"] < limit << 20 for found in runs)
-
-
-def test_libraries_of_containers_are_known():
-    assert not is_stored(np.zeros(3))

@@ -17,17 +17,6 @@ def message(call, *args, **options) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("labels", "role"), [([7] * 4, "impostor"), (range(4), "genuine")])
-def test_one_subject_or_one_template_each_is_warned_of(labels, role):
-    def codes(result):
-        return [x.arguments.get("role") for x in be.messages(result) if x.code == "labels-doubtful"]
-
-    scores = be.Scores(RNG.random((4, 4)), list(labels))
-    assert role in codes(be.verification(scores))
-    assert role in codes(be.open_set(scores))
-    assert role in codes(be.evaluate(scores)["verification/single"])
-
-
 def test_a_table_of_pandas_has_its_labels():
     labels = ["ann", "ann", "bob"]
     values = [[0.0, 0.2, 0.9], [0.2, 0.0, 0.8], [0.9, 0.8, 0.0]]

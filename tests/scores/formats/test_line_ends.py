@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.protocol.fields import read_file
 from bioeval.scores.formats.files import decoded_lines
 from bioeval.scores.formats.text_table import open_text
 
@@ -60,16 +59,6 @@ def test_matrices_and_labels(write, tmp_path):
     found = be.load(tmp_path / "x.npy", labels=labels, kind="distance")
     assert found.probe_labels.tolist() == ["a", "b", "a"]
     assert found.probe_meta["day"].tolist() == ["1", "2", "3"]
-
-
-def test_tracks_and_cards(write):
-    from bioeval.studies.tracking.inputs import read_rows
-
-    boxes = write("gt.txt", [f"{t},1,{t},20,30,40,1,1,1" for t in range(1, 9)])
-    assert len(read_rows(boxes, "motchallenge")) == 8
-    assert (
-        read_file(str(write("c.toml", ["name = 1", "# a note", "x = 2"]))).split("\n")[2] == "x = 2"
-    )
 
 
 @pytest.mark.parametrize(

@@ -247,14 +247,6 @@ def test_text_beside_the_numbers_of_a_table(tmp_path, name):
     assert "metadata from the columns session, place" in found._reading
 
 
-@pytest.mark.slow
-def test_metadata_of_a_table_exclude_pairs(tmp_path, capsys):
-    text = "label,session,a,a,a,b\na,x,0,1,2,3\na,x,1,0,2,4\na,y,2,2,0,3\nb,y,3,4,3,0\n"
-    place = put(tmp_path, "x.csv", text)
-    said = read_line(capsys, place, "--kind", "distance", "--exclude", "session")
-    assert "metadata from the column session" in said
-
-
 def test_numbers_that_are_no_scores_of_a_table(tmp_path):
     place = put(tmp_path, "x.csv", WIDE.replace("1st", "1").replace("2nd", "2"))
     with pytest.raises(DataError, match="x.csv: the column 'session' holds numbers and is the lab"):

@@ -72,22 +72,6 @@ def test_the_command_takes_the_table(lists, capsys):
     document = json.loads(capsys.readouterr().out)
     ds = be.by_group(load(folder), "gender", threshold=2.0)
     assert [x["frr"] for x in document["groups"]] == ds.frr.values.tolist()
-    assert (
-        main([*given, "--columns", "sex=gender", "--by", "sex", "--threshold", "2", "--json"]) == 0
-    )
-    capsys.readouterr()
-    assert main([*given, "--by", "sex"]) == 2
-    assert "both sides have: gender, age" in capsys.readouterr().err
-    without = ["run", *files, "--labels", str(folder / "templates.csv"), "--kind", "distance"]
-    assert main([*without, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tasks"]
-
-
-def test_names_that_the_table_lacks_are_counted(lists, tmp_path):
-    folder, _ = lists
-    (tmp_path / "few.csv").write_text("\n".join(TABLE.splitlines()[:12]) + "\n")
-    with pytest.raises(be.DataError, match="few.csv lacks 5 templates of 16: 't11', 't12', 't13',"):
-        load(folder, labels=tmp_path / "few.csv")
 
 
 def test_a_table_without_subjects_has_metadata_alone(lists, tmp_path):

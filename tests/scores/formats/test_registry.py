@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -18,9 +17,6 @@ from bioeval.scores.formats.format import (
     say,
 )
 
-PAIRS = be.Scores.from_pairs([0.1, 0.2], [1, 0])
-SQUARE = be.Scores(np.arange(4.0).reshape(2, 2), ["a", "b"])
-
 
 def test_the_options_of_formats_are_those_of_load():
     arguments = {*inspect.signature(be.load).parameters}
@@ -32,42 +28,6 @@ def test_the_options_of_formats_are_those_of_load():
 def test_the_options_of_the_command_are_those_of_load():
     of_command = {option.name for option in command.params}
     assert {*inspect.signature(be.load).parameters} - of_command == {"path", "mask", "format"}
-
-
-WAYS = [(form, x) for form in registry.written_formats() for x in form.written_as or form.suffixes]
-
-
-@pytest.mark.parametrize(("form", "suffix"), WAYS, ids=lambda way: getattr(way, "name", way))
-@pytest.mark.cases(1)
-def test_a_written_format_is_read_and_recognised(tmp_path, form, suffix):
-    path, scores = tmp_path / f"x{suffix}", PAIRS
-    try:
-        be.save(scores, path)
-    except be.BioevalError:
-        scores = SQUARE  # where it holds no pairs
-        be.save(scores, path)
-    assert [*tmp_path.iterdir()] == [path]
-    found = be.load(path)
-    np.testing.assert_array_equal(found.values, scores.values)
-    assert found.kind == scores.kind
-
-
-NEAREST = be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"])
-
-
-@pytest.mark.parametrize("form", registry.written_formats(), ids=lambda form: form.name)
-@pytest.mark.parametrize(
-    "scores", [SQUARE, PAIRS, NEAREST], ids=lambda scores: type(scores).__name__
-)
-@pytest.mark.cases(1)
-def test_a_format_writes_scores_or_says_why_not(tmp_path, form, scores):
-    path = tmp_path / f"x{form.suffixes[0]}"
-    try:
-        be.save(scores, path)
-    except be.BioevalError:
-        assert not any(tmp_path.iterdir())
-    else:
-        assert path.exists()
 
 
 @pytest.mark.parametrize("form", registry.FORMATS, ids=lambda form: form.name)

@@ -9,7 +9,6 @@ import lzma
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 from optional import optional_import
 from result_messages import arguments
 
@@ -112,33 +111,6 @@ def test_compressed(tmp_path, compress):
     (tmp_path / "y.gz").write_bytes(compress(raw * 100)[:-4])
     with pytest.raises(DataError, match="y.gz: is truncated or damaged"):
         be.load(tmp_path / "y.gz", kind="distance")
-
-
-@pytest.mark.slow
-@given(
-    st.lists(
-        st.tuples(st.floats(allow_nan=True), st.booleans(), st.sampled_from("abcä")), min_size=1
-    ),
-    st.sampled_from(["distance", "similarity"]),
-    st.booleans(),
-    st.sampled_from([".csv", ".tsv", ".txt", ".parquet"]),
-)
-def test_what_is_written_is_read(tmp_path_factory, pairs, kind, small, suffix):
-    values, same, who = (list(column) for column in zip(*pairs, strict=True))
-    subjects = np.array(
-        [[name, name if x else name + "!"] for name, x in zip(who, same, strict=True)]
-    )
-    scores = be.Scores.from_pairs(values, same, kind=kind, nan="reject", subjects=subjects)
-    if suffix == ".parquet":
-        optional_import("pyarrow")
-    place = tmp_path_factory.getbasetemp() / f"round{suffix}"
-    be.save(scores, place)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_table, "_LINES", 2 if small else text_table._LINES)
-        back = be.load(place, nan="reject")
-    np.testing.assert_array_equal(back.values, scores.values)
-    assert back.genuine.tolist() == same and back.kind == kind
-    assert back.pair_subjects.tolist() == subjects.tolist()
 
 
 # ------------------------------------------------------------------------- kinds

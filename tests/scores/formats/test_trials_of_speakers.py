@@ -142,24 +142,6 @@ def test_a_table_of_recordings_gives_subjects_and_metadata(tmp_path, scores):
     np.testing.assert_array_equal(read.probe_meta["gender"], [of[b] for _, b in PAIRS])
 
 
-@pytest.mark.parametrize("head", ["speaker,file,gender", "subject,utterance,gender"])
-def test_a_table_without_names_says_which_column_it_lacks(tmp_path, scores, head):
-    with pytest.raises(be.DataError, match="no column 'template'") as refused:
-        be.load(scores, kind="similarity", labels=table(tmp_path, head))
-    assert "template_id" not in str(refused.value) and head.split(",")[0] in str(refused.value)
-
-
-def test_a_table_is_known_as_a_second_file(tmp_path, scores, capsys):
-    from bioeval.cli.program import main
-
-    speakers = table(tmp_path, "subject,template,gender")
-    assert main(["run", str(scores), str(speakers), "--kind", "similarity", "--no-auc"]) == 0
-    assert "EER" in capsys.readouterr().out
-    few = table(tmp_path, "subject,template,gender", "few.csv", 4)
-    assert main(["run", str(scores), str(few), "--kind", "similarity"]) == 2
-    assert "lacks 8 templates of 12" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("given", [{"subject_from": r"(id\d+)/"}, {"labels": True}, {}])
 def test_columns_enrol_and_test_may_name_recordings(tmp_path, given):
     lines = [f"{a},{b},{i / 8},{int(same(a, b))}" for i, (a, b) in enumerate(PAIRS)]
@@ -189,12 +171,3 @@ def test_a_failed_comparison_is_named_by_its_line(tmp_path):
     with pytest.raises(be.DataError, match="hold 1 NaN, the first at position 0"):
         be.verification(read.select([7, 0, 12]))
     assert be.verification(be.load(path, kind="similarity", nan="exclude")).impostor_attempts
-
-
-def test_a_pattern_in_an_error_can_be_copied(tmp_path, scores):
-    with pytest.raises(be.DataError, match=r"has 0 groups; .*as in 'id\(\\d\+\)/', or"):
-        be.load(scores, kind="similarity", subject_from=r"id\d+/")
-    with pytest.raises(
-        be.DataError, match="line 1: .* does not match the name 'id0/00.wav'; expec"
-    ):
-        be.load(scores, kind="similarity", subject_from=r"(spk)")
