@@ -55,15 +55,16 @@ class Name:
 
     The unit ``"score"`` is that of a value whose sign and order turn with the kind of the scores,
     such as a threshold; a difference of two scores has ``"score difference"``. A table has the
-    variable below its `heading`, a template, `shown` as a rate or a p-value where its unit and type
-    do not say what it is; a rate is `out_of` the variable with its denominator.
+    variable below its `heading`, a template, `shown` as a rate, a p-value, a count or a number of
+    ``"3"`` digits where its ISO term, unit and type do not say what it is; a rate is `out_of` the
+    variable with its denominator.
     """
 
     long_name: str
     units: str = "1"
     iso: str = ""
     heading: str = ""
-    shown: Literal["", "rate", "p"] = ""
+    shown: Literal["", "rate", "p", "count", "3", "6"] = ""
     out_of: str = ""
 
     @cached_property

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -23,7 +24,8 @@ from bioeval.document.blocks import (
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Count, Label, Number, Probability, Rate, Score
+from bioeval.document.cells import Cost, Count, Label, Number, Probability, Quantity, Rate, Score
+from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.support import KIND_DOUBTS
 from bioeval.results.words import excluded
@@ -89,6 +91,18 @@ def data_facts(
         ),
         indented=indented,
     )
+
+
+def fact_of_each(
+    results: ResultsBySystem, name: str, of: Callable[[xr.Dataset], Text]
+) -> Iterator[Fact]:
+    """Yield a fact about all systems, or one about each where they differ."""
+    texts = {system: of(dataset) for system, dataset in results.items()}
+    if len(set(map(repr, texts.values()))) == 1:
+        yield Fact(name, next(iter(texts.values())))
+        return
+    for system, text in texts.items():
+        yield Fact(name, say("{system}: {text}", system=Label(system), text=text))
 
 
 def _data(attrs: Mapping[Any, Any]) -> str:
@@ -191,6 +205,15 @@ def people_and_attempts(subjects: int, genuine: int, impostor: int) -> Phrase:
     )
 
 
+def attempts_of(dataset: xr.Dataset, prefix: str = "") -> Phrase:
+    """Return the numbers of attempts in words, of the set whose variables have this prefix."""
+    return say(
+        "{genuine} genuine and {impostor:count impostor attempts}",
+        genuine=int(dataset[f"{prefix}genuine_attempts"]),
+        impostor=int(dataset[f"{prefix}impostor_attempts"]),
+    )
+
+
 #: The points that rules choose, in words.
 _POINTS = {
     "eer": "the equal error rate",
@@ -236,69 +259,110 @@ def rate_of(
     places: Mapping[str, int] | None = None,
     *,
     attempts: int | None = None,
-    flagged: bool = False,
 ) -> Rate:
-    """Return a rate of a dataset as a cell, with its interval where it has one.
+    """Return a proportion of a dataset as a cell, with its interval where it has one.
 
     `places` are positions along its dimensions.
     """
-    places = places or {}
-
-    def value(variable: str) -> float:
-        return float(dataset[variable].isel(places))
-
-    interval = None
-    if f"{name}_low" in dataset:
-        interval = value(f"{name}_low"), value(f"{name}_high")
-    at = {dim: dataset[dim].values[i].item() for dim, i in places.items() if dim in dataset.coords}
-    return Rate(value(name), interval, name, at, flagged=flagged, attempts=attempts)
+    cell = cell_of(dataset, name, places, shown="rate", attempts=attempts)
+    assert isinstance(cell, Rate)
+    return cell
 
 
-def cell_of(dataset: xr.Dataset, name: str, places: Mapping[str, int] | None = None) -> Text:
+def cell_of(
+    dataset: xr.Dataset,
+    name: str,
+    places: Mapping[str, int] | None = None,
+    *,
+    shown: str = "",
+    attempts: int | None = None,
+) -> Text | None:
     """Return a value of a variable as its description says, with its interval and its flag.
 
-    `places` are positions along its dimensions, and those of its denominator.
+    `places` are positions along its dimensions, and those of its denominator. Where the description
+    does not say so, it is `shown` as that of :class:`bioeval.base.scalars.Name`, and its `attempts`
+    are these. None of a variable that the dataset lacks.
     """
-    variable, places = dataset[name], places or {}
+    variables, places = dataset.variables, places or {}
+    if name not in variables:
+        return None
 
     def at(other: str) -> Any:
-        dims = map(str, dataset[other].dims)
-        return dataset[other].values[tuple(places[dim] for dim in dims)]
+        variable = variables[other]
+        value = variable.values[tuple(places[str(dim)] for dim in variable.dims)]
+        return value.item() if isinstance(value, np.generic) else value
 
-    flagged = f"{name}_flagged" in dataset and bool(at(f"{name}_flagged"))
-    here = {str(dim): places[str(dim)] for dim in variable.dims}
-    labels = {dim: dataset[dim].values[i].item() for dim, i in here.items() if dim in dataset}
-    value = at(name)
-    shown, out_of = variable.attrs.get("shown"), variable.attrs.get("out_of")
-    scalar = scalar_registry().averaged.get(name)
-    if scalar is not None and scalar.quotient:
-        shown, out_of = "rate", scalar.quotient[1][0]
-    if shown == "rate":
-        attempts = int(at(out_of)) if out_of else None
-        return rate_of(dataset, name, here, attempts=attempts, flagged=flagged)
+    value, variable = at(name), variables[name]
+    if isinstance(value, str | bool):
+        return Label(value)
+    labels = {str(dim): at(str(dim)) for dim in variable.dims if dim in variables}
+    flagged = f"{name}_flagged" in variables and bool(at(f"{name}_flagged"))
+    about: dict[str, Any] = {"variable": name, "at": labels, "flagged": flagged}
+    if f"{name}_low" in variables:
+        low, high = at(f"{name}_low"), at(f"{name}_high")
+        about["interval"] = None if low != low or high != high else (low, high)
+    units, registry = str(variable.attrs.get("units", "")), scalar_registry()
+    scalar = registry.averaged.get(name) or registry.get(name)
+    if scalar is not None and units == scalar.units:
+        if scalar.quotient and attempts is None and scalar.quotient[1][0] in variables:
+            attempts = int(at(scalar.quotient[1][0]))
+        return cell_of_scalar(scalar, value, attempts=attempts, **about)
+    shown = str(variable.attrs.get("shown", shown))
+    if shown == "rate" or (not shown and variable.attrs.get("iso_term")):
+        if out_of := variable.attrs.get("out_of"):
+            attempts = int(at(out_of))
+        return Rate(value, attempts=attempts, **about)
     if shown == "p":
-        return Probability(float(value), variable=name, at=labels)
-    units = str(variable.attrs.get("units", ""))
-    if isinstance(value, int | np.integer) and units != "1":
-        return Count(int(value), variable=name, at=labels, flagged=flagged)
-    if isinstance(value, float | np.floating) and units != "score":
-        return Number(float(value), variable=name, at=labels)
-    return _cell(value, units)
+        return Probability(value, **about)
+    if shown == "count":
+        return Count(value, **about)
+    if shown or name in dataset.dims:
+        return Number(value, digits=int(shown or 6), **about)
+    if units == "score":
+        return Score(value, **about)
+    if isinstance(value, int) and units != "1":
+        return Count(value, **about)
+    if units == "cost":
+        return Cost(value, decimals=4, **about)
+    return Number(value, decimals=4 if units == "bits" else 2, **about)
 
 
-def table_of(dataset: xr.Dataset, id: str, columns: Mapping[str, str], **about: Any) -> Table:
-    """Return variables over one dimension as a table, each below its heading.
+def table_of(
+    results: xr.Dataset | ResultsBySystem,
+    id: str,
+    columns: Sequence[str | Column],
+    *dims: str,
+    **about: Any,
+) -> Table:
+    """Return variables as a table: a row for each label of some dimensions, or for each system.
 
-    `columns` are the names of columns in data with those of their variables.
+    A column is called as its variable, and has the heading of the description unless it is given.
+    Of results by system, the first column has their names. Variables that no result has are left
+    out; columns with a priority whose values are not defined are in data alone.
     """
-    (dim,) = map(str, dataset[next(iter(columns.values()))].dims)
+    several = not isinstance(results, xr.Dataset)
+    by_system: ResultsBySystem = results if not isinstance(results, xr.Dataset) else {"": results}
     heads = []
-    for column, name in columns.items():
-        heads.append(Column(column, say(str(dataset[name].attrs.get("heading", "")))))
-    rows = [
-        [cell_of(dataset, name, {dim: i}) for name in columns.values()]
-        for i in range(dataset.sizes[dim])
-    ]
+    for column in columns:
+        name = column.name if isinstance(column, Column) else column
+        for dataset in by_system.values():
+            if name in dataset:
+                heading = say(str(dataset[name].attrs.get("heading", "")))
+                heads.append(column if isinstance(column, Column) else Column(name, heading))
+                break
+    rows: list[list[Text | None]] = []
+    for system, dataset in by_system.items():
+        for place in itertools.product(*(range(dataset.sizes[dim]) for dim in dims)):
+            places = dict(zip(dims, place, strict=True))
+            cells = [cell_of(dataset, head.name, places) for head in heads]
+            rows.append([Label(system), *cells] if several else cells)
+    for i, head in enumerate(heads):
+        cells = [row[i - len(heads)] for row in rows]
+        if head.priority and all(isinstance(x, Quantity) and not x.is_defined for x in cells):
+            heads[i] = replace(head, only="data")
+    if several:
+        only: Literal["", "data"] = "data" if dims and len(by_system) == 1 else ""
+        heads.insert(0, Column("system", "system", grouped=bool(dims), only=only))
     return Table(id, heads, rows, **about)
 
 

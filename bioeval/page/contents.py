@@ -23,7 +23,6 @@ from bioeval.base.messages import Message
 from bioeval.base.version import __version__
 from bioeval.document.blocks import (
     Block,
-    Column,
     Facts,
     Messages,
     Paragraph,
@@ -169,9 +168,7 @@ class Page:
         if self.evaluated:
             known = {f"{x.system}/{x.path}": x.dataset for x in self.evaluated}
             if self.several:
-                section = side_by_side.section(known, (), lambda _: iter(()))
-                if len(self.systems) <= FEW:
-                    section = replace(section, blocks=list(map(_turned, section.blocks)))
+                section = side_by_side.section(known, turned=len(self.systems) <= FEW)
                 said = Section("data", "", [about(known), *section.blocks])
             else:
                 tree = {x.path: x.dataset for x in self.evaluated}
@@ -441,22 +438,6 @@ class Page:
             rows = np.array(self.moving.rows[id(line)])
             x = np.where(rows < 0, np.nan, line.thresholds[rows])
             yield 6, x, np.zeros(len(x))
-
-
-def _turned(block: Block) -> Block:
-    """Return a table of systems with a row for each measure."""
-    if isinstance(block, Section):
-        return replace(block, blocks=list(map(_turned, block.blocks)))
-    if not isinstance(block, Table):
-        return block
-    names = [row[0] for row in block.rows]
-    columns = [Column("measure"), *(Column(f"system_{i}", x or "") for i, x in enumerate(names))]
-    rows = [
-        [column.heading, *(row[i] for row in block.rows)]
-        for i, column in enumerate(block.columns)
-        if i
-    ]
-    return replace(block, columns=columns, rows=rows)
 
 
 def _cell(lines: PageLines, cell: Quantity | None) -> str:

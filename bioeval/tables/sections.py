@@ -6,14 +6,13 @@ Results are recognised by their attribute ``result_type`` or by a dimension of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.document.blocks import Section, tables
-from bioeval.document.cells import Quantity
+from bioeval.document.blocks import Section
 from bioeval.studies.assurance import section as claim
 from bioeval.studies.attacks import pad_section, vulnerability_section
 from bioeval.studies.calibration import section as calibration
@@ -21,8 +20,6 @@ from bioeval.studies.compare import section as comparison
 from bioeval.studies.conventions import section as conventions
 from bioeval.studies.epc import section as epc
 from bioeval.studies.folds import section as folds
-from bioeval.studies.fusion import section as fused
-from bioeval.studies.fusion.section import SideBySide
 from bioeval.studies.galleries import size_section
 from bioeval.studies.groups import section as groups
 from bioeval.studies.partitions import section as partitions
@@ -86,25 +83,10 @@ _VIEWS = (
 #: Takes all tasks of an evaluation by path, if no other view fits.
 _FOLDS = View(folds.section, dim="fold")
 
-#: What is said of results that are no datasets and do not print themselves.
-_OF_CLASSES: Mapping[type, Callable[[Any], Section]] = {
-    SideBySide: fused.section,
-}
-
 
 def view_of(dataset: xr.Dataset) -> View | None:
     """Return the view of a dataset; None if it has the usual table."""
     return next((view for view in _VIEWS if view.fits(dataset)), None)
-
-
-def _of_object(results: Any) -> Section | None:
-    """Return what is said of results that are no datasets, by their class; None without one."""
-    if isinstance(results, Shown):
-        return results._section()
-    for kind, section in _OF_CLASSES.items():
-        if isinstance(results, kind):
-            return section(results)
-    return None
 
 
 def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
@@ -139,8 +121,8 @@ def sections_of(results: Any) -> list[Section]:
     """Return what is said of results, of each study and of the evaluations among them."""
     if isinstance(results, Section):
         return [results]
-    if (section := _of_object(results)) is not None:
-        return [section]
+    if isinstance(results, Shown):
+        return [results._section()]
     made = []
     for view, parts in _grouped(results).items():
         if view is not None:
@@ -200,13 +182,13 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
     Raise :class:`DataError` if `results` are something else, or have no such measures.
     """
     by_path: dict[str, xr.Dataset] = {}
-    in_rows = _of_object(results) is None
+    in_rows = not isinstance(results, Shown | Section)
     if in_rows:
         for view, of_view in _grouped(results).items():
             in_rows = in_rows and (view is None or view.in_rows)
             by_path |= of_view
     if in_rows and (measures or len(systems(by_path)) > 1):
-        section = side_by_side.section(by_path, measures, _summarised)
+        section = side_by_side.section(by_path, measures)
         return TerminalDocument(section, words_of(next(iter(by_path.values()))))
     if measures:
         raise DataError(
@@ -214,17 +196,6 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
             "has tables of its own: leave it out"
         )
     return table_of(results)
-
-
-def _summarised(dataset: xr.Dataset) -> Iterator[side_by_side.Measure]:
-    """Yield the mean of each figure over partitions, with its standard deviation."""
-    view = view_of(dataset)
-    assert view is not None  # since it may stand in rows
-    for table in tables(view.section({"": dataset})):
-        for label, mean, deviation, *_ in table.rows:
-            if isinstance(mean, Quantity) and isinstance(deviation, Quantity):
-                cell = replace(mean, deviation=deviation.value)
-                yield side_by_side.Measure(label or "", cell)
 
 
 def _grouped(results: Any) -> dict[View | None, dict[str, xr.Dataset]]:

@@ -10,7 +10,15 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import DIR_AT_FAR, OPEN_SET_EER, POINTS_OF_PARTS, Scalar
+from bioeval.base.scalars import (
+    CMC,
+    DIR_AT_FAR,
+    MIN_DCF,
+    OPEN_SET_EER,
+    POINTS_OF_PARTS,
+    QUERY_MEANS,
+    Scalar,
+)
 from bioeval.base.variables import TARGETS
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
@@ -53,9 +61,6 @@ _POINTS = tuple(dict.fromkeys(x.name for points in POINTS_OF_PARTS.values() for 
 
 # The others follow, in the order of the registry.
 _FIRST = (*("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),)
-
-# Ranks that are shown where there are many.
-_RANKS = (1, 5, 10)
 
 
 class Averaged(NamedTuple):
@@ -102,6 +107,12 @@ class Averaged(NamedTuple):
         return values_at(variable.variable, at)
 
 
+def figure_scalars() -> dict[str, Scalar]:
+    """Return what has a row in a table of folds or partitions, by name: scalars with a label."""
+    known = {**scalar_registry().averaged, "min_dcf": MIN_DCF, "cmc": CMC, **QUERY_MEANS}
+    return {name: scalar for name, scalar in known.items() if scalar.label}
+
+
 def _over_partitions(values: np.ndarray, key: str) -> float:
     """Return mean, standard deviation or an end of the middle 95 % of values over partitions."""
     if key == "mean" and len(values):
@@ -119,17 +130,14 @@ def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:
 
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
-    """Return the scalars of a result over folds or repeats, one row each."""
+    """Return the scalars of a result over folds, repeats or partitions, one row each."""
     rule = str(dataset.attrs.get("threshold_rule", ""))
     if "cost_prior" in dataset:  # of partitions
         dataset = dataset.assign_coords(cost=("cost", dataset["cost_prior"].values))
     lines = Lines(words_of(dataset), task_of(dataset))
     order = (*_FIRST, *_POINTS)
-    for scalar in sorted(
-        scalar_registry().averaged.values(), key=lambda x: place_in(order, x.name)
-    ):
-        name = scalar.name
-        if not scalar.label or name not in dataset or "threshold" in dataset[name].dims:
+    for name, scalar in sorted(figure_scalars().items(), key=lambda x: place_in(order, x[0])):
+        if name not in dataset or "threshold" in dataset[name].dims:
             continue  # a curve
         if name == "accuracy" and rule != "accuracy":
             continue
@@ -166,15 +174,15 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[Text, dict[st
         for prior in dataset["cost"].values.tolist():
             yield label_of(scalar, prior=prior), {"cost": prior}
     elif ranks:
-        if len(ranks) > max(_RANKS):
-            ranks = list(_RANKS)
-        for rank in ranks:
-            text = say("{label}, rank {rank:count}", label=label_of(scalar), rank=rank)
-            yield text, {"rank": rank}
+        for rank in report_ranks(dataset):
+            label = label_of(scalar, rank=rank)
+            if not scalar.places:
+                label = say("{label}, rank {rank:count}", label=label, rank=rank)
+            yield label, {"rank": rank}
     elif scalar.name == "eer" and "rank" in dataset.dims:
         yield label_of(OPEN_SET_EER), {}
     else:
-        yield label_of(scalar), {}
+        yield label_of(scalar, **dict.fromkeys(scalar.places, "K")), {}
 
 
 def _at_target(scalar: Scalar, target: float, rank: int) -> Text:

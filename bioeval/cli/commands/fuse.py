@@ -87,7 +87,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.document.results import threshold_choice
         from bioeval.document.text import say
         from bioeval.studies.fusion.fusion import Fusion, fuse
-        from bioeval.studies.fusion.section import SideBySide
+        from bioeval.studies.fusion.section import section
         from bioeval.tasks.verification_task import verification
 
         read = dict(zip(names, map(run.read, systems, names), strict=True))
@@ -120,7 +120,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         title = say("Fusion of {number:count systems}", number=len(systems))
         note = _IN_FOLDS if protocol is not None else ""
         run.finish(
-            SideBySide(title, datasets, facts, note),
+            section(title, datasets, facts, note),
             more={**how, "weights": weights, "protocol": protocol},
             files=[*systems, *train],
             page={name: run.in_terms(dataset) for name, dataset in datasets.items()},

@@ -78,7 +78,7 @@ def command(data: str, **options: Any) -> None:
         from bioeval.document.blocks import Fact
         from bioeval.document.cells import Count, Label
         from bioeval.studies.fusion.normalise import normalise
-        from bioeval.studies.fusion.section import SideBySide
+        from bioeval.studies.fusion.section import section
         from bioeval.tasks.verification_task import verification
 
         scores = run.read()
@@ -116,7 +116,7 @@ def command(data: str, **options: Any) -> None:
         files = [data, second, *how["cohort"], how["recordings"]]
         shown = {system: run.in_terms(ds) for system, ds in datasets.items()}
         run.finish(
-            SideBySide("Scores normalised by a cohort", datasets, facts, note),
+            section("Scores normalised by a cohort", datasets, facts, note),
             more=how,
             as_dataset=_tree(datasets),
             drawn=shown,

@@ -10,7 +10,7 @@ import xarray as xr
 from bioeval.base.kinds import larger_is_closer
 from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label, Rate, Score
-from bioeval.document.results import rate_of, result_messages, table_of_variables
+from bioeval.document.results import cell_of, rate_of, result_messages, table_of_variables
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.studies.attacks.presentations import DetectionRule
 
@@ -76,16 +76,18 @@ def _at_threshold(ds: xr.Dataset) -> Table:
         words = say(_RULES[rule.name], value=rule.value)
         choice = say("{rule}, chosen on {data}", rule=words, data=choice)
     bona_fide, attacks = _denominators(ds)
-    rates = (
+    rows = []
+    for label, name, attempts in (
         ("APCER", "apcer_at_threshold", attacks),
         ("BPCER", "bpcer_at_threshold", bona_fide),
         ("APCER, pooled", "apcer_pooled_at_threshold", attacks),
         ("ACER", "acer", attacks),
-    )
+    ):
+        rows.append((label, rate_of(ds, name, attempts=attempts)))
     return Table(
         "at_threshold",
         (Column("measure"), Column("rate", "rate")),
-        [(label, rate_of(ds, name, attempts=number)) for label, name, number in rates],
+        rows,
         title=say("At the threshold {threshold:score}", threshold=float(ds["threshold_used"])),
         details=(choice,),
         notes=("ACER is no measure of ISO/IEC 30107-3; it is kept for older papers.",),
@@ -97,15 +99,13 @@ def _classes(ds: xr.Dataset) -> Table:
     rows: list[tuple[Text | None, ...]] = []
     for i, name in enumerate(ds["species"].values.tolist()):
         number = int(ds["presentations_of_species"][i])
-        apnrr, apcer = (
-            rate_of(ds, variable, {"species": i}, attempts=number) if variable in ds else None
-            for variable in ("apnrr_of_species", "apcer_of_species_at_threshold")
-        )
-        count = Count(number, variable="presentations_of_species", at={"species": name})
-        rows.append((Label(name), count, apnrr, apcer))
+        rates = [
+            cell_of(ds, x, {"species": i}, shown="rate", attempts=number)
+            for x in ("apnrr_of_species", "apcer_of_species_at_threshold")
+        ]
+        rows.append((Label(name), Count(number), *rates))
     number = int(ds["bona_fide"])
-    bona_fide = Count(number, variable="bona_fide")
-    rows.append(("bona fide", bona_fide, rate_of(ds, "bpnrr", attempts=number), None))
+    rows.append(("bona fide", Count(number), rate_of(ds, "bpnrr", attempts=number), None))
     return Table(
         "classes",
         (
@@ -124,14 +124,13 @@ def _points(ds: xr.Dataset) -> Table:
     """Return the operating points of the data: where both rates cross, and at APCER targets."""
     bona_fide, attacks = _denominators(ds)
     d_eer = rate_of(ds, "d_eer", attempts=min(bona_fide, attacks))
-    at = Score(float(ds["d_eer_threshold"]), variable="d_eer_threshold")
+    at = Score(float(ds["d_eer_threshold"]))
     rows: list[tuple[Text | None, ...]] = [("d_eer", None, "D-EER", at, d_eer)]
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
         whole = round(1 / target) if target else 0
         name = f" (BPCER{whole})" if whole and abs(1 / target - whole) < 1e-9 * whole else ""
         label = say("BPCER with APCER at most {target:rate}{name}", target=target, name=name)
-        threshold = float(ds["threshold_at_apcer"][i])
-        at = Score(threshold, variable="threshold_at_apcer", at={"apcer_target": target})
+        at = Score(float(ds["threshold_at_apcer"][i]))
         bpcer = rate_of(ds, "bpcer_at_apcer", {"apcer_target": i}, attempts=bona_fide)
         rows.append(("bpcer_at_apcer", Rate(target), label, at, bpcer))
     return Table(

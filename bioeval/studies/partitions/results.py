@@ -20,7 +20,7 @@ from bioeval.results.dataset import Scalars, Variables, build, tree_of
 from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
 from bioeval.tasks.plan import EvaluationOptions
-from bioeval.views.sections.summary import figure_scalars
+from bioeval.views.tasks import figure_scalars
 
 #: The place of a partition, and its scalars.
 _Piece = tuple[int, Scalars]

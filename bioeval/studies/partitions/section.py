@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-import numpy as np
 import xarray as xr
 
 from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label
 from bioeval.document.results import result_messages
+from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
-from bioeval.views.sections.summary import figures, task_of_rates
-from bioeval.views.tasks import report_ranks
+from bioeval.views.sections.evaluation import is_identification
+from bioeval.views.tasks import averaged
 
 
 def section(results: ResultsBySystem) -> Section:
-    """Return the mean and the range over partitions of each figure of each task."""
+    """Return the mean and the range over partitions of each scalar of each task."""
     tasks = [_task(path, ds) for path, ds in results.items()]
     return Section("partitions", "", (*tasks, result_messages(results)))
 
 
 def _task(path: str, ds: xr.Dataset) -> Section:
-    """Return the figures of a task."""
+    """Return the scalars of a task."""
     rows: list[tuple[Text | None, ...]] = []
-    for figure in figures(_numbers(ds)):
-        defined = figure.value[~np.isnan(figure.value)]
-        mean = sd = smallest = largest = np.nan
-        if len(defined):
-            mean, smallest, largest = defined.mean(), defined.min(), defined.max()
-        if len(defined) > 1:
-            sd = defined.std(ddof=1)
-        cells = (figure.cell(float(x)) for x in (mean, sd, smallest, largest))
-        rows.append((figure.label, *cells, Count(len(defined))))
+    for row in averaged(ds):
+        each = row.each()
+        ends = (each.min(), each.max()) if len(each) else (math.nan, math.nan)
+        numbers = (row.summary("mean"), row.summary("sd"), *map(float, ends))
+        cells = [cell_of_scalar(row.scalar, x, at=row.at) for x in numbers]
+        rows.append((row.name_in_text, *cells, Count(len(each))))
     title: Text = str(ds.attrs["task"])
     if path:
         title = say("{path}: {title}", path=Label(path), title=title)
@@ -41,34 +38,15 @@ def _task(path: str, ds: xr.Dataset) -> Section:
         protocol=Label(ds.attrs["protocol"]),
         number=ds.sizes["partition"],
     )
-    table = Table(
-        path.replace("/", "_") or "figures",
-        (
-            Column("measure"),
-            Column("mean", "mean"),
-            Column("sd", "sd"),
-            Column("smallest", "smallest", 1),
-            Column("largest", "largest", 1),
-            Column("partitions", "partitions", 2),
-        ),
-        rows,
-        title=title,
-        details=(partitions,),
+    columns = (
+        Column("measure"),
+        Column("mean", "mean"),
+        Column("sd", "sd"),
+        Column("smallest", "smallest", 1),
+        Column("largest", "largest", 1),
+        Column("partitions", "partitions", 2),
     )
-    return Section(table.id, "", (table,), task=task_of_rates(path))
-
-
-def _numbers(ds: xr.Dataset) -> dict[str, Any]:
-    """Return the values over partitions by name, and those at targets, ranks and costs by these."""
-    numbers: dict[str, Any] = {}
-    for name, values in ds.data_vars.items():
-        if values.dims[:1] != ("partition",) or "threshold" in values.dims:
-            continue
-        numbers[str(name)] = values.values
-        for dim in values.dims[1:]:
-            labels = ds["cost_prior" if dim == "cost" else dim].values.tolist()
-            numbers[str(name)] = dict(zip(labels, values.values.T, strict=True))
-            if dim == "rank" and len(labels) > 1:
-                shown = report_ranks(ds)
-                numbers[str(name)] = {k: x for k, x in numbers[str(name)].items() if k in shown}
-    return numbers
+    name = path.replace("/", "_") or "figures"
+    table = Table(name, columns, rows, title=title, details=(partitions,))
+    task = "identification" if is_identification(ds) else "verification"
+    return Section(name, "", (table,), task=task)

@@ -16,8 +16,8 @@ from bioeval.document.blocks import (
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Count, Number, Rate
-from bioeval.document.results import attempts_in_words, result_messages
+from bioeval.document.cells import Count, Number
+from bioeval.document.results import attempts_in_words, cell_of, result_messages, table_of
 from bioeval.document.text import Text, say
 
 
@@ -79,47 +79,27 @@ def _plans(ds: xr.Dataset) -> Table:
     """Return the people and their templates or attempts, for each number of these."""
     over = "attempts_of_subject" if "attempts_of_subject" in ds.dims else "templates"
     what = "attempts" if over == "attempts_of_subject" else "templates"
-    rows = []
-    for i, number in enumerate(ds[over].values.tolist()):
-        at = {over: number}
-        subjects, everything = (
-            Count(int(ds[name][i]), variable=name, at=at) for name in ("subjects", f"all_{what}")
-        )
-        effect, deviation = (
-            Number(float(ds[name][i]), variable=name, at=at)
-            for name in ("design_effect", "subject_sd")
-        )
-        rows.append((Count(number), subjects, everything, effect, deviation))
-    return Table(
-        "plans",
-        (
-            Column(over, f"{what} of each subject"),
-            Column("subjects", "subjects"),
-            Column(f"all_{what}", f"all {what}", priority=1),
-            Column("design_effect", "design effect", priority=2),
-            Column("subject_sd", only="data"),
-        ),
-        rows,
-        title="Subjects for the width of the interval",
+    columns = (
+        Column(over, f"{what} of each subject"),
+        Column("subjects", "subjects"),
+        Column(f"all_{what}", f"all {what}", priority=1),
+        Column("design_effect", "design effect", priority=2),
+        Column("subject_sd", only="data"),
     )
+    title = "Subjects for the width of the interval"
+    return table_of(ds, "plans", columns, over, title=title)
 
 
 def _people(ds: xr.Dataset) -> Table:
     """Return the people that the FAR needs."""
-    sure = float(ds.attrs["confidence"])
-    rows: list[tuple[Text, Count, Count | None]] = []
+    rows: list[tuple[Text | None, ...]] = []
     aims = {3: "to show the target without a {false accept}", 30: "to expect 30 {false accepts}"}
     for rule, aim in aims.items():
-        people, pairs = f"subjects_rule_of_{rule}", f"trials_rule_of_{rule}"
-        rows.append(
-            (
-                say(f"{aim}, rule of {{rule}}", rule=Count(rule)),
-                Count(int(ds[people]), variable=people),
-                Count(int(ds[pairs]), variable=pairs),
-            )
-        )
+        names = f"subjects_rule_of_{rule}", f"trials_rule_of_{rule}"
+        rows.append((say(f"{aim}, rule of {rule}"), *(cell_of(ds, name) for name in names)))
     needed = float(ds.get("people_estimated", math.nan))
     if not math.isnan(needed):
+        sure = float(ds.attrs["confidence"])
         promise = say("to promise the target at {sure:rate}, about", sure=sure)
         rows.append((promise, Count(needed, variable="people_estimated"), None))
     return Table(
@@ -136,14 +116,10 @@ def _people_for_frr(ds: xr.Dataset) -> Table:
         3: "to show the rate without a {false reject}, rule of 3",
         30: "to expect 30 people with an error, rule of 30",
     }
-    rows = []
-    for rule, aim in aims.items():
-        name = f"subjects_rule_of_{rule}_frr"
-        rows.append((say(aim), Count(int(ds[name]), variable=name)))
-    value = Rate(float(ds["value"]), variable="value")
+    rows = [(say(aim), cell_of(ds, f"subjects_rule_of_{rule}_frr")) for rule, aim in aims.items()]
     return Table(
         "people_for_frr",
         (Column("aim"), Column("people", "people")),
         rows,
-        title=say("People needed for {frr} {value}", value=value),
+        title=say("People needed for {frr} {value:rate}", value=float(ds["value"])),
     )

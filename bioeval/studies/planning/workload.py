@@ -32,23 +32,21 @@ WORKLOAD = {
     "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
     "rate_low": Name("lower end of the interval of the rate; NaN where unknown"),
     "rate_high": Name("upper end of the interval of the rate; NaN where unknown"),
-    "people_per_day": Name("people a day who can cause the event, on average", "people/day"),
-    "per_day": Name("expected events a day", "events/day"),
-    "expected": Name("expected events in the period", "events"),
-    "count_low": Name("lower end of the events in the period, if the rate is exact", "events"),
-    "count_high": Name("upper end of the events in the period, if the rate is exact", "events"),
-    "predicted_low": Name(
-        "lower end of the events in the period, the rate as uncertain as its interval; NaN without "
-        "one",
-        "events",
+    "people_per_day": Name(
+        "people a day who can cause the event, on average", "people/day", shown="3"
     ),
-    "predicted_high": Name(
-        "upper end of the events in the period, the rate as uncertain as its interval; NaN without "
-        "one",
-        "events",
-    ),
-    "none_at_all": Name("probability of no event in the period, if the rate is exact"),
+    "per_day": Name("expected events a day", "events/day", shown="3"),
+    "expected": Name("expected events in the period", "events", shown="3"),
+    "none_at_all": Name("probability of no event in the period, if the rate is exact", shown="p"),
 }
+for _name, _rate in (
+    ("count", "if the rate is exact"),
+    ("predicted", "the rate as uncertain as its interval; NaN without one"),
+):
+    for _end, _words in (("low", "lower"), ("high", "upper")):
+        WORKLOAD[f"{_name}_{_end}"] = Name(
+            f"{_words} end of the events in the period, {_rate}", "events", shown="count"
+        )
 # Values of an uncertain rate, at quantiles of equal weight.
 NODES = 400
 

@@ -2,81 +2,61 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any
-
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Cost, Label, Number, Quantity, Rate
-from bioeval.document.results import data_facts, interval_note, result_messages, rule_in_words
+from bioeval.document.cells import Label, Number
+from bioeval.document.results import (
+    attempts_of,
+    cell_of,
+    data_facts,
+    interval_note,
+    result_messages,
+    rule_in_words,
+    threshold_rule,
+)
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.studies.thresholds.section import accepts_where
 
-#: The rows of the table: variables of the evaluation and of the development set, and attempts.
-_RATES = (
-    ("far", "dev_far", "impostor_attempts"),
-    ("frr", "dev_frr", "genuine_attempts"),
+#: The rows of the table: variables of the evaluation and of the development set, and labels.
+_ROWS: tuple[tuple[str, str, Text], ...] = (
+    ("far", "dev_far", Term("far")),
+    ("frr", "dev_frr", Term("frr")),
+    ("dcf", "dev_dcf", "DCF (actual)"),
+    ("min_dcf", "dev_dcf", "minDCF"),
+    ("eer", "", "EER"),
 )
-_DECIMALS = 4
 
 
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of a threshold of another set."""
     (ds,) = results.values()
+    name, rule = Label(str(ds.attrs["dev_system"])), threshold_rule(ds.attrs)
+    dev = say("{name}: {attempts}", name=name, attempts=attempts_of(ds, "dev_"))
     facts = data_facts(
-        results,
-        Fact("Development set", _numbers(ds, "dev_")),
-        Fact("Evaluation set", _numbers(ds, "")),
+        results, Fact("Development set", dev), Fact("Evaluation set", attempts_of(ds))
     )
-    rule = Rule.written(str(ds.attrs["threshold_rule"]))
     blocks: list[Block] = [facts, Paragraph(accepts_where(ds, "Install"), "answer")]
     if rule.name != "fixed":
         by = say("By {rule}, chosen on the development set.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
-    blocks += [_rates(ds, rule), *interval_note(results), result_messages(results)]
+    blocks += [_rates(ds), *interval_note(results), result_messages(results)]
     return Section("judged_threshold", "", blocks, task=rates_are_of(ds.attrs))
 
 
-def _numbers(ds: xr.Dataset, prefix: str) -> Text:
-    """Return the numbers of attempts of a set, and the name of the development set."""
-    numbers = say(
-        "{genuine} genuine and {impostor:count impostor attempts}",
-        genuine=int(ds[f"{prefix}genuine_attempts"]),
-        impostor=int(ds[f"{prefix}impostor_attempts"]),
-    )
-    if not prefix:
-        return numbers
-    return say("{name:name}: {numbers}", name=str(ds.attrs["dev_system"]), numbers=numbers)
-
-
-def _rates(ds: xr.Dataset, rule: Rule) -> Table:
+def _rates(ds: xr.Dataset) -> Table:
     """Return the errors of both sets at the threshold, and the costs of a target with a prior."""
     rows: list[list[Text | None]] = []
-    for rate, dev, attempts in _RATES:
-        there = Rate(ds[rate].item(), _limits(ds, rate), variable=rate, attempts=int(ds[attempts]))
-        here = Rate(ds[dev].item(), variable=dev, attempts=int(ds[f"dev_{attempts}"]))
-        rows.append([Label(rate), Term(rate), there, here])
+    for name, dev, label in _ROWS:
+        if name in ds:
+            rows.append([Label(name), label, cell_of(ds, name), cell_of(ds, dev)])
     details, best = list[Text](), "EER is at"
     if "dcf" in ds:
-        prior, miss, accept = rule.values
-        actual, least_here = _cost(ds, "dcf", _limits(ds, "dcf")), _cost(ds, "dev_dcf")
-        rows.append([Label("dcf"), "DCF (actual)", actual, least_here])
-        rows.append([Label("min_dcf"), "minDCF", _cost(ds, "min_dcf"), least_here])
         best = "EER and minDCF are at"
-        details.append(
-            say(
-                "DCF at prior {prior}: a miss costs {miss} and a {false accept} {accept}",
-                prior=Number(prior, digits=6),
-                miss=Number(miss, digits=6),
-                accept=Number(accept, digits=6),
-            )
-        )
-    eer = Rate(ds["eer"].item(), variable="eer")
-    rows.append([Label("eer"), "EER", eer, None])
+        prior, miss, accept = (Number(x, digits=6) for x in threshold_rule(ds.attrs).values)
+        text = "DCF at prior {prior}: a miss costs {miss} and a {false accept} {accept}"
+        details.append(say(text, prior=prior, miss=miss, accept=accept))
     return Table(
         "rates",
         (
@@ -90,14 +70,3 @@ def _rates(ds: xr.Dataset, rule: Rule) -> Table:
         details=details,
         notes=(f"{best} the best threshold of the set itself (optimistic), and not at this one.",),
     )
-
-
-def _limits(ds: xr.Dataset, name: str) -> tuple[float, float] | None:
-    """Return the interval of a value, if it is known."""
-    limits = ds[f"{name}_low"].item(), ds[f"{name}_high"].item()
-    return limits if all(map(math.isfinite, limits)) else None
-
-
-def _cost(ds: xr.Dataset, name: str, interval: tuple[float, float] | None = None) -> Quantity:
-    about: Mapping[str, Any] = {"variable": name, "decimals": _DECIMALS}
-    return Cost(ds[name].item(), interval, **about)

@@ -37,8 +37,16 @@ JUDGED: dict[str, Name] = {
     **names_of("verification", "genuine_attempts", "impostor_attempts"),
     "dcf": Name(f"cost of the decisions of the evaluation set at this threshold: {_COST}", "cost"),
     "min_dcf": Name(f"the least cost of any threshold on the evaluation set: {_COST}", "cost"),
-    "dev_far": Name("FAR on the development set, which chose the threshold", iso="FMR"),
-    "dev_frr": Name("FRR on the development set, which chose the threshold", iso="FNMR"),
+    "dev_far": Name(
+        "FAR on the development set, which chose the threshold",
+        iso="FMR",
+        out_of="dev_impostor_attempts",
+    ),
+    "dev_frr": Name(
+        "FRR on the development set, which chose the threshold",
+        iso="FNMR",
+        out_of="dev_genuine_attempts",
+    ),
     "dev_dcf": Name(f"cost on the development set, which chose the threshold: {_COST}", "cost"),
     "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
     "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),

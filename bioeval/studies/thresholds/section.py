@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
@@ -22,14 +21,17 @@ from bioeval.document.blocks import (
     Section,
     Table,
 )
-from bioeval.document.cells import Count, Label, Number, Rate, threshold_to_install
+from bioeval.document.cells import Label, Number, threshold_to_install
 from bioeval.document.results import (
+    cell_of,
     data_facts,
     is_doubt,
     messages_of_result,
+    rate_of,
     result_messages,
     rule_in_words,
     table_of_variables,
+    threshold_rule,
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Strong, Text, say
@@ -103,13 +105,9 @@ def new_people(study: xr.Dataset) -> str:
     return "new people" if divided == "subjects" else f"new {divided}"
 
 
-def _rule(study: xr.Dataset) -> Rule:
-    return Rule.written(str(study.attrs["threshold_rule"]))
-
-
 def _answer(study: xr.Dataset) -> Iterator[Block]:
     """Yield the threshold to install, with what can be promised of it."""
-    prefix, rule, promised = "Install", _rule(study), "assured_threshold" in study
+    prefix, rule, promised = "Install", threshold_rule(study.attrs), "assured_threshold" in study
     out_of_reach = _first(study, "target-not-shown")
     if promised:
         yield from _promise(study)
@@ -151,7 +149,8 @@ def accepts_where(ds: xr.Dataset, prefix: str) -> Text:
 
 def _promise(study: xr.Dataset) -> Iterator[Block]:
     """Yield what can be promised of the assured threshold, and its rates here."""
-    refusal, v, attrs = refusal_of(study), scalars(study), study.attrs
+    refusal, attrs = refusal_of(study), study.attrs
+    v = {str(name): x.item() for name, x in study.data_vars.items() if not x.ndim}
     if refusal is not None:
         needed: Text = ""
         if refusal.code == "too-few-people-to-promise" and not math.isnan(v["people_estimated"]):
@@ -163,39 +162,33 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
         text = say("No threshold can be promised: {why}.{needed}", why=refusal, needed=needed)
         yield Paragraph(text, "answer")
         return
-    threshold, kind = v["assured_threshold"], str(attrs["kind"])
+    threshold = v["assured_threshold"]
     install: Text = say("Accept nothing (threshold {at}).", at=Label(threshold))
     if math.isfinite(threshold):
-        at = threshold_to_install(threshold, kind, variable="assured_threshold")
-        install = say("Install {threshold}.", threshold=at)
+        install = say("Install {at}.", at=threshold_to_install(threshold, str(attrs["kind"])))
     paid: Text = ""
-    if not math.isnan(v["frr_price"]):
+    if v["frr_price"] > 0:
         paid = say(
             " The stricter threshold raises the {frr} on these data from {without:rate} to "
-            "{here:rate}."
-            if v["frr_price"]
-            else " The {frr} on these data remains {here:rate}.",
+            "{here:rate}.",
             without=v["optimistic_frr"],
             here=v["assured_frr"],
         )
-    searched = "unenrolled_people" in v
     text = say(
         "{install} With {confidence:rate} confidence, the {far}{searches} among {people} is at "
         "most {target:rate}.{paid}",
+        paid=paid,
         install=install,
         confidence=float(attrs["assure"]),
-        target=float(_rule(study).values[0]),
-        searches=" of searches by people who are not enrolled" if searched else "",
+        target=float(threshold_rule(attrs).values[0]),
+        searches=" of searches by people who are not enrolled" if "unenrolled_people" in v else "",
         people=str(attrs["assured_for"]),
-        paid=paid,
     )
     yield Paragraph(text, "answer")
     by: Text = "The promise is exact, since every person is in only one comparison."
     if attrs["assured_rule"] == "estimated":
-        by = say(
-            "The promise is estimated (docs/uncertainty.md). {rare}",
-            rare=may_be_absent(int(v["assured_people"])),
-        )
+        absent = may_be_absent(int(v["assured_people"]))
+        by = say("The promise is estimated (docs/uncertainty.md). {absent}", absent=absent)
     here = say(
         "At {threshold} the {far} on these data is {rate:rate} (mean over {over}; upper limit "
         "{high:rate}). {by}",
@@ -210,141 +203,111 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
 
 def _rates(study: xr.Dataset) -> Table:
     """Return the rates where the threshold was chosen, and those on new people."""
-    v, fixed = scalars(study), _rule(study).name == "fixed"
     rows = []
     for name, label, attempts in _RATES:
-        chosen, made = f"optimistic_{name}", v.get(attempts)
-        there = Rate(v[chosen], _limits(v, chosen), variable=chosen, attempts=made)
-        mean = Rate(v[f"{name}_mean"], _limits(v, name), variable=f"{name}_mean", attempts=made)
-        pooled, sd = (
-            Rate(v[x], variable=x, attempts=made) for x in (f"{name}_pooled", f"{name}_sd")
+        made = int(study[attempts]) if attempts in study else None
+        there, mean, pooled, sd = (
+            rate_of(study, x, attempts=made)
+            for x in (f"optimistic_{name}", f"{name}_mean", f"{name}_pooled", f"{name}_sd")
         )
+        low, high = (float(study[f"{name}_{end}"]) for end in ("low", "high"))
+        if np.isfinite(low + high):
+            mean = replace(mean, interval=(low, high))
         rows.append((Label(name), say(label), there, mean, pooled, sd))
-    return Table(
-        "rates",
-        (
-            Column("rate", only="data"),
-            Column("label", only="readers"),
-            Column("where_chosen", "these data" if fixed else "where chosen"),
-            Column("on_new_people", new_people(study)),
-            Column("pooled", "pooled", priority=2),
-            Column("sd", "sd", priority=1),
-        ),
-        rows,
-        notes=tuple(_columns(study, v, fixed)),
+    fixed, new = threshold_rule(study.attrs).name == "fixed", new_people(study)
+    columns = (
+        Column("rate", only="data"),
+        Column("label", only="readers"),
+        Column("where_chosen", "these data" if fixed else "where chosen"),
+        Column("on_new_people", new),
+        Column("pooled", "pooled", priority=2),
+        Column("sd", "sd", priority=1),
     )
-
-
-def _limits(v: Mapping[str, Any], rate: str) -> tuple[float, float] | None:
-    """Return the interval of a rate, if it is known."""
-    limits = v.get(f"{rate}_low", math.nan), v.get(f"{rate}_high", math.nan)
-    return limits if np.isfinite(limits).all() else None
-
-
-def _columns(study: xr.Dataset, v: Mapping[str, Any], fixed: bool) -> Iterator[Text]:
-    """Yield what the columns of the table of rates are."""
     resampled: Text = ""
-    if any(_limits(v, f"optimistic_{name}") for name, *_ in _RATES):
+    if any(row[2].interval for row in rows):
         resampled = say(
             ", with the {confidence:rate} interval at this threshold (subject-bootstrap for new "
             "people)",
             confidence=float(study.attrs["confidence"]),
         )
-    here = "These data" if fixed else "Where chosen: on the same data (optimistic)"
-    yield say("{here}{resampled}.", here=here, resampled=resampled)
-    yield say(
+    over = say(
         "{new}: the mean over the test {divided} of {repeats:count divisions} into "
         "{folds:count folds}{chosen}, with its interval over folds (Nadeau and Bengio, a "
         "heuristic).",
-        new=new_people(study).capitalize(),
+        new=new.capitalize(),
         chosen="" if fixed else ", each at a threshold chosen on the others",
         divided=str(study.attrs["divided"]),
         repeats=study.sizes["repeat"],
         folds=study.sizes["fold"],
     )
+    here = "These data" if fixed else "Where chosen: on the same data (optimistic)"
+    notes = [say("{here}{resampled}.", here=here, resampled=resampled), over]
     t = study["fold_threshold"].values
     t = t[np.isfinite(t)]
     if len(t) > 1 and not fixed:
-        yield say(
-            "Thresholds of the folds: {low:score} to {high:score}, sd {sd}.",
-            low=float(t.min()),
-            high=float(t.max()),
-            sd=Number(float(t.std(ddof=1)), digits=3),
-        )
+        text = "Thresholds of the folds: {low:score} to {high:score}, sd {sd:digits 3}."
+        low, high = float(t.min()), float(t.max())
+        notes.append(say(text, low=low, high=high, sd=float(t.std(ddof=1))))
+    return Table("rates", columns, rows, notes=notes)
 
 
 def _missed(study: xr.Dataset) -> Iterator[Block]:
     """Yield by how much a FAR target was missed on new people."""
-    rule, far, low = _rule(study), study["far_mean"].item(), study["far_low"].item()
-    if rule.name != "far" or not far > CLEARLY * rule.values[0]:
+    rule, far = threshold_rule(study.attrs), study["far_mean"].item()
+    target = float(rule.values[0]) if rule.name == "far" else 0.0
+    if not target or not far > CLEARLY * target:
         return
-    target = float(rule.values[0])
-    text = "On {new} the {far} was {rate:rate}; the target was 0."
-    times: Text = ""
-    if target:
-        text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}"
-        text += ", but its interval contains the target." if low <= target else "."
-        times = Count(far / target) if far / target >= 9.95 else Number(far / target, decimals=1)
+    text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}"
+    text += ", but its interval contains the target." if study["far_low"] <= target else "."
     if "assured_threshold" in study and refusal_of(study) is None:
         text = f"Of the threshold without assurance alone: o{text[1:]}"
+    times = Number(far / target, decimals=1 if far / target < 9.95 else 0)
     said = say(text, new=new_people(study), rate=far, times=times, target=target)
     yield Paragraph(said, "warning")
 
 
 def people_needed(study: xr.Dataset) -> Iterator[Table]:
     """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
-    v = scalars(study)
-    people, far = "subjects_for_3" in v, "impostors_for_3" in v
+    people, far = "subjects_for_3" in study, "impostors_for_3" in study
     if not people and not far:
         return
-    searched = "unenrolled_people" in v
-    pairs = far and not searched
+    searched = "unenrolled_people" in study
     columns = [Column("purpose")]
     if people:
         columns.append(Column("people", "people not enrolled" if searched else "people"))
-    if pairs:
+    if far and not searched:
         columns.append(Column("pairs", "pairs of people" if people else "impostor pairs"))
     if far:
         columns.append(Column("missing", "missing"))
-    compared = min(v["impostor_pairs"], v.get("pairs_of_people", math.inf))
-    there = _counts(v, people="unenrolled_people" if searched else "subjects")
-    rows: list[dict[str, Text | None]] = [
-        {"purpose": "these data", **there, "pairs": Count(compared)}
-    ]
+
+    def row(purpose: Text, **names: str) -> list[Text | None]:
+        cells = {x: cell_of(study, name, shown="count") for x, name in names.items()}
+        return [purpose, *(cells.get(column.name) for column in columns[1:])]
+
+    pairs = "impostor_pairs"
+    if "pairs_of_people" in study and study["pairs_of_people"] < study[pairs]:
+        pairs = "pairs_of_people"
+    there = "unenrolled_people" if searched else "subjects"
+    rows = [row("these data", people=there, pairs=pairs)]
     for rule, purpose in ((3, "to show the target"), (30, "to expect 30 errors")):
         names = {"people": "subjects", "pairs": "impostors", "missing": "more"}
-        needed = _counts(v, **{key: f"{name}_for_{rule}" for key, name in names.items()})
-        rows.append({"purpose": f"{purpose}, rule of {rule}", **needed})
+        needed = {key: f"{name}_for_{rule}" for key, name in names.items()}
+        rows.append(row(f"{purpose}, rule of {rule}", **needed))
     notes: list[Text] = [
         "Lower bounds: attempts that share a person are not independent, and further templates of "
         "the same people do not count."
     ]
-    if np.isfinite(v.get("people_estimated", math.nan)):
+    if np.isfinite(study.get("people_estimated", math.nan)):
         assure = float(study.attrs["assure"])
         promise = say("to promise the target at {assure:rate}, about", assure=assure)
-        rows.append({"purpose": Strong(promise), **_counts(v, people="people_estimated")})
+        rows.append(row(Strong(promise), people="people_estimated"))
         strict = "The promise is by a threshold with a {far} of {strict:rate} here; a looser one "
-        notes.append(say(f"{strict}needs more people.", strict=v["people_far"]))
-    if people and pairs and "subjects" in v:
-        notes.append(may_be_absent(v["subjects"]))
-    yield Table(
-        "people",
-        columns,
-        [[row.get(column.name) for column in columns] for row in rows],
-        title=say(
-            "{who} needed for the {rate:term}",
-            who="People" if people else "Impostor pairs",
-            rate="far" if far else "frr",
-        ),
-        notes=tuple(notes),
+        notes.append(say(f"{strict}needs more people.", strict=float(study["people_far"])))
+    if people and far and "subjects" in study:
+        notes.append(may_be_absent(int(study["subjects"])))
+    title = say(
+        "{who} needed for the {rate:term}",
+        who="People" if people else "Impostor pairs",
+        rate="far" if far else "frr",
     )
-
-
-def _counts(v: Mapping[str, Any], **names: str) -> dict[str, Text | None]:
-    """Return numbers that a study has, by the name of their column."""
-    return {key: Count(v[name], variable=name) for key, name in names.items() if name in v}
-
-
-def scalars(study: xr.Dataset) -> dict[str, Any]:
-    """Return the numbers of a study that are single."""
-    return {str(name): x.item() for name, x in study.data_vars.items() if not x.ndim}
+    yield Table("people", columns, rows, title=title, notes=notes)

@@ -223,16 +223,6 @@ def _most_errors(ds: xr.Dataset) -> Table:
     )
 
 
-#: The columns of the animals, with their variables.
-_ANIMALS = {
-    "animal": "animal",
-    "count": "animal_count",
-    "expected": "animal_expected",
-    "p_more": "animal_p_more",
-    "p_fewer": "animal_p_fewer",
-}
-
-
 def _animals(ds: xr.Dataset) -> Table:
     """Return the animals, how many there are, and how many would be there by chance."""
     title = say(
@@ -240,13 +230,15 @@ def _animals(ds: xr.Dataset) -> Table:
         share=float(ds.attrs["quantile"]),
     )
     note = "p: probability by chance, if the two means were independent"
-    table = table_of(ds, "animals", _ANIMALS, title=title, notes=(note,))
+    names = ("animal", "animal_count", "animal_expected", "animal_p_more", "animal_p_fewer")
+    table = table_of(ds, "animals", names, "animal", title=title, notes=(note,))
+    columns = [replace(x, name=x.name.removeprefix("animal_")) for x in table.columns]
     rows = []
     for row, animal in zip(table.rows, ds["animal"].values, strict=True):
-        names = list(map(str, ds["subject"].values[ds["animal_of_subject"].values == animal]))
-        rows.append([*row, Labels(names[:NAMED], more=len(names) > NAMED)])
-    such_as = Column("such_as", "such as", priority=1)
-    return replace(table, columns=[*table.columns, such_as], rows=rows)
+        of_animal = list(map(str, ds["subject"].values[ds["animal_of_subject"].values == animal]))
+        rows.append([*row, Labels(of_animal[:NAMED], more=len(of_animal) > NAMED)])
+    columns.append(Column("such_as", "such as", priority=1))
+    return replace(table, columns=columns, rows=rows)
 
 
 def _tests(ds: xr.Dataset) -> Table:

@@ -33,7 +33,7 @@ from bioeval.views.tasks import datasets, system_of, systems, value_of
 WORST = 5
 
 #: Targets that the data do not support, and those with fewer errors than 30.
-_SUPPORT = ("target-not-supported", "target-uncertain")
+SUPPORT = ("target-not-supported", "target-uncertain")
 
 #: The numbers of re-identification that a short view has.
 _MAIN = ("mean_ap", "rank_k_mean_ap", "cmc", "mean_inp")
@@ -156,7 +156,7 @@ def _task(
         Column("impostor", "impostor", only="data" if ranked else same, priority=2),
         Column("subjects", "subjects", only=same, priority=2),
     ]
-    support = [x for x in messages_of_result(dataset) if x.code in _SUPPORT]
+    support = [x for x in messages_of_result(dataset) if x.code in SUPPORT]
     if same and size:
         named = say("{title}: {size}", title=named, size=size)
     table = Table(
@@ -247,7 +247,7 @@ def _messages(
     found: dict[Message, list[str]] = {}
     for path, dataset in results.items():
         for message in messages_of_result(dataset):
-            if message not in doubts and message.code not in _SUPPORT:
+            if message not in doubts and message.code not in SUPPORT:
                 found.setdefault(message, []).append(path)
     everywhere, of_tasks = [], []
     for message, paths in found.items():

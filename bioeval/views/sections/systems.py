@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import xarray as xr
 
@@ -13,12 +13,12 @@ from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
 from bioeval.document.cells import Label, Quantity
-from bioeval.document.results import interval_note
+from bioeval.document.results import interval_note, result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import task_code
-from bioeval.views.sections.evaluation import is_identification, rows_of_task
+from bioeval.views.sections.evaluation import SUPPORT, is_identification, rows_of_task
 from bioeval.views.sections.header import alarms, optimistic
 from bioeval.views.tasks import averaged, system_of, systems, unit_of
 from bioeval.views.writers.lines import Lines
@@ -59,64 +59,59 @@ class Measure:
 _Key = tuple[str, float | None]
 
 
-#: The code of a task, its templates, and what a result in parts is over.
+#: The code of a task, its templates, and of a result in parts its title with their unit.
 _Task = tuple[str, str, str]
+
+
+def in_parts(dataset: xr.Dataset) -> bool:
+    """Whether a result is over folds, repeats or partitions."""
+    return not {"partition", "fold"}.isdisjoint(dataset.dims)
 
 
 def _task_of(dataset: xr.Dataset) -> _Task:
     """Return what results have in common that are in one table."""
-    divided = not {"partition", "fold"}.isdisjoint(dataset.dims)
-    return (*task_code(dataset.attrs), unit_of(dataset.attrs) if divided else "")
+    title = f"{dataset.attrs['task']} {unit_of(dataset.attrs)}" if in_parts(dataset) else ""
+    return (*task_code(dataset.attrs), title)
 
 
-#: The measures of a result over partitions.
-Summarised = Callable[[xr.Dataset], Iterator[Measure]]
-
-
-def measures_of(dataset: xr.Dataset, summarised: Summarised) -> Iterator[Measure]:
+def measures_of(dataset: xr.Dataset) -> Iterator[Measure]:
     """Yield the measures of a result; of folds and partitions, means and standard deviations."""
-    if "partition" in dataset.dims:
-        yield from summarised(dataset)
-    elif "fold" in dataset.dims:
+    if in_parts(dataset):
         for row in averaged(dataset):
             mean, deviation = row.summary("mean"), row.summary("sd")
             cell = cell_of_scalar(row.scalar, mean, deviation=deviation, at=row.at)
             yield Measure(row.name_in_text, cell)
-    else:
-        for row_of_task in rows_of_task(dataset):
-            yield Measure(row_of_task.heading, row_of_task.value)
+        return
+    for row_of_task in rows_of_task(dataset):
+        yield Measure(row_of_task.heading, row_of_task.value)
 
 
 def section(
-    results: Mapping[str, xr.Dataset], measures: Sequence[str], summarised: Summarised
+    results: Mapping[str, xr.Dataset], measures: Sequence[str] = (), *, turned: bool = False
 ) -> Section:
-    """Return a table for each task of results by path.
+    """Return a table for each task of results by path, `turned` with a row for each measure.
 
-    `measures` chooses columns by labels or names of variables, in this order; none: all of them.
+    `measures` chooses some by labels or names of variables, in this order; none: all of them.
     Raise :class:`DataError` for an unknown one.
     """
     words: dict[str, str] = {}
-    by_task: dict[_Task, dict[str, dict[_Key, Measure]]] = {}
-    titles: dict[_Task, str] = {}
-    tasks: dict[_Task, str] = {}
+    by_task: dict[_Task, dict[str, xr.Dataset]] = {}
+    measured: dict[_Task, dict[str, dict[_Key, Measure]]] = {}
     for path, dataset in results.items():
-        task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
         name = system_of(path) or str(dataset.attrs.get("system", ""))
-        code = _task_of(dataset)
-        titles.setdefault(code, str(dataset.attrs["task"]))
-        tasks[code] = task
+        by_task.setdefault(_task_of(dataset), {})[name] = dataset
         # Users name measures in the words of the table.
-        lines = Lines(str(dataset.attrs.get("terms", "lecture")), task)
-        found = by_task.setdefault(code, {}).setdefault(name, {})
-        for measure in measures_of(dataset, summarised):
+        lines = Lines(str(dataset.attrs.get("terms", "lecture")), _rates_of(dataset))
+        found = measured.setdefault(_task_of(dataset), {}).setdefault(name, {})
+        for measure in measures_of(dataset):
             label = lines.write(measure.label)
             words[label.casefold()] = label
             found[label.casefold(), measure.threshold] = measure
-    measured = [x for systems in by_task.values() for x in systems.values()]
     chosen = []
     for name in measures:
         folded = name.casefold().replace("\N{LESS-THAN OR EQUAL TO}", "<=").strip()
-        keys = [k for x in measured for k, each in x.items() if each.is_called(folded, k[0])]
+        every = [x for of_task in measured.values() for x in of_task.values()]
+        keys = [k for x in every for k, each in x.items() if each.is_called(folded, k[0])]
         if not keys:
             raise DataError(bad_choice("measures", name, list(words.values())))
         chosen += keys
@@ -124,18 +119,26 @@ def section(
     for message, paths in alarms(results).items():
         about = Message(message.code, systems(paths), **message.arguments)
         blocks.append(Messages([about], alarm=True))
-    for code, of_systems in by_task.items():
-        table = _table(titles[code], of_systems, chosen)
+    for code, datasets in by_task.items():
+        table = _table(datasets, measured[code], chosen)
         if len(table.columns) > 1:
-            blocks.append(Section(table.id, "", (table,), task=tasks[code]))
+            first = next(iter(datasets.values()))
+            table = _turned(table) if turned else table
+            blocks.append(Section(table.id, "", (table,), task=_rates_of(first)))
     blocks += [Paragraph(x, "note") for x in _remarks(results) if x]
     return Section("systems", "", blocks)
 
 
+def _rates_of(dataset: xr.Dataset) -> str:
+    return rates_are_of(dataset.attrs, searches=is_identification(dataset))
+
+
 def _table(
-    title: str, of_systems: Mapping[str, dict[_Key, Measure]], chosen: Sequence[_Key]
+    datasets: Mapping[str, xr.Dataset],
+    of_systems: Mapping[str, dict[_Key, Measure]],
+    chosen: Sequence[_Key],
 ) -> Table:
-    """Return the measures of the systems of a task."""
+    """Return the measures of the systems of a task, and which targets the data do not support."""
     labels: dict[_Key, Text] = {}
     for of_system in of_systems.values():
         labels |= {key: measure.label for key, measure in of_system.items()}
@@ -153,15 +156,27 @@ def _table(
     for system, of_system in of_systems.items():
         cells = [of_system[key].value if key in of_system else None for key in labels]
         rows.append((Label(system), *cells))
-    capital = f"{title[0].upper()}{title[1:]}"
-    return Table(title.replace(" ", "_"), columns, rows, title=capital)
+    title = str(next(iter(datasets.values())).attrs["task"])
+    support = [x for x in result_messages(datasets).messages if x.code in SUPPORT]
+    notes = [
+        say("{about:names}: {message}", about=x.about, message=x) if x.about else x for x in support
+    ]
+    name = title.replace(" ", "_")
+    return Table(name, columns, rows, title=f"{title[0].upper()}{title[1:]}", notes=notes)
+
+
+def _turned(table: Table) -> Table:
+    """Return a table of systems with a row for each measure."""
+    names = [row[0] for row in table.rows]
+    columns = [Column("measure"), *(Column(f"system_{i}", x or "") for i, x in enumerate(names))]
+    rows = []
+    for i, column in enumerate(table.columns[1:], start=1):
+        rows.append([column.heading, *(row[i] for row in table.rows)])
+    return replace(table, columns=columns, rows=rows)
 
 
 def _remarks(results: Mapping[str, xr.Dataset]) -> Iterator[Text]:
-    units = []
-    for dataset in results.values():
-        if not {"partition", "fold"}.isdisjoint(dataset.dims):
-            units.append(f"{unit_of(dataset.attrs)}s")
+    units = [f"{unit_of(x.attrs)}s" for x in results.values() if in_parts(x)]
     if units:
         over = Enumeration(list(dict.fromkeys(units)))
         yield say("Mean ± standard deviation over {units}.", units=over)

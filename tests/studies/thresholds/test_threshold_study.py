@@ -261,8 +261,6 @@ def test_a_missed_target_is_said_after_the_table(shown):
     within = ", but its interval contains the target" if ds.far_low <= 0.01 else ""
     text = " ".join(shown(ds, 100).split())
     assert f"{times:.1f} times the target of 1 %{within}." in text.partition("HTER")[2]
-    none = be.study_threshold(few, "far=0.0", folds=4, repeats=5)
-    assert "; the target was 0." in shown(none, 100)
     kept = be.study_threshold(few, "far=0.9", folds=4, repeats=5)
     assert kept.far_mean < 0.9 * 1.1
     assert "On new people the FAR" not in shown(kept, 100)
