@@ -1112,7 +1112,7 @@ def cases_of_reid() -> None:
             {"budget": 100, "variant": "reference"},
             {"normalize": False},
             {"normalize": True},
-            {"normalize": (0.0, 8.0)},
+            {"max_rank": 2},
             {"ties": "pessimistic"},
             {"ties": "optimistic"},
             {"ties": "stable"},

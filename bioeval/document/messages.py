@@ -171,8 +171,8 @@ SENTENCES: dict[str, str] = {
     ),
     "no-query-with-match": "no query has a match, and {consequence}: {why}",
     "all-queries-in-gallery": (
-        "the identity of every query is in the gallery, so mFR is not defined; give queries of "
-        "other people with {arg.open_queries}"
+        "the identity of every query is in the gallery, so mFR is not defined; add queries of "
+        "other people as rows"
     ),
     # A check of data
     "subjects-with-one-template": (

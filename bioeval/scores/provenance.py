@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any, TypeVar
 
 import numpy as np
 
-from bioeval.base.errors import counted
 from bioeval.base.messages import Message
 from bioeval.scores.labels import Codes, digest, known_texts, present
 from bioeval.scores.matrix import Scores, are_pairs
@@ -149,17 +148,6 @@ class Provenance:
             return (probes, gallery, both)
         return None
 
-    def with_appended(self, other: Provenance) -> Provenance:
-        """Return the provenance with that of further probes, of people who are not enrolled."""
-        named = other.name or "another data set"
-        return replace(
-            self,
-            probes=self.probes + other.probes,
-            fingerprints=joined(self.fingerprints, other.fingerprints),
-            notes=joined(self.notes, tuple(x for x in other.notes if not _lacks_mates(x))),
-            reading=(*self.reading, f"{counted(other.probes, 'open queries')} of {named}"),
-        )
-
 
 def disjoint_pairs(left: int, right: int, people: int) -> int:
     """Return the largest number of disjoint pairs of subjects: independent trials.
@@ -173,10 +161,6 @@ def pairs_of_people(left: int, right: int, people: int) -> int:
     """Return the number of pairs of different people, one of either side, whatever their order."""
     both = left + right - people
     return left * right - both - both * (both - 1) // 2
-
-
-def _lacks_mates(note: Message) -> bool:
-    return isinstance(note, Message) and note.code == _NO_MATE
 
 
 def joined(a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:

@@ -88,7 +88,7 @@ class TaskCounts:
         from bioeval.tasks.reid import tasks as reid
 
         people = counter.lists.query_identity if options.by_subject else None
-        return reid.with_intervals(dataset, self.tally, self.options, people, options)
+        return reid.with_intervals(dataset, self.tally, people, options)
 
 
 def _with_identification_intervals(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import Command
 from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
 
@@ -16,15 +15,9 @@ from bioeval.cli.study_command import StudyCommand
 @click.command("gom", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
 @options_of("gom", "convention", convention={"default": "gom-market1501"})
-@option(
-    "--open-queries FILE",
-    "Queries of subjects that are not in the gallery, such as another data set's; once per "
-    "system, in order.",
-    multiple=True,
-)
 @options_of("gom", "normalize", "budget", "variant", "thresholds", "max_rank", "interval")
 @shared_options(interval=True, plots=True, names=True)
-def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: Any) -> None:
+def command(systems: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 
     bioeval gom osnet.npz agw.npz
@@ -33,24 +26,15 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
     to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
     largest mReP and its threshold, and the areas under mReP and mFR.
     """
-    if open_queries and len(open_queries) != len(systems):
-        raise click.UsageError(
-            f"--open-queries is given {len(open_queries)} times for {len(systems)} systems; "
-            "expected a file for each"
-        )
     with StudyCommand(systems[0], options) as run:
         names = run.names(systems)
         from bioeval.tasks.reid.reid import gom
 
         results = {}
-        query_files = open_queries or (None,) * len(systems)
-        for file, called, other in zip(systems, names, query_files, strict=True):
-            how = dict(run.options)
-            if other is not None:
-                how["open_queries"] = run.read(other, Path(other).stem)
+        for file, called in zip(systems, names, strict=True):
             scores = run.read(file, called)
-            results[called] = result = run.count(gom, scores, **how)
-            run.require_defined([result["mean_ap"]], [scores], how["convention"], [result])
+            results[called] = result = run.count(gom, scores, **run.options)
+            run.require_defined([result["mean_ap"]], [scores], run.options["convention"], [result])
         from bioeval.cli.commands.run_outputs import curve_rows
 
         rows = []
@@ -62,5 +46,5 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
             more={"inputs": dict(zip(names, systems, strict=True))},
             nodes=lambda called: called.replace("/", "-"),
             overlaid=True,
-            files=[*systems, *open_queries],
+            files=systems,
         )

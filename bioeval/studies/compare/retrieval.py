@@ -34,7 +34,7 @@ from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.intervals import QuerySubjects
 from bioeval.tasks.reid.passes import RetrievalPass
-from bioeval.tasks.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
+from bioeval.tasks.reid.results import reid_dataset, reid_measures, require_matches
 from bioeval.tasks.reid.without_groups import RetrievalWithoutGroups
 
 # Ranks of the CMC that are compared unless others are asked for.
@@ -54,14 +54,12 @@ def by_queries(
     """Measure the means over the queries under a convention, people resampled and left out."""
     ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
     if isinstance(scores, TopKScores):
-        from bioeval.tasks.lists.results import reid_of_lists
+        from bioeval.tasks.top_k_lists import reid_of_lists
 
         dataset, measures = reid_of_lists(scores, rules)
     else:
-        counter = RetrievalPass(scores, rules)
-        tally, options = counter.run(), ReidOptions(**rules.result_options())
-        dataset = reid_dataset(tally, options)
-        measures = reid_measures(tally, options, curves=False)
+        tally = RetrievalPass(scores, rules).run()
+        dataset, measures = reid_dataset(tally), reid_measures(tally, curves=False)
         if rules.unmatched == "skip":
             require_matches(dataset)
     cut = rules.rank_k or int(dataset.get("rank_k", 0))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -27,13 +27,14 @@ from bioeval.base.errors import (
 )
 from bioeval.base.messages import Message
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.fields import Field, Section
 from bioeval.protocol.loading import available, is_path, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_texts
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.provenance import pairs_of_same
 
-FIELDS = Reid.fields()
+S = TypeVar("S", bound=Section)
 
 #: Entries of the list of a query that are left out, and what becomes of junk.
 Removed = Literal["same-id-same-camera", "same-camera", "none"]
@@ -58,10 +59,23 @@ class Convention(Reid):
             return self.removed
         return self.removed_for_ap
 
-    def result_options(self) -> dict[str, Any]:
-        """Return the options of :func:`bioeval.tasks.reid.results.reid_dataset`."""
-        names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over", "precision_over")
-        return {name: self[name] for name in names}
+    def attrs(self) -> dict[str, str | int | float]:
+        """Return the attributes of a result that say its rules; of lists, whose ties are listed."""
+        attrs: dict[str, str | int | float] = {
+            "convention": self.name,
+            "removes": self.removed,
+            "removes_for_ap": self.ap_removed,
+            "junk": self.junk_in_words,
+            "cmc_counts": self.cmc,
+            "ap": self.ap,
+            "unmatched_queries": self.unmatched,
+            "precision_over": self.precision_over,
+        }
+        if self.rank_k is not None:
+            attrs |= {"rank_k": self.rank_k, "rank_k_over": self.rank_k_over}
+        if self.changed:
+            attrs["changed"] = ", ".join(self.changed)
+        return attrs
 
     @property
     def junk_in_words(self) -> str:
@@ -99,12 +113,9 @@ def convention_of(
     base = convention
     if not isinstance(base, Convention):
         base = _of_card(base, sections, argument)
-    changes = {k: _checked(k, v) for k, v in options.items() if v is not None}
-    changed = []
-    for name, value in changes.items():
-        if value != getattr(base, name):
-            changed.append(name)
-    return replace(base, **changes, changed=(*base.changed, *changed))
+    rules = with_options(base, **options)
+    changed = [name for name in options if rules[name] != base[name]]
+    return replace(rules, changed=(*base.changed, *changed))
 
 
 def _of_card(
@@ -116,8 +127,7 @@ def _of_card(
     card = load(convention, argument)
     for name in sections:
         if name in card.tasks:
-            values = dict(card.tasks[name])
-            fields = {k: v for k, v in values.items() if k in FIELDS}
+            fields = {k: v for k, v in dict(card.tasks[name]).items() if k in Reid.fields()}
             return Convention(name=card.name, exclude=card.exclude, **fields)
     lacking = " and no ".join(map("[{}]".format, sections))
     raise CardError(
@@ -131,10 +141,15 @@ def conventions(sections: Sequence[str] = ("reid",)) -> list[str]:
     return [name for name in available() if set(sections) & set(load(name).tasks)]
 
 
-def _checked(name: str, value: Any) -> Any:
+def with_options(section: S, **options: Any) -> S:
+    """Return a section with some options changed, each checked; None leaves the section's value."""
+    fields = section.fields()
+    changes = {k: _checked(k, v, fields[k]) for k, v in options.items() if v is not None}
+    return replace(section, **changes)
+
+
+def _checked(name: str, value: Any, field: Field) -> Any:
     """Return an option, checked as the value of the card's field."""
-    require_choice("the option", name, FIELDS)
-    field = FIELDS[name]
     if field.choices:
         require_choice(name, value, field.words())
         return value

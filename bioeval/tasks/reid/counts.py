@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.protocol.tasks import Gom
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
-from bioeval.tasks.reid.matches import MatchLists, concatenated
+from bioeval.tasks.reid.convention import Convention
+from bioeval.tasks.reid.matches import MatchLists
 
 
 @dataclass
@@ -17,12 +19,7 @@ class ReidTally:
     """Counts from which the measures of re-identification are computed, query by query."""
 
     about: Provenance
-    #: The rules of counting.
-    convention: str
-    removed: str
-    removed_for_ap: str
-    junk: str
-    cmc: str
+    rules: Convention
     #: bool (m,): whether the query's identity is in the gallery, the query itself not counted.
     enrolled: np.ndarray
     left_out: np.ndarray  # bool (m,): whether the query is junk or a distractor
@@ -68,19 +65,7 @@ class GomTally(ReidTally):
 
     thresholds: np.ndarray
     retrieved: np.ndarray
-    variant: str
+    task: Gom
     #: ``(distance - low) / (high - low)`` is the normalised distance.
     low: float
     high: float
-
-    def append(self, other: GomTally) -> GomTally:
-        """Append the queries of another data set, counted alike, with the provenance of both."""
-        return replace(
-            self,
-            about=self.about.with_appended(other.about),
-            matches=MatchLists.joined([self.matches, other.matches]),
-            **concatenated(
-                [self, other],
-                ("retrieved", "enrolled", "left_out", "subject_of_query", "removed_entries"),
-            ),
-        )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -61,13 +60,9 @@ class MatchLists:
     @classmethod
     def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
         """Concatenate the queries of all parts."""
-        each = concatenated(parts, ("distance", "closer", "tied", "before"))
-        return cls(np.cumsum(np.concatenate([[0], *(part.counts for part in parts)])), **each)
-
-
-def concatenated(parts: Iterable[Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return arrays of several objects put one after the other, by name."""
-    return {name: np.concatenate([*map(attrgetter(name), parts)]) for name in names}
+        names = ("distance", "closer", "tied", "before")
+        each = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return cls(np.cumsum(np.concatenate([[0], *(part.counts for part in parts)])), *each)
 
 
 def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:

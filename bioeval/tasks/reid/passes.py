@@ -12,9 +12,10 @@ from bioeval.attempts.counters import guide_to
 from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import require_values, to_internal
 from bioeval.attempts.tied_places import ENDS
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import DataError
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import rows_reported_to
+from bioeval.protocol.tasks import Gom
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import is_small, threads_for
 from bioeval.scores.matrix import Scores
@@ -110,11 +111,7 @@ class RetrievalPass:
             found["retrieved"][lists.left_out] = 0
         return ReidTally(
             about=lists.about(self.reader),
-            convention=convention.name,
-            removed=cmc_rule,
-            removed_for_ap=ap_rule,
-            junk=convention.junk_in_words,
-            cmc=convention.cmc,
+            rules=convention,
             enrolled=lists.enrolled,
             left_out=lists.left_out,
             removed_entries=lists.removed_entries(cmc_rule),
@@ -210,85 +207,51 @@ class RetrievalPass:
         return np.cumsum(counts, axis=1)[:, :-1]
 
 
-class GomPass:
+class GomPass(RetrievalPass):
     """Counts the entries retrieved within each threshold, under a convention, for GOM.
 
-    With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
-    or from the two distances that it is; of the variant ``"reference"``, a removed entry stays, at
-    distance 1. The rows of `appended` are counted after those of the scores, on the same scale.
+    With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
+    of the variant ``"reference"``, a removed entry stays, at distance 1.
     """
 
     def __init__(
-        self,
-        scores: Scores,
-        convention: Convention,
-        thresholds: np.ndarray,
-        *,
-        normalize: bool | tuple[float, float] = True,
-        variant: str = "paper",
-        appended: Scores | None = None,
+        self, scores: Scores, convention: Convention, task: Gom, taus: np.ndarray, normalize: bool
     ):
-        """Prepare the lists of both."""
+        """Prepare the lists."""
         plain = replace(convention, removed_for_ap="as-above", cmc="first-match", max_rank=1)
-        parts = [scores] if appended is None else [scores, appended]
-        self.parts = [RetrievalPass(part, plain) for part in parts]
-        self.lists = self.parts[0].lists
-        self.thresholds, self.normalize, self.variant = thresholds, normalize, variant
+        super().__init__(scores, plain)
+        self.task, self.taus, self.normalize = task, taus, normalize
 
     def run(self) -> GomTally:
         """Count all queries."""
-        low, high = self._scale() if self.normalize else (0.0, 1.0)
-        tally = self._count(self.parts[0], low, high)
-        with rows_reported_to(None):
-            for part in self.parts[1:]:
-                tally = tally.append(self._count(part, low, high))
-        return tally
-
-    def _count(self, part: RetrievalPass, low: float, high: float) -> GomTally:
-        """Count all queries of some scores on a scale."""
-        part.thresholds = unscaled(self.thresholds, low, high - low)
-        tally = GomTally(**vars(part.run()), variant=self.variant, low=low, high=high)
-        tally.thresholds = self.thresholds
+        low, high = self._ends() if self.normalize else (0.0, 1.0)
+        self.thresholds = unscaled(self.taus, low, high - low)
+        tally = GomTally(**vars(super().run()), task=self.task, low=low, high=high)
+        tally.thresholds = self.taus
         tally.matches.distance = (tally.matches.distance - low) / (high - low)
-        if self.variant == "reference":
+        if self.task.variant == "reference":
             removed = np.where(tally.left_out, 0, tally.removed_entries)
-            tally.retrieved[:, np.searchsorted(self.thresholds, 1.0) :] += removed[:, None]
+            tally.retrieved[:, np.searchsorted(self.taus, 1.0) :] += removed[:, None]
         return tally
 
-    def ends(self) -> tuple[float, float]:
+    def _ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance."""
-        least, most = np.inf, -np.inf
-        with rows_reported_to(None):
-            for part in self.parts:
-                with threads_for(part.scores):
-                    for rows, values in part.lists.blocks(part.reader):
-                        ends = np.empty((2, len(values)))
-                        kernel.finite_range(values, part.lists.self_column[rows], *ends)
-                        least, most = min(least, ends[0].min()), max(most, ends[1].max())
-        return float(least), float(most)
-
-    def _scale(self) -> tuple[float, float]:
-        """Return the smallest and the largest finite distance, or the given ones."""
-        least, most = self.ends()
-        if isinstance(self.normalize, tuple):
-            first, last = self.normalize
-            if least < first or most > last:
-                raise DataError(
-                    Argument("normalize"),
-                    f" is ({first:g}, {last:g}), but the distances reach from {least!r} to "
-                    f"{most!r}; give the smallest and the largest of all parts",
-                )
-            return first, last
-        if not least < most:
+        low, high = np.inf, -np.inf
+        with rows_reported_to(None), threads_for(self.scores):
+            for rows, values in self.lists.blocks(self.reader):
+                ends = np.empty((2, len(values)))
+                kernel.finite_range(values, self.lists.self_column[rows], *ends)
+                low, high = min(low, float(ends[0].min())), max(high, float(ends[1].max()))
+        if not low < high:
             raise DataError(
                 "distances cannot be normalised: there are not two different finite ones; give "
                 "normalize=False"
             )
-        if not np.isfinite(most - least):
+        if not np.isfinite(high - low):
             raise DataError(
-                f"distances cannot be normalised: they reach from {least:g} to {most:g}; scale them"
+                f"distances cannot be normalised: they reach from {low:g} to {high:g}; scale them"
             )
-        return least, most
+        return low, high
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import xarray as xr
@@ -13,8 +13,9 @@ from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import check_thresholds, require_values, to_user
 from bioeval.attempts.tied_places import PlainTies, Ties
-from bioeval.base.arguments import require_flag, require_numbers
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
 from bioeval.base.variables import IntervalName
@@ -24,17 +25,16 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.query_means import QueryMeasures
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import CAMERA_COLUMNS, Codes
-from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.tasks.reid.convention import (
     Cmc,
-    Convention,
     Junk,
     Removed,
     RemovedForAp,
     convention_of,
+    with_options,
 )
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
@@ -42,12 +42,8 @@ from bioeval.tasks.reid.passes import GomPass, RetrievalPass
 from bioeval.tasks.reid.results import (
     GOM,
     REID,
-    GomOptions,
-    GomVariant,
-    ReidOptions,
     gom_dataset,
     gom_measures,
-    is_turned,
     reid_dataset,
     reid_measures,
     require_matches,
@@ -55,6 +51,8 @@ from bioeval.tasks.reid.results import (
 )
 
 Named: TypeAlias = str | os.PathLike[str] | Protocol
+
+GomVariant = Literal["paper", "reference"]
 
 # Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
 TAUS = 101
@@ -206,27 +204,24 @@ def reid(
     limits = interval_of(interval)
     taus = retrieval_thresholds(thresholds, "re-identification")
     if isinstance(scores, TopKScores):
-        if taus is not None:
-            refuse_thresholds()
-        from bioeval.tasks.lists import tasks as lists
+        from bioeval.tasks import top_k_lists as lists
 
+        if taus is not None:
+            raise lists.refused_thresholds()
         result, measures = lists.reid_of_lists(
             scores, rules, max_rank=max_rank, per_query=per_query
         )
         warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, lists.TOP_K, limits)
     retrieval = RetrievalPass(scores, rules, thresholds=taus, name_queries=per_query)
-    options = ReidOptions(**rules.result_options(), per_query=per_query)
     with rows_reported():
         tally = retrieval.run()
-    result = reid_dataset(tally, options)
+    result = reid_dataset(tally, per_query=per_query)
     if not int(result["queries"]):
         require_matches(result)
-    if rules.changed:
-        result.attrs["changed"] = ", ".join(rules.changed)
     warn_of_cut_lists(result)
-    people = retrieval.lists.query_identity
-    return _with_limits(result, reid_measures(tally, options), scores, REID, limits, people)
+    people = tally.subject_of_query
+    return _with_limits(result, reid_measures(tally), scores, REID, limits, people)
 
 
 def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
@@ -238,15 +233,6 @@ def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
             f" = {grid}; of {task} expected None or an increasing array, not a number of them",
         )
     return grid
-
-
-def refuse_thresholds() -> NoReturn:
-    """Refuse thresholds of top-K lists."""
-    raise ProtocolError(
-        Argument("thresholds"),
-        ": lists that are cut do not hold all that is within a threshold; leave them out, or give "
-        "a matrix of scores",
-    )
 
 
 def _with_limits(
@@ -273,14 +259,13 @@ def gom(
     *,
     thresholds: Any = None,
     budget: int | None = None,
-    normalize: bool | tuple[float, float] | None = None,
+    normalize: bool | None = None,
     variant: GomVariant | None = None,
     convention: Named = "market1501",
     ties: PlainTies | None = None,
     max_rank: int | None = None,
     interval: IntervalName | IntervalMethod | None = None,
     per_query: bool = False,
-    open_queries: Scores | None = None,
 ) -> xr.Dataset:
     """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
 
@@ -291,18 +276,16 @@ def gom(
     Parameters
     ----------
     scores : Scores
-        Enrolled and unenrolled queries may be in one matrix.
+        Queries of people in the gallery, and of others, as rows of one matrix.
     thresholds : None or increasing array of float
         Thresholds; the card's, or 0, 0.01 ... 1, by default. On the normalised scale, or in the
         unit of the scores where they are not normalised. Areas are over these.
     budget : int, optional
         Budget B of mFR: the number of false retrievals at which FR reaches 1. None: the card's, or
         3000.
-    normalize : bool or pair of float, optional
-        Smallest and largest distance, which are scaled to 0 and 1. Whether distances are first
-        scaled to 0 ... 1 over all finite ones of the matrix; a pair: from these, of a whole of
-        which the scores are a part (attributes ``normalised_low`` and ``normalised_high``;
-        similarities are negated). None: as the card says, or True.
+    normalize : bool, optional
+        Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix. None: as
+        the card says, or True.
     variant : {"paper", "reference"}, optional
         Definitions of the paper's text, or of the program of its figures. ``"reference"``:
         retrieved entries are counted up to the last match only, the means are over all queries, and
@@ -318,9 +301,6 @@ def gom(
         As for :func:`reid`.
     per_query : bool
         Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
-    open_queries : Scores, optional
-        Queries of another data set against the same gallery. No identity of theirs is in the
-        gallery, whatever their labels; for all else they are further rows of `scores`.
 
     Returns
     -------
@@ -349,182 +329,49 @@ def gom(
     """
     require_scores(scores)
     limits = interval_of(interval)
-    changes = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
-    changes["per_query"] = require_flag("per_query", per_query)
+    per_query = require_flag("per_query", per_query)
     if isinstance(scores, TopKScores):
         scores._require_matrix()
-    gom_pass, options = plan_gom(scores, convention, thresholds, normalize, changes, open_queries)
+    options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
+    gom_pass = plan_gom(scores, convention, thresholds, normalize, **options)
     with rows_reported():
         tally = gom_pass.run()
-    result = gom_dataset(tally, options)
-    people = gom_pass.lists.query_identity
-    if open_queries is not None:  # whose people are others, whatever their labels
-        people = np.append(people, len(codes_of(scores).values) + codes_of(open_queries).probe)
-    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
+    result = gom_dataset(tally, per_query=per_query)
+    return _with_limits(result, gom_measures(tally), scores, GOM, limits, tally.subject_of_query)
 
 
 def plan_gom(
     scores: Scores,
     convention: Named,
     thresholds: Any = None,
-    normalize: bool | tuple[float, float] | None = None,
-    changes: Mapping[str, Any] | None = None,
-    open_queries: Scores | None = None,
-) -> tuple[GomPass, GomOptions]:
-    """Return the pass of GOM and the options of its result, as given by a card.
-
-    - `thresholds`, `normalize`: as for :func:`gom`; None leaves the card's
-    - `changes`: options of :class:`GomOptions` in place of the card's; None leaves the card's
-    - `open_queries`: as for :func:`gom`
-    """
+    normalize: bool | None = None,
+    **options: Any,
+) -> GomPass:
+    """Return the pass of GOM by a card, with `options` of its section; None leaves the card's."""
     require_values(scores, "GOM")
-    rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, changes)
-    scores = with_exclusions(scores, rules)
-    require_subjects(scores, "GOM")
-    appended = None
-    if open_queries is not None:
-        appended = as_open_queries(open_queries, scores, rules)
-    gom_pass = GomPass(
-        scores, rules, grid, normalize=scale, variant=options.variant, appended=appended
-    )
-    return gom_pass, options
-
-
-def _gom_rules(
-    scores: Scores,
-    convention: Named,
-    thresholds: Any,
-    normalize: bool | tuple[float, float] | None,
-    changes: Mapping[str, Any] | None,
-) -> tuple[Convention, GomOptions, np.ndarray, bool | tuple[float, float]]:
-    """Return what a query sees, the options of the result, the thresholds, and the scale."""
-    changed = {name: value for name, value in (changes or {}).items() if value is not None}
-    GomOptions(**changed)  # refuses what GOM does not have, before the card is read
-    rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
+    rules = convention_of(convention, ("gom", "reid"))
     task = load(convention).section("gom")
-    if rules.ties == "expected":
+    if options.get("ties") is None:
+        options["ties"] = rules.ties
+    if options["ties"] == rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give ",
             Argument("ties", "stable"),
             ", 'pessimistic' or 'optimistic'",
         )
-    card_options = {"budget": task.budget, "variant": task.variant, "max_rank": task.max_rank}
-    options = GomOptions(**{**card_options, **changed, "ties": rules.ties})
-    if thresholds is None:
-        thresholds = task.thresholds
-    grid = retrieval_thresholds(thresholds, "GOM")
+    place = f"protocol {rules.name}: [gom] max_rank"
+    if options.get("max_rank") is not None:
+        place = "max_rank"
+    task = with_options(task, **options)
+    rules = with_options(rules, ties=task.ties)
+    scores = with_exclusions(scores, rules)
+    require_subjects(scores, "GOM")
+    grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
-    scale = task.distances == "normalized" if normalize is None else _scale(normalize)
-    low, high = scale if isinstance(scale, tuple) else (0.0, 1.0)
-    if scale is not True and is_turned(scores.kind, low, high):
+    if normalize is None:
+        normalize = task.distances == "normalized"
+    if not require_flag("normalize", normalize) and larger_is_closer(scores.kind):
         grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
-    place = "max_rank" if "max_rank" in changed else f"protocol {rules.name}: [gom] max_rank"
-    check_max_rank(options.max_rank, scores.shape[1], place)
-    return rules, options, grid, scale
-
-
-def _scale(normalize: Any) -> bool | tuple[float, float]:
-    """Return whether distances are normalised, or the distances that become 0 and 1."""
-    if isinstance(normalize, (bool, np.bool_)):
-        return bool(normalize)
-    low, high = require_numbers(
-        "normalize",
-        normalize,
-        "True, False, or the smallest and the largest distance, such as (0.0, 2.0)",
-        lambda ends: len(ends) == 2 and ends[0] < ends[1] and np.isfinite(ends[1] - ends[0]),
-    ).tolist()
-    return low, high
-
-
-def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Scores:
-    """Return queries of another data set as queries whose identity is not in the gallery.
-
-    They must be scores of the same kind against the gallery of `scores`, which lends them its
-    metadata. Their labels no longer count; their cameras do where a convention removes a whole
-    camera from a list.
-    """
-    argument = Argument("open_queries")
-    require_scores(queries, str(argument))
-    scores._require_matrix()
-    queries._require_matrix()
-    for field in ("kind", "nan"):
-        mine, theirs = getattr(scores, field), getattr(queries, field)
-        if mine != theirs:
-            raise DataError(
-                argument,
-                f" has {field} = {theirs!r}, and the scores have {mine!r}; expected the same of "
-                "both",
-            )
-    if scores._exclusions.of_all:
-        raise ProtocolError(
-            argument,
-            f" has no attempts that exclude = {', '.join(scores.exclude)} could leave out; select "
-            "the gallery that these queries see, and give no exclusion of all pairs",
-        )
-    _require_same_gallery(queries, scores, argument)
-    if np.isin(queries.probe_ids, queries.gallery_ids).any():
-        raise DataError(
-            argument,
-            " is an all-against-all matrix: its queries are in the gallery; expected queries of "
-            "another data set, against the same gallery",
-        )
-    of_probes, of_gallery = queries.probe_meta, scores.gallery_meta
-    if "same-camera" not in (rules.removed, rules.ap_removed) and rules.needs_cameras:
-        of_probes = _of_one_camera(of_probes, queries.shape[0])
-        of_gallery = _of_one_camera(of_gallery, queries.shape[1])
-    ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
-    view = queries._with(
-        _probe_meta=dict(of_probes),
-        _gallery_meta=dict(of_gallery),
-        distractor_ids=scores.distractor_ids,
-        _codes=_codes_of_strangers(scores.gallery_labels, queries.shape[0], ids),
-    )
-    return view.replace(exclude=())
-
-
-def _of_one_camera(meta: Mapping[str, np.ndarray], size: int) -> dict[str, np.ndarray]:
-    """Return metadata in which all templates are from one camera."""
-    kept = {name: x for name, x in meta.items() if name.casefold() not in CAMERA_COLUMNS}
-    return {**kept, "camera": np.zeros(size, dtype=np.int64)}
-
-
-def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -> None:
-    """Raise :class:`DataError` unless the columns of both are the same templates."""
-    sizes = queries.shape[1], scores.shape[1]
-    if sizes[0] != sizes[1]:
-        raise DataError(
-            argument,
-            f" has a gallery of {counted(sizes[0], 'templates')}, and the scores have one of "
-            f"{sizes[1]:,}; expected the same gallery, in the same order",
-        )
-    columns = {"label": (queries.gallery_labels, scores.gallery_labels)}
-    for name, column in scores.gallery_meta.items():
-        if name in queries.gallery_meta:
-            columns[name] = queries.gallery_meta[name], column
-    for name, (theirs, mine) in columns.items():
-        pairs = zip(theirs.tolist(), mine.tolist(), strict=True)
-        other = [i for i, (x, y) in enumerate(pairs) if x != y and (x == x or y == y)]
-        if other:
-            at = other[0]
-            raise DataError(
-                argument,
-                f" has another gallery: the {name} of template {at} is {theirs.tolist()[at]!r}, "
-                f"and {mine.tolist()[at]!r} in the scores ({counted(len(other), 'templates')} "
-                "differ); expected the same templates in the same order",
-            )
-
-
-def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -> Codes:
-    """Return codes in which no query has an identity of the gallery, or one of `ids`."""
-    codes = Codes(gallery, gallery)
-    stranger = "open query"
-    if codes.values.dtype.kind in "iufb":
-        free = np.arange(len(codes.values) + len(ids) + 1)
-        free = free[~np.isin(free, codes.values) & ~np.isin(free, ids)]
-        stranger = free[0].item()
-    else:
-        while stranger in codes.lookup:
-            stranger = f"{stranger}'"
-    code = np.full(queries, len(codes.values))
-    return Codes.known(np.append(codes.values, np.array([stranger])), code, codes.gallery)
+    check_max_rank(task.max_rank, scores.shape[1], place)
+    return GomPass(scores, rules, task, grid, normalize)

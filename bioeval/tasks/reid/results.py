@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from dataclasses import replace
+from typing import Any
 from warnings import warn
 
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import check_thresholds, to_user
-from bioeval.attempts.tied_places import ENDS, PlainTies, Ties
-from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, counted, received, require_choice
+from bioeval.attempts.tied_places import ENDS
+from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, MessageWarning, messages_of
 from bioeval.base.registry import names_of, scalar_registry
@@ -26,12 +24,8 @@ from bioeval.results.ties import rank_message, tie_message
 from bioeval.tasks.reid.counts import GomTally, ReidTally
 from bioeval.tasks.reid.matches import (
     TENTHS,
-    ApForm,
     MatchLists,
-    PrecisionOver,
-    RankKOver,
     RetrievedSets,
-    Unmatched,
     average_precision,
     counted_places,
     cut_average_precision,
@@ -81,42 +75,19 @@ for _name in (*_RANKED, "precision", "recall", "f1"):
     REID |= REID[_name].ends_of(_name)
 
 
-@dataclass(frozen=True)
-class ReidOptions:
-    """Options of the measures of re-identification, checked; see :func:`bioeval.reid`."""
-
-    max_rank: int = 50
-    ties: str = "stable"
-    ap: str = "sum"
-    unmatched: str = "skip"
-    rank_k: int | None = None
-    rank_k_over: str = "positives"
-    precision_over: str = "rank"
-    per_query: bool = False
-
-    def __post_init__(self) -> None:
-        check_max_rank(self.max_rank)
-        require_choice("ties", self.ties, Ties)
-        require_choice("ap", self.ap, ApForm)
-        require_choice("unmatched", self.unmatched, get_args(Unmatched))
-        require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
-        require_choice("precision_over", self.precision_over, get_args(PrecisionOver))
-        if self.rank_k is not None:
-            require_integer("rank_k", self.rank_k, low=1)
-
-
-def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
+def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
     """Return the measures of re-identification; see :func:`bioeval.reid`."""
-    ties = options.ties
+    rules = tally.rules
+    ties, max_rank = rules.ties, rules.max_rank
     matched = tally.matches.counts > 0
     total, valid = len(matched), int(matched.sum())
-    in_means = _counted(tally, tally.matches, options)
+    in_means = _counted(tally, tally.matches)
     queries = int(in_means.sum())
     ambiguous = _ambiguous(tally)
 
-    measures = reid_measures(tally, options)
-    counted = measures.cmc.counts(options.max_rank)
-    if ties != "expected" and tally.cmc not in ("allshots", "single-gallery-shot"):
+    measures = reid_measures(tally)
+    counted = measures.cmc.counts(max_rank)
+    if ties != "expected" and rules.cmc not in ("allshots", "single-gallery-shot"):
         counted = np.rint(counted).astype(np.int64)
     absent = int(tally.absent.sum())
     left_out = int(tally.left_out.sum())
@@ -124,7 +95,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         "cmc": (("rank",), rate(counted, int(measures.cmc.counted.sum()))),
         "cmc_count": (("rank",), counted),
         **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
-        **{name: (("rank",), x.means(options.max_rank)) for name, x in measures.curves.items()},
+        **{name: (("rank",), x.means(max_rank)) for name, x in measures.curves.items()},
         "queries": queries,
         "skipped": total - left_out - queries,
         "unmatched": total - left_out - valid,
@@ -137,11 +108,11 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         variables["cmc_queries"] = int(measures.cmc.counted.sum())
     if tally.about.people:
         variables["subjects"] = len(np.unique(tally.subject_of_query[in_means]))
-    coordinates = {"rank": np.arange(1, options.max_rank + 1), "recall_level": RECALL_LEVELS}
+    coordinates = {"rank": np.arange(1, max_rank + 1), "recall_level": RECALL_LEVELS}
     if (sets := _sets(tally)) is not None and tally.thresholds is not None:
         variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)
         coordinates["threshold"] = _in_order(to_user(tally.thresholds, tally.about.kind), tally)
-    if options.per_query:
+    if per_query:
         of_cmc = _matches_of_cmc(tally)
         query, rank, weight = first_places(of_cmc, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
@@ -156,34 +127,21 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         coordinates["probe"] = np.arange(total)
         if tally.labels is not None:
             variables["identity"] = ("probe",), tally.labels
-    messages = [*_tie_messages(tally, options)]
+    messages = [*_tie_messages(tally)]
     if ties == "expected" and ambiguous:
         undefined = ["mAP", *(x.label for x in MATCH_SUMS.values() if not x.of_rank)]
         undefined.append("interpolated precision")
         messages.append(Message("expected-ties", queries=ambiguous, measures=undefined))
-    if options.rank_k is not None:
-        messages += cut_messages(tally.matches.counts, options.rank_k, options.rank_k_over)
-    rules = tally.removed_for_ap, tally.removed
-    messages += _unmatched(total - left_out, valid, absent, options.unmatched, rules[0])
+    if rules.rank_k is not None:
+        messages += cut_messages(tally.matches.counts, rules.rank_k, rules.rank_k_over)
+    messages += _unmatched(total - left_out, valid, absent, rules.unmatched, rules.ap_removed)
     if valid and not _matches_of_cmc(tally).counts.any():
         consequence = "the CMC is not defined"
-        messages.append(no_match(total - left_out, absent, rules[1], consequence))
+        messages.append(no_match(total - left_out, absent, rules.removed, consequence))
     attrs = about_attrs(tally.about, "reid", "re-identification", messages)
-    attrs |= {
-        "convention": tally.convention,
-        "removes": tally.removed,
-        "removes_for_ap": tally.removed_for_ap,
-        "junk": tally.junk,
-        "cmc_counts": tally.cmc,
-        "ties": ties,
-        "ap": options.ap,
-        "unmatched_queries": options.unmatched,
-        "precision_over": options.precision_over,
-    }
-    if options.rank_k is not None:
-        attrs |= {"rank_k": int(options.rank_k), "rank_k_over": options.rank_k_over}
+    attrs |= {**rules.attrs(), "ties": ties}
     names = REID
-    if tally.cmc in ("single-gallery-shot", "identity-dedup"):
+    if rules.cmc in ("single-gallery-shot", "identity-dedup"):
         words = f"{REID['cmc'].long_name}; on one entry of each identity, other measures on all"
         names = REID | {"cmc": replace(REID["cmc"], long_name=words)}
     return build(variables, names, coordinates, attrs)
@@ -199,29 +157,29 @@ _OVER = {
 }
 
 
-def reid_measures(tally: ReidTally, options: ReidOptions, *, curves: bool = True) -> QueryMeasures:
+def reid_measures(tally: ReidTally, *, curves: bool = True) -> QueryMeasures:
     """Return the measures of re-identification, by the contribution of each query.
 
     Without `curves`, of those that are curves the CMC alone.
     """
-    matches = tally.matches
-    counted = _counted(tally, matches, options)
-    cmc, means = _curve(tally, options), _means(tally, options, counted)
+    matches, rules = tally.matches, tally.rules
+    counted = _counted(tally, matches)
+    cmc, means = _curve(tally), _means(tally, counted)
     if not curves:
         return QueryMeasures(cmc, means)
     query, entries = np.flatnonzero(matches.counts), tally.about.gallery_templates
     levels = np.full((len(counted), TENTHS + 1), np.nan)
-    if options.ties != "expected" or not _ambiguous(tally):
-        levels = interpolated_precision(matches, _plain(options.ties))
+    if rules.ties != "expected" or not _ambiguous(tally):
+        levels = interpolated_precision(matches, _plain(rules.ties))
     name = "interpolated_precision"
     means[name] = QueryMean.of(name, levels, counted, query, entries)
     over_ranks = ranked_curves(
         matches,
         counted,
-        options.ties,
-        options.max_rank,
+        rules.ties,
+        rules.max_rank,
         matches.counts,
-        precision_over=options.precision_over,
+        precision_over=rules.precision_over,
     )
     return QueryMeasures(cmc, means, over_ranks)
 
@@ -236,9 +194,9 @@ def _matches_of_cmc(tally: ReidTally) -> MatchLists:
     return tally.matches if tally.cmc_matches is None else tally.cmc_matches
 
 
-def _counted(tally: ReidTally, matches: MatchLists, options: ReidOptions) -> np.ndarray:
+def _counted(tally: ReidTally, matches: MatchLists) -> np.ndarray:
     """Return which queries are in the means over a list: those with a match on it, or all."""
-    return (matches.counts > 0) | ((options.unmatched == "zero") & ~tally.left_out)
+    return (matches.counts > 0) | ((tally.rules.unmatched == "zero") & ~tally.left_out)
 
 
 def ranked_curves(
@@ -267,18 +225,17 @@ def _ambiguous(tally: ReidTally) -> int:
     return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
 
 
-def _tie_messages(tally: ReidTally, options: ReidOptions) -> Iterator[Message]:
+def _tie_messages(tally: ReidTally) -> Iterator[Message]:
     """Yield the messages of mAP and of the CMC where the order of equal scores decides them."""
-    lists = tally.matches
-    if options.ap != "tied-once":
-        counted = _counted(tally, lists, options)
-        yield from precision_message(lists, counted, options.ap)
+    lists, rules = tally.matches, tally.rules
+    if rules.ap != "tied-once":
+        yield from precision_message(lists, _counted(tally, lists), rules.ap)
 
     def curve(ties: str) -> np.ndarray:
-        at_end = tally
+        at_end = replace(tally, rules=replace(rules, ties=ties))
         if tally.shots_at_ends is not None:
-            at_end = replace(tally, shots=tally.shots_at_ends[:, ENDS.index(ties)])
-        return _curve(at_end, replace(options, ties=ties)).means(options.max_rank)
+            at_end.shots = tally.shots_at_ends[:, ENDS.index(ties)]
+        return _curve(at_end).means(rules.max_rank)
 
     if _matches_of_cmc(tally).tied.any():
         yield from rank_message("cmc", curve, CMC_WORDS)
@@ -297,25 +254,26 @@ def precision_message(
 CMC_WORDS = ("the rate at rank 1", "the rate at rank")
 
 
-def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
+def _means(tally: ReidTally, counted: np.ndarray) -> dict[str, QueryMean]:
     """Return the means, curves left out; NaN if ties leave them undefined."""
-    matches, ties = tally.matches, _plain(options.ties)
-    undefined = options.ties == "expected" and _ambiguous(tally) > 0
+    matches, rules = tally.matches, tally.rules
+    ties = _plain(rules.ties)
+    undefined = rules.ties == "expected" and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
     sums = MATCH_SUMS
     values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
-    if not undefined or options.ap == "tied-once":
-        values["mean_ap"] = average_precision(matches, ties, options.ap)
+    if not undefined or rules.ap == "tied-once":
+        values["mean_ap"] = average_precision(matches, ties, rules.ap)
     for name, scalar in sums.items():
         if not undefined:
             values[name] = match_sum(matches, ties, name)
         elif scalar.of_rank:
             values[name] = match_sum(matches, "expected", name)
-    if options.rank_k is not None:
+    if rules.rank_k is not None:
         values["rank_k_mean_ap"] = nothing
         if not undefined:
             values["rank_k_mean_ap"] = cut_average_precision(
-                matches, ties, options.rank_k, options.rank_k_over
+                matches, ties, rules.rank_k, rules.rank_k_over
             )
     query = np.flatnonzero(matches.counts)
     entries = tally.about.gallery_templates
@@ -380,16 +338,16 @@ def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
     return Message(NO_MATCH, why=why, consequence=consequence)
 
 
-def _curve(tally: ReidTally, options: ReidOptions) -> MatchCurve:
+def _curve(tally: ReidTally) -> MatchCurve:
     """Return the counted matches of the queries on the list of the CMC."""
-    over = _matches_of_cmc(tally)
-    counted = _counted(tally, over, options)
-    ties, max_rank = options.ties, options.max_rank
-    if tally.cmc == "single-gallery-shot":
+    over, rules = _matches_of_cmc(tally), tally.rules
+    counted = _counted(tally, over)
+    ties, max_rank = rules.ties, rules.max_rank
+    if rules.cmc == "single-gallery-shot":
         assert tally.shots is not None
         query, place = np.indices((len(counted), max_rank)).reshape(2, -1)
         return MatchCurve(counted, query, 1 + place, tally.shots[:, :max_rank].reshape(-1))
-    if tally.cmc == "identity-dedup":
+    if rules.cmc == "identity-dedup":
         assert tally.identities is not None
         query = np.flatnonzero(over.counts)
         closer, tied, before = tally.identities[query].T
@@ -402,7 +360,7 @@ def _curve(tally: ReidTally, options: ReidOptions) -> MatchCurve:
             ties = "stable"
         behind = {"pessimistic": tied, "optimistic": 0, "stable": before}
         return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
-    places = counted_places if tally.cmc == "allshots" else first_places
+    places = counted_places if rules.cmc == "allshots" else first_places
     return MatchCurve(counted, *places(over, ties))
 
 
@@ -462,35 +420,16 @@ for _name in (
 ):
     GOM |= GOM[_name].ends_of(_name)
 
-GomVariant = Literal["paper", "reference"]
-VARIANTS: tuple[GomVariant, ...] = get_args(GomVariant)
-
 # Curves may be published with two decimals.
 _ROUNDED = 0.006
 
 
-@dataclass(frozen=True)
-class GomOptions:
-    """Options of the measures of GOM, checked; see :func:`bioeval.gom`."""
-
-    budget: int = 3000
-    variant: str = "paper"
-    ties: str = "stable"
-    max_rank: int = 10
-    per_query: bool = False
-
-    def __post_init__(self) -> None:
-        require_choice("variant", self.variant, VARIANTS)
-        require_choice("ties", self.ties, PlainTies)
-        require_integer("budget", self.budget, low=1)
-        require_integer("max_rank", self.max_rank, low=1)
-
-
-def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
+def gom_dataset(tally: GomTally, *, per_query: bool = False) -> xr.Dataset:
     """Return the measures of GOM; see :func:`bioeval.gom`."""
-    max_rank, tau, matches = options.max_rank, tally.thresholds, tally.matches
+    task, tau, matches = tally.task, tally.thresholds, tally.matches
+    max_rank, variant = task.max_rank, task.variant
     matched, absent = matches.counts > 0, tally.absent
-    measures = _over_distances(tally, options)
+    measures = _over_distances(tally)
     cmc = measures.cmc
     means = {name: measure.mean for name, measure in measures.means.items()}
     within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
@@ -514,30 +453,30 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
         "removed": tally.removed_entries.sum(),
     }
     coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
-    if options.per_query:
+    if per_query:
         for name in ("rp", "vp", "rep", "fr"):
             variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
         coordinates["probe"] = np.arange(len(matched))
     kept = ~tally.left_out
-    messages = [*precision_message(matches, matched | (options.variant == "reference") & kept)]
+    messages = [*precision_message(matches, matched | (variant == "reference") & kept)]
     if matches.tied.any():
 
         def curve(ties: str) -> np.ndarray:
             return MatchCurve(matched, *first_places(matches, ties)).means(max_rank)
 
         messages += rank_message("cmc", curve, CMC_WORDS)
-    messages += missing_messages(matched[kept], absent[kept], options.variant, tally.removed)
+    messages += missing_messages(matched[kept], absent[kept], variant, tally.rules.removed)
     attrs = about_attrs(tally.about, "gom", "GOM", messages)
     attrs |= {
-        "variant": options.variant,
-        "budget": int(options.budget),
-        "ties": options.ties,
+        "variant": variant,
+        "budget": int(task.budget),
+        "ties": task.ties,
         "normalised_low": float(tally.low),
         "normalised_high": float(tally.high),
         "normalised_span": float(tally.high - tally.low),
-        "convention": tally.convention,
-        "removes": tally.removed,
-        "junk": tally.junk,
+        "convention": tally.rules.name,
+        "removes": tally.rules.removed,
+        "junk": tally.rules.junk_in_words,
     }
     return in_units_of_user(build(variables, GOM, coordinates, attrs))
 
@@ -559,9 +498,9 @@ def in_units_of_user(dataset: xr.Dataset) -> xr.Dataset:
     return turned
 
 
-def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
+def gom_measures(tally: GomTally) -> QueryMeasures:
     """Return the measures of GOM that are means over queries; over thresholds in their order."""
-    measures = _over_distances(tally, options)
+    measures = _over_distances(tally)
     if not is_turned(tally.about.kind, tally.low, tally.high):
         return measures
     means = dict(measures.means)
@@ -571,11 +510,11 @@ def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
     return replace(measures, means=means)
 
 
-def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
+def _over_distances(tally: GomTally) -> QueryMeasures:
     """Return these means at increasing distances."""
-    matches, ties = tally.matches, options.ties
+    matches, ties = tally.matches, tally.task.ties
     matched, absent = matches.counts > 0, tally.absent
-    capped = options.variant == "reference"
+    capped = tally.task.variant == "reference"
     counted = matched | (capped & ~tally.left_out)
     sets = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
     rp, vp = _per_threshold(sets, ties, capped=capped)
@@ -592,7 +531,7 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
         "mvp": over(counted, matched, vp),
         "mrep": over(counted, matched, np.sqrt(rp * vp)),
         **sets.measures(counted),
-        "mfr": over(absent, absent, np.minimum(tally.retrieved / options.budget, 1.0)),
+        "mfr": over(absent, absent, np.minimum(tally.retrieved / tally.task.budget, 1.0)),
         "far": over(absent, absent, something),
         "ttr": over(matched, matched, something),
         "ttr_identity": over(matched, matched, within),

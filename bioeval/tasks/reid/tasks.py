@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,6 @@ from bioeval.tasks.reid.reid import plan_gom, retrieval_thresholds
 from bioeval.tasks.reid.results import (
     GOM,
     REID,
-    GomOptions,
-    ReidOptions,
     gom_dataset,
     gom_measures,
     reid_dataset,
@@ -41,14 +38,9 @@ def plan(
             taus = options.thresholds
         taus = retrieval_thresholds(taus, "re-identification")
         retrieval = RetrievalPass(scores, rules, thresholds=taus, name_queries=options.per_query)
-        result_options = rules.result_options()
-        if options.per_query:
-            result_options["per_query"] = True
-        return retrieval, result_options
+        return retrieval, {"per_query": options.per_query}
     thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
-    changes = {"max_rank": options.max_rank}
-    search, gom_options = plan_gom(scores, card, thresholds, None, changes)
-    return search, {k: v for k, v in asdict(gom_options).items() if k != "per_query"}
+    return plan_gom(scores, card, thresholds, max_rank=options.max_rank), {}
 
 
 def compared(scores: Scores, card: Protocol) -> Scores:
@@ -59,20 +51,14 @@ def compared(scores: Scores, card: Protocol) -> Scores:
 def dataset(tally: ReidTally, options: dict[str, Any]) -> xr.Dataset:
     """Return the result."""
     if isinstance(tally, GomTally):
-        return gom_dataset(tally, GomOptions(**options))
-    return reid_dataset(tally, ReidOptions(**options))
+        return gom_dataset(tally, **options)
+    return reid_dataset(tally, **options)
 
 
 def with_intervals(
-    dataset: xr.Dataset,
-    tally: ReidTally,
-    options: dict[str, Any],
-    people: np.ndarray | None,
-    limits: IntervalMethod,
+    dataset: xr.Dataset, tally: ReidTally, people: np.ndarray | None, limits: IntervalMethod
 ) -> xr.Dataset:
     """Return the result with confidence intervals, by the people of the queries."""
     if isinstance(tally, GomTally):
-        measures = gom_measures(tally, GomOptions(**options))
-        return query_mean_intervals(dataset, measures, people, GOM, limits)
-    measures = reid_measures(tally, ReidOptions(**options))
-    return query_mean_intervals(dataset, measures, people, REID, limits)
+        return query_mean_intervals(dataset, gom_measures(tally), people, GOM, limits)
+    return query_mean_intervals(dataset, reid_measures(tally), people, REID, limits)

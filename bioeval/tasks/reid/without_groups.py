@@ -22,7 +22,7 @@ from bioeval.tasks.reid.counts import ReidTally
 from bioeval.tasks.reid.kernel import ByGroup
 from bioeval.tasks.reid.matches import MatchLists
 from bioeval.tasks.reid.passes import RetrievalPass
-from bioeval.tasks.reid.results import ReidOptions, reid_measures
+from bioeval.tasks.reid.results import reid_measures
 
 # Counts of a match and a group, at most, that are in memory at a time.
 COUNTS_IN_MEMORY = 1 << 21
@@ -45,7 +45,6 @@ class RetrievalWithoutGroups:
         """Prepare the lists."""
         self.retrieval, self.means = RetrievalPass(scores, convention), means
         self.scores, self.lists = scores, self.retrieval.lists
-        self.options = ReidOptions(**convention.result_options())
         self.about = self.retrieval.reader.about
         codes = codes_of(scores)
         self.of_query, self.of_column = group[codes.probe], group[codes.gallery]
@@ -63,7 +62,7 @@ class RetrievalWithoutGroups:
         with threads_for(self.scores):
             for ranked in self.lists.ranked(self.retrieval.reader, most):
                 for group, tally in enumerate(self._without_each(ranked)):
-                    means = self.means(reid_measures(tally, self.options, curves=False))
+                    means = self.means(reid_measures(tally, curves=False))
                     for place, mean in enumerate(means.values()):
                         values.setdefault((place, group), []).append(mean.values)
         without = np.empty((len(of_all), self.groups))
@@ -111,11 +110,7 @@ class RetrievalWithoutGroups:
                 extra["cmc_matches"] = by_rule[convention.removed]
             yield ReidTally(
                 about=self.about,
-                convention=convention.name,
-                removed=convention.removed,
-                removed_for_ap=convention.ap_removed,
-                junk=convention.junk_in_words,
-                cmc=convention.cmc,
+                rules=convention,
                 enrolled=lists.enrolled[rows][kept],
                 left_out=lists.left_out[rows][kept],
                 subject_of_query=lists.query_identity[rows][kept],

@@ -90,16 +90,16 @@ def assert_percentiles(result, name, drawn, counted):
 def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
     from bioeval.tasks.reid.convention import convention_of
     from bioeval.tasks.reid.passes import RetrievalPass
-    from bioeval.tasks.reid.results import REID, ReidOptions, reid_dataset, reid_measures
+    from bioeval.tasks.reid.results import REID, reid_dataset, reid_measures
 
     case, cameras = drawn
     scores = scores_of(case, cameras)
     rules = convention_of(
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
-    tally, options = RetrievalPass(scores, rules).run(), ReidOptions(**rules.result_options())
-    measures, people = reid_measures(tally, options), scores._codes.probe
-    result = query_mean_intervals(reid_dataset(tally, options), measures, people, REID, OPTIONS)
+    tally = RetrievalPass(scores, rules).run()
+    measures, people = reid_measures(tally), scores._codes.probe
+    result = query_mean_intervals(reid_dataset(tally), measures, people, REID, OPTIONS)
     included = (tally.matches.counts > 0) | (unmatched == "zero")
     expected = list(
         replicates(
@@ -134,17 +134,18 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
 @settings(max_examples=10)
 @given(cases(), st.integers(1, 4))
 def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
+    from bioeval.protocol.tasks import Gom
     from bioeval.tasks.reid.convention import convention_of
     from bioeval.tasks.reid.passes import GomPass
-    from bioeval.tasks.reid.results import GOM, GomOptions, gom_dataset, gom_measures
+    from bioeval.tasks.reid.results import GOM, gom_dataset, gom_measures
 
     case, cameras = drawn
     scores = scores_of(case, cameras)
     taus = np.array([0.1, 0.5, 2.0])
-    gom_pass = GomPass(scores, convention_of("market1501", junk="keep"), taus, normalize=False)
-    tally, options = gom_pass.run(), GomOptions(budget=budget, max_rank=3)
+    rules, task = convention_of("market1501", junk="keep"), Gom(budget=budget, max_rank=3)
+    tally = GomPass(scores, rules, task, taus, normalize=False).run()
     result = query_mean_intervals(
-        gom_dataset(tally, options), gom_measures(tally, options), scores._codes.probe, GOM, OPTIONS
+        gom_dataset(tally), gom_measures(tally), scores._codes.probe, GOM, OPTIONS
     )
     expected = list(
         replicates(

@@ -11,7 +11,7 @@ from bioeval.base.scalars import QUERY_MEANS
 from bioeval.tasks.reid import without_groups
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.passes import RetrievalPass
-from bioeval.tasks.reid.results import ReidOptions, reid_measures
+from bioeval.tasks.reid.results import reid_measures
 from bioeval.tasks.reid.without_groups import RetrievalWithoutGroups
 
 GROUPS = 4
@@ -55,9 +55,8 @@ def wanted(measures) -> dict[str, object]:
 
 def measured(scores: be.Scores, convention, groups: dict[int, int]) -> dict[str, np.ndarray]:
     group = np.array([groups[x] for x in scores._codes.values.tolist()])
-    options = ReidOptions(**convention.result_options())
     tally = RetrievalPass(scores, convention).run()
-    means = wanted(reid_measures(tally, options, curves=False)).values()
+    means = wanted(reid_measures(tally, curves=False)).values()
     left_out = RetrievalWithoutGroups(scores, convention, group, wanted).run([*means])
     names = [x for x in QUERY_MEANS if not QUERY_MEANS[x].cut or convention.rank_k]
     names += [f"cmc {rank}" for rank in RANKS]

@@ -14,18 +14,22 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, received
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
-from bioeval.results.dataset import about_attrs, along, build, rate
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import about_attrs, along, build, rate, tree_of
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.scores.matrix import codes_of
 from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.scores.top_k import TopKScores
+from bioeval.tasks.plan import EvaluationOptions
 from bioeval.tasks.reid.convention import (
     Convention,
     camera_codes,
+    convention_of,
     left_out_notes,
     left_out_queries,
 )
 from bioeval.tasks.reid.counts import query_labels
+from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.matches import (
     MatchLists,
     cut_messages,
@@ -56,8 +60,34 @@ for _name in _RANKED:
     TOP_K |= TOP_K[_name].ends_of(_name)
 
 
+def refused_thresholds() -> ProtocolError:
+    """Return the error that lists have no sets that are retrieved within thresholds."""
+    return ProtocolError(
+        Argument("thresholds"),
+        ": lists that are cut do not hold all that is within a threshold; leave them out, or give "
+        "a matrix of scores",
+    )
+
+
 #: The only values of these fields of a convention that lists support.
 _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
+
+
+def evaluate(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
+    """Evaluate top-K lists under a card of re-identification."""
+    options.refuse_unused(card)
+    ranks = " ".join(map(str, card.report.ranks))
+    if options.thresholds is not None:
+        raise refused_thresholds()
+    rules = convention_of(card, max_rank=options.max_rank)
+    dataset, measures = reid_of_lists(
+        scores, rules, max_rank=options.max_rank, per_query=options.per_query
+    )
+    if options.interval is not None:
+        dataset = query_mean_intervals(
+            dataset, measures, scores._probe_people, TOP_K, options.interval
+        )
+    return tree_of({"reid": dataset.assign_attrs(protocol=card.name, report_ranks=ranks)})
 
 
 def reid_of_lists(
@@ -83,17 +113,6 @@ def reid_of_lists(
         )
     if max_rank is None:
         result = result.isel(rank=slice(rules.max_rank))
-    result.attrs |= {
-        "convention": rules.name,
-        "removes": rules.removed,
-        "junk": rules.junk_in_words,
-        "cmc_counts": rules.cmc,
-        "ties": "listed",
-        "ap": rules.ap,
-        "unmatched_queries": rules.unmatched,
-    }
-    if rules.changed:
-        result.attrs["changed"] = ", ".join(rules.changed)
     return result, measures
 
 
@@ -200,14 +219,7 @@ def _lists_dataset(
         variables["identity"] = ("probe",), query_labels(scores)
     measures = QueryMeasures(cmc, means, curves)
     attrs = about_attrs(about, "top-k", "top-K lists", notes)
-    attrs |= {
-        "depth": scores.depth,
-        "removed": rules.removed,
-        "junk": rules.junk,
-        "unmatched": rules.unmatched,
-        "rank_k_over": rules.rank_k_over,
-        "precision_over": rules.precision_over,
-    }
+    attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
     return build(variables, TOP_K, coordinates, attrs), measures
 
 

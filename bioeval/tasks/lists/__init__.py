@@ -1,1 +1,0 @@
-"""Ranked lists of the nearest K, as searches and re-identification save them."""
