@@ -103,22 +103,6 @@ def d_eer(
     return None
 
 
-def weighted_eer(genuine, of_genuine, others, of_others) -> float:
-    """Where the weighted error rates of distances cross, interpolated between distinct distances.
-
-    0 accepts nobody, and after the largest distance all are accepted.
-    """
-    before = (0.0, 1.0)
-    for at in sorted({*genuine, *others}):
-        far = sum(w for x, w in zip(others, of_others, strict=True) if x <= at) / sum(of_others)
-        frr = sum(w for x, w in zip(genuine, of_genuine, strict=True) if x > at) / sum(of_genuine)
-        if far >= frr:
-            f, r = before
-            return f + (r - f) / ((far - f) - (frr - r)) * (far - f)
-        before = far, frr
-    raise AssertionError("the rates do not cross")
-
-
 def korn_graubard(rate, drawn, attempts, units, confidence):
     """One-sided limits at an effective number of attempts, from replicates of the rate."""
     if units < 2:

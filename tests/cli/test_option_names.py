@@ -26,7 +26,6 @@ OF_THE_COMMAND = {
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"steps"},
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
-    "pad": {"most", "scores_key"},
     "protocols": {"check", "toml"},
     "report": {"check", "folds", "names", "probes", "workload", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.

@@ -19,7 +19,6 @@ from bioeval.cli.study_command import StudyCommand
 @click.argument("data", metavar="LIST")
 @option("--dev LIST", "Development set for the rule of --threshold.")
 @options_of("pad", "kind", kind={"default": None})
-@option("--scores KEY", "Name of the column of scores.", name="scores_key")
 @options_of("pad", "threshold", "apcer_targets", threshold={"type": str})
 @options_of("pad", "non_response", "interval")
 @shared_options(interval=True, plots=True, reading=False)
@@ -27,7 +26,6 @@ def command(
     data: str,
     dev: str | None,
     kind: Any,
-    scores_key: str | None,
     name: str | None,
     **options: Any,
 ) -> None:
@@ -46,10 +44,10 @@ def command(
         from bioeval.studies.attacks.pad import pad
         from bioeval.studies.attacks.presentation_lists import read_presentations
 
-        listed = read_presentations(data, scores_key)
+        listed = read_presentations(data)
         kinds, dev_set = {kind, listed.kind}, None
         if dev is not None:
-            other = read_presentations(dev, scores_key)
+            other = read_presentations(dev)
             dev_set = other.values, other.attack
             kinds.add(other.kind)
         kinds -= {None, ""}

@@ -148,10 +148,7 @@ def presentation_limits(
     places: np.ndarray,
     targets: np.ndarray,
 ) -> dict[str, Limits]:
-    """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``.
-
-    All but those of the pooled APCER are by Korn and Graubard.
-    """
+    """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``."""
     if not units:
         raise DataError(
             Argument("interval", options.method),
@@ -163,7 +160,6 @@ def presentation_limits(
     curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
     every = np.unique(np.concatenate([places[~np.isnan(places)], curve]))
     columns, trials, rate, variance = 1 + options.replicates, [], [], []
-    accepted_attacks = np.zeros((len(every) + 2, columns))
     for i in data.classes:
         here, codes, weights = data.members(i), [], []
         if "subjects" in units:
@@ -177,8 +173,6 @@ def presentation_limits(
             weights.append(drawn(int(here.sum()), options, 0, columns))
         counts = accepted_of_units(data.distances[here], *joined(codes, weights), every)
         accepted, number = counts[:-1], counts[-1]
-        if i != BONA_FIDE:
-            accepted_attacks += counts
         replicates = ratio(number - accepted if i == BONA_FIDE else accepted, number)
         trials.append(independent(codes))
         rate.append(replicates[:, 0])
@@ -189,9 +183,7 @@ def presentation_limits(
     confidence = options.confidence
     each, largest = species_limits(apcer, *of_species, data.counted, confidence)
     one_sided = korn_graubard(bpcer, *of_bona_fide, (1 + confidence) / 2)
-    pooled = ratio(accepted_attacks[:-1], accepted_attacks[-1])
     of_rates = {
-        "apcer_pooled": options.limits(pooled, min(trials[:-1])),
         "bpcer": open_limits(bpcer, *one_sided, trials[-1], confidence),
         "apcer_of_species": each,
         "apcer": largest,
@@ -201,9 +193,7 @@ def presentation_limits(
     shown, back = np.unique(place, return_inverse=True)
     limits: dict[str, Limits] = {}
     for name, (low, high) in of_rates.items():
-        low, high = low[shown], high[shown]
-        if name != "apcer_pooled":
-            low, high = (along_falling if name == "bpcer" else along)(low, high)
+        low, high = (along_falling if name == "bpcer" else along)(low[shown], high[shown])
         limits[name] = low[back], high[back]
     # Half of what may miss at an end is that of APCER, half that of BPCER.
     level = 1 - (1 - confidence) / 4
@@ -270,19 +260,12 @@ def with_limits(
         factors.append(drawn(len(place_of), options, key, weights.shape[1]))
     unit, unit_weights = joined(codes, factors)
 
-    def accepted(thresholds: np.ndarray) -> np.ndarray:
-        """Return weighted attempts accepted at thresholds, then all: (species, t + 1, columns)."""
-        here = [attacks.species == s for s in range(len(attacks.names))]
-        return np.stack(
-            [
-                accepted_of_units(attacks.distance[x], unit[x], unit_weights, thresholds)[1:]
-                for x in here
-            ]
-        )
-
+    members = [attacks.species == s for s in range(len(attacks.names))]
+    of_attacks = np.stack(
+        [accepted_of_units(attacks.distance[x], unit[x], unit_weights, at)[1:] for x in members]
+    )
     errors = ErrorColumns.of(people, at, weights)
-    genuine, who = errors.genuine
-    of_attacks = accepted(at)
+    _, who = errors.genuine
     pooled = of_attacks.sum(axis=0)
     of_species = ratio(of_attacks[:, :-1], of_attacks[:, -1:]).swapaxes(0, 1)
     targets = len(np.unique(codes_of(parts.attacks).probe))
@@ -292,9 +275,7 @@ def with_limits(
         "iapar_pooled": options.limits(ratio(pooled[:-1], pooled[-1]), trials_of(targets)),
     }
     rate, replicates = of_species[..., 0], of_species[..., 1 : 1 + options.replicates]
-    units = np.array(
-        [independent([x[attacks.species == s] for x in codes]) for s in range(len(attacks.names))]
-    )
+    units = np.array([independent([x[here] for x in codes]) for here in members])
     variance = drawn_variance(replicates, units)
     each, largest = species_limits(
         rate, variance, attacks.number, units, attacks.number > 0, confidence
@@ -316,15 +297,6 @@ def with_limits(
                 continue
             known = np.isfinite(where).reshape(where.shape + (1,) * (ends[0].ndim - 1))
             shown[variable] = tuple(np.where(known, end[place], np.nan) for end in ends)
-    if not np.isnan(attack_eer := float(dataset["attack_eer"])):
-        every = np.unique(np.concatenate([genuine, attacks.pooled]))
-        crossing = counts.of_attacks.equal_error().eer_threshold
-        curve = sampled_points(every[np.isfinite(every)], crossing)
-        pooled = accepted(curve).sum(axis=0)
-        error = crossings(ratio(pooled[:-1], pooled[-1]), errors.frr_at(curve), attack_eer)
-        attacked = len(np.unique(codes_of(parts.attacks).probe[attacks.row]))
-        trials = trials_of(min(len(np.unique(who)), attacked))
-        shown["attack_eer"] = options.limits(error, trials)
     names = dict(names)
     for name in shown:
         names[f"{name}_low"] = Name(f"lower end of the interval of {name}")

@@ -34,9 +34,6 @@ APCER_TARGETS = (0.1, 0.05, 0.01)
 NonResponse = Literal["exclude", "reject"]
 ValuedKind = Literal["distance", "similarity", "llr"]
 
-#: Methods of an interval that resample subjects, without the one that leaves subjects out.
-RateBootstrap = Literal["subject-bootstrap", "subject-bootstrap-logit"]
-
 # What a result holds for, by what is resampled.
 _NEW = {
     ("subjects",): "new people, these instruments",
@@ -57,7 +54,7 @@ def pad(
     non_response: NonResponse = "exclude",
     instrument: Any = None,
     subjects: Any = None,
-    interval: RateBootstrap | IntervalMethod | None = None,
+    interval: Literal["subject-bootstrap"] | IntervalMethod | None = None,
     name: str = "",
 ) -> xr.Dataset:
     """Evaluate presentation attack detection: APCER by species against BPCER.
@@ -85,12 +82,12 @@ def pad(
         denominators of APCER and BPCER.
     instrument, subjects : array_like, shape (n,), optional
         The object presented, for attacks, and the person, which intervals resample.
-    interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
+    interval : {"subject-bootstrap"}, optional
         Add confidence intervals over subjects and instruments. They are ``_low`` and ``_high`` of
-        each rate and of ``d_eer``; needs `subjects` or `instrument`. The method is that of the
-        pooled APCER. All others have the limits of Korn and Graubard (1998), by the variance over
-        resampled people and instruments, those of ``d_eer`` and ``bpcer_at_apcer`` with the
-        uncertainty of their thresholds.
+        APCER, BPCER and ``d_eer``, and not of the pooled APCER; needs `subjects` or `instrument`.
+        The limits are those of Korn and Graubard (1998), by the variance over resampled people and
+        instruments, those of ``d_eer`` and ``bpcer_at_apcer`` with the uncertainty of their
+        thresholds.
     name : str
         Name of the detector.
 
@@ -140,7 +137,7 @@ def pad(
         raise DataError(
             Argument("dev"), " needs a rule as ", Argument("threshold"), ", such as d_eer"
         )
-    options = interval_of(interval, get_args(RateBootstrap))
+    options = interval_of(interval, ["subject-bootstrap"])
     units = {
         name: _codes(name, labels, len(data.codes))
         for name, labels in (("subjects", subjects), ("instrument", instrument))
@@ -325,8 +322,8 @@ for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
     NAMES[f"{_rate}_at_threshold"] = replace(
         NAMES[_rate], long_name=f"{NAMES[_rate].long_name}, at the threshold used"
     )
-_CHOSEN = ("apcer_target", "d_eer_threshold")
+_WITHOUT_LIMITS = ("apcer_target", "d_eer_threshold", "apcer_pooled", "apcer_pooled_at_threshold")
 for _rate in list(NAMES):
-    if _rate.startswith(("apcer", "bpcer", "d_eer")) and _rate not in _CHOSEN:
+    if _rate.startswith(("apcer", "bpcer", "d_eer")) and _rate not in _WITHOUT_LIMITS:
         for _side, _word in (("low", "lower"), ("high", "upper")):
             NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")

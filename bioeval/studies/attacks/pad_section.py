@@ -158,11 +158,10 @@ def _intervals(ds: xr.Dataset) -> Iterator[Paragraph]:
     if "interval_method" in attrs:
         text = say(
             "In brackets: {level:rate} intervals for {population}, by resampling {resampled}: "
-            "{apcer}; of pooled APCER {pooled}",
+            "{apcer}",
             level=float(attrs["confidence"]),
             population=str(attrs["interval_for"]),
             resampled=str(attrs["resampled"]),
             apcer=str(attrs["apcer_interval"]),
-            pooled=str(attrs["interval_method"]),
         )
         yield Paragraph(text, "note")

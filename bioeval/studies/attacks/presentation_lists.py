@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.arguments import overflows
-from bioeval.base.errors import Argument, DataError, nearest_name
+from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.formats.spellings import (
     SCORE_NAMES,
@@ -57,34 +57,32 @@ class _Cells:
     """The cells of a list by column, and the number of each line."""
 
     path: Path
-    header: list[str]
     names: list[str]  # of the header, in lower case; none of a list without one
-    lines: list[int]
-    columns: list[list[str]]
+    lines: tuple[int, ...]
+    columns: list[tuple[str, ...]]
 
     def called(self, names: Iterable[str]) -> int | None:
         """Return the column that has the first of these names; None without any."""
         return next((self.names.index(name) for name in names if name in self.names), None)
 
 
-def _read(path: str | Path, scores_key: str | None) -> _Cells:
+def _read(path: str | Path) -> _Cells:
     place = existing_file(path)
     shape = shape_of(place)
-    header = shape.cells[0]
-    named = scores_key is not None or not any(map(is_number, header))
+    named = not any(map(is_number, shape.cells[0]))
     with guarded(place, expected="text"):
-        lines = [*rows_of(shape, shape.skipped + named + 1)]
-    for number, row in lines:
+        rows = [*rows_of(shape, shape.skipped + named + 1)]
+    for number, row in rows:
         if len(row) != shape.columns:
             raise DataError(f"{place}: line {number}: {len(row)} cells; expected {shape.columns}")
-    if not lines:
+    if not rows:
         raise DataError(f"{place}: has a header but no rows")
-    numbers, rows = zip(*lines, strict=True)
-    columns = [*map(list, zip(*rows, strict=True))]
-    return _Cells(place, header, [*map(folded, header)] if named else [], [*numbers], columns)
+    lines, cells = zip(*rows, strict=True)
+    names = [*map(folded, shape.cells[0])] if named else []
+    return _Cells(place, names, lines, [*zip(*cells, strict=True)])
 
 
-def read_presentations(path: str | Path, scores_key: str | None) -> PresentationList:
+def read_presentations(path: str | Path) -> PresentationList:
     """Read a list of presentations.
 
     With the names of its columns: a score, and `attack`, the species, or a class such as
@@ -92,8 +90,8 @@ def read_presentations(path: str | Path, scores_key: str | None) -> Presentation
     of numbers, a column of class words, and the column that has ``-`` where these say bona fide,
     as ASVspoof writes them.
     """
-    cells = _read(path, scores_key)
-    score = _score(cells, scores_key)
+    cells = _read(path)
+    score = _score(cells)
     values = np.full(len(cells.lines), np.nan)
     for i, (line, cell) in enumerate(zip(cells.lines, cells.columns[score], strict=True)):
         if cell and (not is_number(cell) or overflows(cell)):
@@ -106,26 +104,18 @@ def read_presentations(path: str | Path, scores_key: str | None) -> Presentation
     owners = []
     for names in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
         place = cells.called(names)
-        owners.append(None if place is None else cells.columns[place])
+        owners.append(None if place is None else [*cells.columns[place]])
     return PresentationList(values, _species(cells, score), kind or "", *owners)
 
 
-def _score(cells: _Cells, key: str | None) -> int:
+def _score(cells: _Cells) -> int:
     """Return the column of scores."""
-    listed = ", ".join(map(repr, cells.header))
-    if key is not None:
-        if key not in cells.header:
-            raise DataError(
-                f"{cells.path}: no column {key!r}; its columns are {listed}."
-                f"{nearest_name(key, cells.header)}"
-            )
-        return cells.header.index(key)
     if cells.names:
         columns = [i for i, name in enumerate(cells.names) if name in SCORE_NAMES]
         if len(columns) != 1:
             raise DataError(
-                f"{cells.path}: {len(columns)} columns of scores among {listed}; name one with ",
-                Argument("scores_key"),
+                f"{cells.path}: {len(columns)} columns of scores among {', '.join(cells.names)}; "
+                f"expected one of {', '.join(SCORE_NAMES)}"
             )
         return columns[0]
     numbers = [i for i, column in enumerate(cells.columns) if all(map(is_number, column))]
@@ -173,7 +163,9 @@ def _species(cells: _Cells, score: int) -> list[str]:
     return species
 
 
-def _species_column(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:
+def _species_column(
+    columns: list[tuple[str, ...]], flags: list[bool], known: set[int]
+) -> Sequence[str]:
     """Return the column that has a species where the class is an attack, and else none."""
     for i, column in enumerate(columns):
         if i in known:

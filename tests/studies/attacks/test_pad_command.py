@@ -64,7 +64,7 @@ def test_document_files_and_plots(listed, tmp_path, capsys):
 def test_lists_as_they_are_written(text, attack, tmp_path):
     path = tmp_path / "list.txt"
     path.write_text(text)
-    assert read_presentations(path, None).attack == attack
+    assert read_presentations(path).attack == attack
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,6 @@ def test_lists_as_they_are_written(text, attack, tmp_path):
     [
         ("score,label\n1,1\n2,0\n", [], "the class is '1'"),
         ("a,b\n1,2\n", [], "0 columns of scores"),
-        ("score,attack\n1,\n2,mask\n", ["--scores", "scor"], "no column 'scor'"),
         ("score,attack\nx,\n2,mask\n", [], "line 2: the score is 'x'"),
         ("score,attack\n1\n2,mask\n", [], "line 2: 1 cells; expected 2"),
         ("score,name\n1,x\n2,y\n", [], "does not mark attack presentations"),
