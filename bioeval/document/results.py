@@ -130,6 +130,10 @@ def _of(count: int, nouns: str, subjects: int) -> str:
     return counted(count, nouns) + people
 
 
+#: What is said of intervals of values that are 0 or 1.
+ONE_SIDED = "A value of 0 or 100 % has one limit, which is one-sided."
+
+
 def interval_note(
     results: ResultsBySystem, where: str = "In brackets", more: Text = ""
 ) -> Iterator[Paragraph]:
@@ -149,10 +153,25 @@ def interval_note(
             named = Enumeration(list(dict.fromkeys(filter(None, tasks))))
             texts[i] = say("{method} ({tasks})", method=texts[i], tasks=named)
     if texts:
-        listed = Enumeration(texts, ";")
-        yield Paragraph(
-            say("{where}: {methods}{more}.", where=where, methods=listed, more=more), "note"
+        note = say(
+            "{where}: {methods}{more}.{ends}",
+            where=where,
+            methods=Enumeration(texts, ";"),
+            more=more,
+            ends=f" {ONE_SIDED}" if any(map(_has_one_sided, results.values())) else "",
         )
+        yield Paragraph(note, "note")
+
+
+def _has_one_sided(dataset: xr.Dataset) -> bool:
+    """Whether a number, or one at a target, is 0 or 1 and has limits."""
+    for name in dataset.data_vars:
+        value = dataset[name]
+        if f"{name}_low" in dataset and not {"threshold", "rank"} & set(value.dims):
+            at_end = value.isin([0, 1]) & dataset[f"{name}_low"].notnull()
+            if at_end.any():
+                return True
+    return False
 
 
 def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
@@ -168,6 +187,8 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     if "replicates" in attrs:
         text += " ({replicates:count replicates})"
         arguments["replicates"] = int(attrs["replicates"])
+    if attrs.get("interval_for") == "this gallery":
+        text += "; bioeval compare has limits for new people"
     return say(text, **arguments)
 
 

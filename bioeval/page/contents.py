@@ -332,7 +332,11 @@ class Page:
         leader = self.moving.leader
         if leader is not None and "far_low" in leader.item.dataset:
             level = float(leader.item.dataset.attrs.get("confidence", 0.95))
-            texts.append(say("In brackets: {level:rate} intervals.", level=level))
+            text = (
+                "In brackets: {level:rate} intervals at this very threshold; those of {frr} at a "
+                "{far} allow for another choice of it."
+            )
+            texts.append(say(text, level=level))
         return " ".join(map(self.lines.write, texts))
 
     # ---------------------------------------------------------------- figures

@@ -26,7 +26,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
-from bioeval.results.support import support_messages
+from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.ties import rank_message, tie_message
 from bioeval.scores.provenance import Provenance
 
@@ -469,7 +469,8 @@ def open_set_dataset(
         "impostors": searches.role,
     }
     remarks = [*searches.tie_messages(targets, impostors)]
-    remarks += support_messages(targets, len(points.other), False, "dir")
+    people = ComparedPeople.searching(tally.about, searches.role)
+    remarks += support_messages(targets, len(points.other), False, "dir", people)
     variables = searches.point_variables(targets, count)
     return counts.dataset(variables, targets, tally.about, options, notes, remarks)
 

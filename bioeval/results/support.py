@@ -16,7 +16,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.scores.disjoint import distinct_pairs
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.provenance import pairs_of_people
+from bioeval.scores.provenance import Provenance, pairs_of_people
 
 #: The largest number of attempts that results hold (int64).
 MOST_ATTEMPTS = 2**63 - 1
@@ -73,6 +73,17 @@ class ComparedPeople:
     def among(cls, number: int) -> ComparedPeople:
         """Of people, any two of them compared."""
         return cls(number, pairs_of_people(number, number, number))
+
+    @classmethod
+    def searching(cls, about: Provenance, impostors: str) -> ComparedPeople | None:
+        """Of non-mated searches of a role, where a person counts once; None where unknown."""
+        if about.people is None:
+            return None
+        probes, gallery, every = about.people
+        enrolled = probes + gallery - every
+        role = {"unenrolled": probes - enrolled, "leave-subject-out": enrolled}
+        number = role.get(impostors, probes)
+        return cls(number, number) if number else None
 
     @staticmethod
     def least_with(pairs: int) -> int:
@@ -132,7 +143,8 @@ def support_messages(
 
     The targets are of the `chosen` rate: of FAR, with impostor attempts, or of FRR, with genuine
     ones; `rate` is the other one, by its lower-case name. With ``n`` pairs of people, for a FRR
-    people (attempts, where people are unknown or fewer are compared), and a target ``x``:
+    and for searches people (attempts, where people are unknown or fewer are compared), and a
+    target ``x``:
     ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``: fewer than
     30 errors in independent attempts are expected (rule of 30, Doddington et al. 2000).
     """
@@ -153,8 +165,9 @@ def support_messages(
         needed = list(map(rule.attempts_for, missed[code]))
         have = {f"{role} {'pairs' if symmetric else 'attempts'}": _whole(attempts)}
         if by_people is not None:
-            needed_people = needed if of_frr else list(map(ComparedPeople.least_with, needed))
-            if of_frr or by_people.number < min(needed_people):
+            each = of_frr or rate == "dir"
+            needed_people = needed if each else list(map(ComparedPeople.least_with, needed))
+            if each or by_people.number < min(needed_people):
                 have, needed = {"people": by_people.number}, needed_people
             else:
                 have = {"pairs of people": by_people.pairs}

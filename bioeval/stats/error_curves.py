@@ -260,6 +260,7 @@ MEASURES = (
         in_columns=_hull_errors,
         usual=False,
         thresholds=lambda points: points.equal_error.eer_threshold,
+        rate_of=("genuine", "impostor"),
         every_score=True,
     ),
     CurveMeasure(

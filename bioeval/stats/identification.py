@@ -26,7 +26,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.support import RuleOf
+from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
@@ -518,7 +518,7 @@ def open_set_intervals(
         if larger_is_closer(kind):
             limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
         limits |= by_person.points(dataset["far_target"].values, float(dataset["eer"]), ranks)
-        remarks += _without_lower_limit(limits, dataset)
+        remarks += _without_lower_limit(limits, dataset, tally)
     else:
         genuine, impostor = int(dataset["genuine_attempts"]), int(dataset["impostor_attempts"])
 
@@ -543,13 +543,16 @@ def open_set_intervals(
     return options.added_to(dataset, limits, OPEN_SET, remarks)
 
 
-def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list[Message]:
-    """Let DIR at a FAR that the attempts cannot support have the lower limit 0; return a message.
+def _without_lower_limit(
+    limits: dict[str, Limits], dataset: xr.Dataset, tally: IdentificationTally
+) -> list[Message]:
+    """Let DIR at a FAR that the people cannot support have the lower limit 0; return a message.
 
     There may be no threshold in the data that has this FAR in the population.
     """
     targets, attempts = dataset["far_target"].values, int(dataset["impostor_attempts"])
-    supported = np.array([RuleOf(3).supports(x, attempts) for x in targets], dtype=bool)
+    people = ComparedPeople.searching(tally.about, str(dataset.attrs["impostors"]))
+    supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
     low, high = limits["dir_at_far"]
     unlimited = ~(supported & (targets > 0))
     limits["dir_at_far"] = np.where(unlimited[:, None] & ~np.isnan(low), 0.0, low), high

@@ -20,7 +20,7 @@ from bioeval.base.progress import stage
 from bioeval.base.registry import names_of
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import SubjectMeans, variance
-from bioeval.stats.error_curves import AttemptClass, CurveMeasure, ErrorColumns, curve_measures
+from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.few_errors import (
     ErringPairs,
     FewErrors,
@@ -137,7 +137,8 @@ class Replicates:
         assert points is not None
         if measures is None:
             measures = curve_measures()
-        measures = [x for x in measures if x.is_defined(points)]
+        # The limit of the EER bounds that of the AUC.
+        measures = [x for x in dict.fromkeys((EER, *measures)) if x.is_defined(points)]
         usual, exact = attempts.thresholds(tally)
         thresholds = usual
         if not exact:
@@ -297,6 +298,9 @@ class Replicates:
                 limits[measure.name] = low, high
             else:
                 limits[measure.name] = self._percentiles(measure)
+        if "auc" in limits:  # a curve with the EER e has an AUC of (1 - e)^2 at least
+            low, high = limits["auc"]
+            limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
         return limits, _without_upper_limit(limits, self.tally)
 
     def _percentiles(self, measure: CurveMeasure) -> Limits:

@@ -288,7 +288,9 @@ def test_without_errors_ends_are_open():
     )
     assert ds.eer == 0 and ds.auc == 1
     bound = 1 - 0.05 ** (1 / 15)  # of 30 people, 15 disjoint pairs
-    assert (ds.auc_low, ds.auc_high) == (pytest.approx(1 - bound), 1)
+    # Every curve with this EER has at least this AUC.
+    assert (ds.auc_low, ds.auc_high) == (pytest.approx((1 - ds.eer_high.item()) ** 2), 1)
+    assert (ds.eer_hull_low, ds.eer_hull_high) == (ds.eer_low, pytest.approx(ds.eer_high.item()))
     # What correlates within people is known from thresholds at which five of them err.
     high = [ds[f"{x}_high"].values[ds[x].values == 0][0] for x in ("frr", "far")]
     assert 1 - 0.025 ** (1 / 90) <= high[0] + 1e-12 < 1 - 0.05 ** (1 / 30)

@@ -17,7 +17,7 @@ from bioeval.base.scalars import Name
 from bioeval.results.support import ComparedPeople
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.stats.independent import clopper_pearson
-from bioeval.studies.assurance.limits import shares_without_error
+from bioeval.studies.assurance.limits import PeopleMeans, shares_without_error
 from bioeval.studies.assurance.shares import Shares
 
 # Points at which the limit is computed, at most; the strictest has a tenth of the target.
@@ -44,13 +44,11 @@ ASSURED: dict[str, Name] = {
     "assured_frr": Name("FRR there", iso="FNMR"),
     "frr_price": Name("FRR there less that of the threshold these data alone would allow"),
     "people_estimated": Name(
-        "about how many people are needed to promise the target by a strict threshold, that of "
-        "people_far; a looser one needs more",
+        "about how many people are needed to promise the target by the assured threshold, or a "
+        "strict one where there is none, of the FAR people_far; a looser one needs more",
         "subjects",
     ),
-    "people_far": Name(
-        "FAR of the strict threshold for which people_estimated is given", iso="FMR"
-    ),
+    "people_far": Name("FAR of the threshold for which people_estimated is given", iso="FMR"),
     "assured_people": Name("people on whom the assured threshold rests", "subjects"),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
@@ -60,10 +58,7 @@ ASSURED: dict[str, Name] = {
 
 
 class EnoughPeople(NamedTuple):
-    """About how many people are needed to promise the target by a strict threshold of this FAR.
-
-    NaN where that is not known.
-    """
+    """About how many people are needed to promise the target by a threshold of this FAR, or NaN."""
 
     far: float = math.nan
     people: float = math.nan
@@ -124,12 +119,14 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
     else:
         layers = _layers_near(shares.mean, target, last)
         high = shares.means(layers).upper(confidence)
-        assured.enough = people_to_promise(shares, target, confidence)
     # The limit at a threshold is at least that of all stricter ones, whose FAR is not larger. Few
     # errors there may give a wider limit, and a promise ends at the first limit above the target.
     high = np.maximum.accumulate(high)
     assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
+    if not shares.exact:
+        installed = layers[[max(kept - 1, 0)]]
+        assured.enough = _enough(shares.means(installed), target, confidence)
     if not kept:
         assured.refusal = _refusal(shares, layers[0], float(high[0]), target, confidence)
         return assured
@@ -143,15 +140,19 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
 
 
 def people_to_promise(shares: Shares, target: float, confidence: float) -> EnoughPeople:
-    """Return how many people are needed at the strictest threshold that is tried.
-
-    They are no fewer than form the pairs that show the target without a false accept.
-    """
+    """Return how many people are needed at the strictest threshold that is tried."""
     if shares.exact or shares.refusal is not None or not shares.impostors:
         return EnoughPeople()
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
-    first = _layers_near(shares.mean, target, last)[:1]
-    means = shares.means(first)
+    strictest = _layers_near(shares.mean, target, last)[:1]
+    return _enough(shares.means(strictest), target, confidence)
+
+
+def _enough(means: PeopleMeans, target: float, confidence: float) -> EnoughPeople:
+    """Return how many people are needed at the threshold of a mean.
+
+    They are no fewer than form the pairs that show the target without a false accept.
+    """
     if means.mean[0] >= target:
         return EnoughPeople()
     least = ComparedPeople.least_with(shares_without_error(target, confidence))

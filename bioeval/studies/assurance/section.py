@@ -76,6 +76,12 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
                 "The data have {there}; at this rate about {settle:count people} would settle it."
             )
     yield Paragraph(say(text, there=Count(people, noun="people"), settle=settle))
+    if not ds[rate].item():
+        each = (
+            "Without an error, each person is one trial. An interval of bioeval run is narrower: "
+            "it judges by other thresholds how much the attempts of one person are alike."
+        )
+        yield Paragraph(each, "note")
     absent: Text = ""
     if ds["verdict"] == "shown":
         absent = say(" {absent}", absent=may_be_absent(people))

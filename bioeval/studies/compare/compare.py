@@ -157,7 +157,8 @@ def compare(
     Operating points are chosen anew for each system, in each replicate and without each person.
     Standard errors of differences are those of the jackknife by subject; where thresholds are
     chosen anew, those of the bootstrap if they are larger. Re-identification and functions of
-    scores are computed anew without each of 20 groups of more than 40 people. The limits are ``c``
+    scores are computed anew without each person, or group of people (``jackknifed``): 100 groups of
+    more than 200 people, and of more than 40 people 20 for functions. The limits are ``c``
     standard errors wide: for two systems Student's quantile, for more that of the largest
     studentised difference (max-t, Romano and Wolf 2005), or rather Student's quantile that is as
     rare. Of two systems, EER, FRR at a FAR and FAR at a FRR have percentile limits. Sets of ranks:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported_to
-from bioeval.base.random import Stream
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import Scalar
 from bioeval.protocol.tasks import OpenSet
@@ -44,12 +42,8 @@ from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK, WantedMeas
 NEW_PEOPLE = "new people"
 THIS_GALLERY = "this gallery"
 
-#: Groups of people without each of which a number is computed anew. Of up to twice as many people
-#: each is left out alone: groups of one and of two would not weigh the same.
-GROUPS = 20
-
-#: The stream of the random order of people in groups.
-GROUPED = 2
+# Groups of people without each of which a function of the scores is computed anew.
+_GROUPS = 20
 
 # A difference of numbers by which two systems are told to decide alike.
 _ROUNDING = 1e-9
@@ -139,31 +133,35 @@ def by_attempts(
             attempts += [len(tally.genuine), tally.impostors]
             # Of a symmetric matrix each pair is one attempt.
             both_ways = is_symmetric(scores)
-            made = {
+            out_of = {
                 "frr": attempts[0] / (1 + both_ways),
                 "far": attempts[1] / (1 + both_ways),
             }
             who = ComparedPeople.of_tally(tally)
-            measures += _verification(tally, subjects, wanted, interval, made, who)
-            if made["far"]:
+            measures += _verification(tally, subjects, wanted, interval, out_of, who)
+            if out_of["far"]:
                 if wanted.asks_or_usual("frr_at_far"):
                     messages += support_messages(
-                        wanted.far_targets, made["far"], both_ways, "frr", who
+                        wanted.far_targets, out_of["far"], both_ways, "frr", who
                     )
                 messages += support_messages(
-                    wanted.frr_targets, made["frr"], both_ways, "far", who, "frr"
+                    wanted.frr_targets, out_of["frr"], both_ways, "far", who, "frr"
                 )
         if "searches" in tallies:
             tally = tallies["searches"]
             attempts.append(int((tally.mates > 0).sum()))
-            non_mated = 0
+            non_mated, role = 0, tally.impostor_role(search.impostors)
             if scores.kind != "order" and attempts[-1]:
-                non_mated = len(tally.impostor_probes(tally.impostor_role(search.impostors)))
-            measures += _identification(tally, reader, wanted, search, interval, gallery, non_mated)
+                non_mated = len(tally.impostor_probes(role))
+            made = non_mated, ComparedPeople.searching(tally.about, role)
+            measures += _identification(tally, reader, wanted, search, interval, gallery, made)
             if non_mated and wanted.asks_or_usual("dir_at_far"):
-                messages += support_messages(wanted.far_targets, non_mated, False, "dir")
+                messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])
     measures += _functions(scores, wanted.functions, interval)
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
+    if wanted.functions:
+        groups = number_of_groups(people, _GROUPS)
+        details["jackknifed"] = f"{left_out_in_words(people, groups)} (functions of scores)"
     return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
 
 
@@ -267,9 +265,13 @@ def _identification(
     search: OpenSet,
     interval: IntervalMethod,
     gallery: str,
-    non_mated: int,
+    made: tuple[int, ComparedPeople | None],
 ) -> Iterator[SystemMeasure]:
-    """Yield the recognition rate, CMS at ranks, and DIR at each FAR target at rank 1."""
+    """Yield the recognition rate, CMS at ranks, and DIR at each FAR target at rank 1.
+
+    `made` are the non-mated searches, and their people.
+    """
+    non_mated, searching = made
     scores, targets = reader.scores, wanted.far_targets
     person = np.where(scores._probe_people < 0, -1, codes_of(scores).probe)
     ranks = sorted({1, *wanted.ranks})
@@ -311,9 +313,9 @@ def _identification(
         if rank in wanted.ranks:
             yield replace(recognised, scalar=CMS_AT_RANK, place="rank", at=float(rank))
         for i, target in enumerate(at_rank.tolist()):
-            supported = RuleOf(3).supports(target, non_mated or np.inf)
+            supported = RuleOf(3).supports(target, non_mated or np.inf, searching)
             lowest = float(at_low[i])
-            if not (RuleOf(3).supports(target, non_mated) and target > 0) and lowest == lowest:
+            if not (supported and target > 0 and non_mated) and lowest == lowest:
                 lowest = 0.0
             yield SystemMeasure(
                 scalar=scalar_registry()["dir_at_far"],
@@ -321,7 +323,8 @@ def _identification(
                 limits=(lowest, float(at_high[i])),
                 place="target",
                 at=target,
-                supported=supported,
+                # The threshold of so few searches may be any.
+                supported=supported and not (lowest == 0 and at_high[i] == 1),
                 drawn=at_far[i, 1:],
                 without=at_far_without[i],
                 own=sums_by_person(person, at_hits[i]),
@@ -362,16 +365,17 @@ def _functions(
     scores: Scores, functions: Sequence[tuple[Measure, float]], interval: IntervalMethod
 ) -> Iterator[SystemMeasure]:
     """Yield numbers of the scores, computed anew without each group of people."""
-    if not functions:
-        return
-    groups = _Groups(scores, interval)
+    codes = codes_of(scores)
+    people = codes.people(codes.probe, codes.gallery)
+    groups = number_of_groups(len(people), _GROUPS)
     for measure, prior in functions:
         value = measure.of(scores, prior)
-        without = np.array([measure.of(x, prior) for x in groups])
+        rest = _without_groups(scores, people, groups)
+        without = np.array([measure.of(x, prior) for x in rest])
         yield SystemMeasure(
             scalar=measure.scalar,
             value=value,
-            limits=limits_without(measure.scalar, value, without, groups.number, interval),
+            limits=limits_without(measure.scalar, value, without, groups, interval),
             place="" if np.isnan(prior) else "prior",
             at=prior,
             without=without,
@@ -379,35 +383,29 @@ def _functions(
         )
 
 
-@dataclass(frozen=True)
-class _Groups:
-    """Scores without each of some groups of people, on all sides."""
+def number_of_groups(people: int, most: int) -> int:
+    """Return the number of groups of people who are left out together: `most`, or each alone.
 
-    scores: Scores
-    interval: IntervalMethod
+    Each person is left out alone up to twice as many people: groups of one and of two would not
+    weigh the same. In the order of their names, people belong to the groups in turn.
+    """
+    return people if people <= 2 * most else most
 
-    @cached_property
-    def people(self) -> np.ndarray:
-        """The codes of the subjects, in random order."""
-        known = codes_of(self.scores)
-        codes = known.people(known.probe, known.gallery)
-        return codes[Stream(self.interval.seed, GROUPED).permutation(len(codes))]
 
-    @property
-    def number(self) -> int:
-        """Number of groups: that of the people up to twice :data:`GROUPS`."""
-        return len(self.people) if len(self.people) <= 2 * GROUPS else GROUPS
+def left_out_in_words(people: int, groups: int) -> str:
+    """Return who is left out in turn, for the attribute ``jackknifed``."""
+    return "each subject" if groups >= people else f"each of {groups} groups of subjects"
 
-    def __iter__(self) -> Iterator[Scores]:
-        for group in np.array_split(self.people, self.number):
-            codes = codes_of(self.scores)
-            probes, gallery = (~np.isin(x, group) for x in (codes.probe, codes.gallery))
-            if are_pairs(self.scores):
-                yield self.scores.select(np.flatnonzero(probes & gallery))
-            else:
-                yield self.scores.select(
-                    probes=np.flatnonzero(probes), gallery=np.flatnonzero(gallery)
-                )
+
+def _without_groups(scores: Scores, people: np.ndarray, groups: int) -> Iterator[Scores]:
+    """Yield the scores without each group of people, on all sides."""
+    codes = codes_of(scores)
+    for first in range(groups):
+        stays = [~np.isin(x, people[first::groups]) for x in (codes.probe, codes.gallery)]
+        if are_pairs(scores):
+            yield scores.select(np.flatnonzero(stays[0] & stays[1]))
+        else:
+            yield scores.select(probes=np.flatnonzero(stays[0]), gallery=np.flatnonzero(stays[1]))
 
 
 def limits_without(

@@ -11,7 +11,6 @@ import numpy as np
 
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported_to
-from bioeval.base.random import Stream
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import QUERY_MEANS
 from bioeval.results.query_means import QueryMean, QueryMeasures
@@ -20,14 +19,14 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.stats.identification import FEWEST
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.compare.measures import (
-    GROUPED,
-    GROUPS,
     NEW_PEOPLE,
     NONE,
     THIS_GALLERY,
     MeasuredSystem,
     SystemMeasure,
+    left_out_in_words,
     limits_without,
+    number_of_groups,
     sums_by_person,
 )
 from bioeval.studies.compare.wanted import WantedMeasures
@@ -36,6 +35,9 @@ from bioeval.tasks.reid.intervals import QuerySubjects
 from bioeval.tasks.reid.passes import RetrievalPass
 from bioeval.tasks.reid.results import reid_dataset, reid_measures, require_matches
 from bioeval.tasks.reid.without_groups import RetrievalWithoutGroups
+
+# Groups of people who are left out in turn.
+_GROUPS = 100
 
 # Ranks of the CMC that are compared unless others are asked for.
 _RANKS = (1, 5)
@@ -69,16 +71,13 @@ def by_queries(
         (*scores._ids_of_no_person, *rules.junk_ids, *rules.distractor_ids)
     )
     details = {name: dataset.attrs[name] for name in _DETAILS}
-    details["jackknifed"] = "all measures: limits by the studentised jackknife by subject"
     without: dict[tuple[str, int], np.ndarray] = {}
     searching = int((~no_person[np.unique(codes.probe)]).sum())
     # What comes after the last entry of a list is not known: its gallery is always fixed.
     if gallery == "new" and searching >= FEWEST and not isinstance(scores, TopKScores):
-        group = _groups(codes, no_person, searching, interval)
-        if searching > 2 * GROUPS:
-            details["jackknifed"] = details["jackknifed"].replace(
-                "subject", f"{GROUPS} groups of subjects"
-            )
+        groups = number_of_groups(searching, _GROUPS)
+        details["jackknifed"] = left_out_in_words(searching, groups)
+        group = _groups(codes, no_person, groups)
         compared = replace(rules, max_rank=min(rules.max_rank, max(ranks)))
         left_out = RetrievalWithoutGroups(scores, compared, group, named)
         with rows_reported_to(None):
@@ -117,22 +116,16 @@ def by_queries(
     )
 
 
-def _groups(
-    codes: Any, no_person: np.ndarray, searching: int, interval: IntervalMethod
-) -> np.ndarray:
+def _groups(codes: Any, no_person: np.ndarray, groups: int) -> np.ndarray:
     """Return the group of people that each code is left out with; -1 of no person.
 
-    Each person is a group, or :data:`GROUPS` are made where there are more than twice as many. Each
-    has its part of those who search and of those who are only enrolled.
+    Each has its part of those who search and of those who are only enrolled.
     """
-    groups = GROUPS if searching > 2 * GROUPS else searching
-    numbers = Stream(interval.seed, GROUPED).permutation(len(codes.values))
-    group = np.full(len(numbers), -1)
-    searches = np.isin(np.arange(len(numbers)), codes.probe)
+    group = np.full(len(codes.values), -1)
+    searches = np.isin(np.arange(len(group)), codes.probe)
     for side in (searches, ~searches):
         people = np.flatnonzero(side & ~no_person)
-        people = people[np.argsort(numbers[people])]
-        group[people] = np.arange(len(people)) * groups // max(len(people), 1)
+        group[people] = np.arange(len(people)) % groups
     return group
 
 

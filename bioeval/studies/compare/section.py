@@ -424,6 +424,10 @@ def _notes(ds: xr.Dataset) -> Iterator[Text]:
             other=other,
         )
     yield say("Intervals and limits are for {whom}.", whom=whom)
+    if "jackknifed" in attrs:
+        yield say("Left out in turn: {people}.", people=str(attrs["jackknifed"]))
+    if len(systems) == 2 and "sequences" not in attrs:
+        yield "The interval of each value: bioeval run with --interval subject-bootstrap."
     yield (
         "A system that is chosen because it has the best value looks better than it is: report its "
         "value on other data."

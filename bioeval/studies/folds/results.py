@@ -423,8 +423,11 @@ def _of_data(
     if options.far_targets is not None and options.task != "closed_set":
         least = {name: int(x[there].min()) for name, x in counts.items()}
         rate, people = "dir" if options.task == "open_set" else "frr", None
-        if options.task == "verification" and about.people is not None:
-            people = ComparedPeople.among(least["test_subjects"])
+        if about.people is not None:
+            number = least["test_subjects"]
+            people = ComparedPeople.among(number)
+            if options.task == "open_set":
+                people = ComparedPeople(number, number)
         more = "fewer folds have" if unit == "fold" else "a larger test part has"
         genuine, impostor = least["genuine_attempts"], least["impostor_attempts"]
         for message in (

@@ -188,10 +188,14 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     by: Text = "The promise is exact, since every person is in only one comparison."
     if attrs["assured_rule"] == "estimated":
         absent = may_be_absent(int(v["assured_people"]))
-        by = say("The promise is estimated (docs/uncertainty.md). {absent}", absent=absent)
+        by = say(
+            "The promise is estimated: its limit counts the two people with most of these errors "
+            "twice, and may exceed that of a two-sided interval (docs/uncertainty.md). {absent}",
+            absent=absent,
+        )
     here = say(
-        "At {threshold} the {far} on these data is {rate:rate} (mean over {over}; upper limit "
-        "{high:rate}). {by}",
+        "At {threshold} the {far} on these data is {rate:rate} (mean over {over}; one-sided "
+        "upper limit {high:rate}). {by}",
         threshold=Label(threshold),
         rate=v["assured_far"],
         over=str(attrs["assured_over"]),
@@ -301,8 +305,8 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
         assure = float(study.attrs["assure"])
         promise = say("to promise the target at {assure:rate}, about", assure=assure)
         rows.append(row(Strong(promise), people="people_estimated"))
-        strict = "The promise is by a threshold with a {far} of {strict:rate} here; a looser one "
-        notes.append(say(f"{strict}needs more people.", strict=float(study["people_far"])))
+        at = "The promise is by a threshold with a {far} of {rate:rate} here; a looser one needs "
+        notes.append(say(f"{at}more people.", rate=float(study["people_far"])))
     if people and far and "subjects" in study:
         notes.append(may_be_absent(int(study["subjects"])))
     title = say(
