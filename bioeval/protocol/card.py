@@ -569,26 +569,6 @@ class Protocol:
         """Whether the tasks are evaluated in folds."""
         return self.partition is not None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the protocol as plain dictionaries, as for JSON."""
-        tasks, settings = {}, {}
-        for name, section in self.sections.items():
-            if name in TASKS:
-                tasks[name] = dict(section)
-            else:
-                settings[name] = dict(section)
-        return {
-            "name": self.name,
-            "title": self.title,
-            "summary": self.summary,
-            "layout": self.layout,
-            "tasks": tasks,
-            "settings": settings,
-            "not_said": self.not_said,
-            "not_expressed": self.not_expressed,
-            "path": self.path,
-        }
-
     def as_tables(self) -> dict[str, Any]:
         """Return the values and the sections of the card's file, with every default written out.
 

@@ -50,8 +50,7 @@ def load(name_or_path: str | os.PathLike[str] | Protocol, argument: str = "proto
     Raises
     ------
     CardError
-        If there is no such card, or if it is not valid: then the message has a line for each
-        problem.
+        If there is no such card, or if it is not valid.
 
     Examples
     --------

@@ -161,16 +161,6 @@ def test_wrong_usage_and_bad_input(scores, capsys, args, says):
     assert sorted(os.listdir()) == before
 
 
-def test_a_card_with_several_problems_has_a_line_for_each(tmp_path, capsys):
-    (tmp_path / "x.toml").write_text('schema = 1\nname = "x"\nlayout = "flat"\ncolour = 1\n')
-    assert run("protocols", "x.toml") == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    lines = said.err.splitlines()
-    assert len(lines) > 1
-    assert all(line.startswith("bioeval: error: ") for line in lines)
-
-
 def test_control_characters_do_not_reach_the_terminal(capsys):
     assert run("run", "\x1b[31mred\n.npz") == 2
     assert "\x1b" not in one_line(capsys.readouterr().err)

@@ -86,11 +86,6 @@ def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     assert "x.txt" in text and "has more than 1 MiB of text" in text and "expected" in text
 
 
-def test_a_card_has_small_bounds(scores, capsys):
-    Path("c.toml").write_text("a." * 5000 + "b = 1")
-    assert "line 1: has 5,000 dots" in error_of(capsys, "protocols", "c.toml")
-
-
 def test_many_columns_are_refused_at_once(scores, capsys):
     wide = ",".join(f"c{i}" for i in range(80_000))
     Path("l.csv").write_text(f"label,{wide}\n")

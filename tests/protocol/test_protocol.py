@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import re
 from dataclasses import replace
@@ -160,8 +159,6 @@ def test_a_protocol_travels(text):
     assert copy.deepcopy(card) == card
     assert hash(copy.deepcopy(card)) == hash(card)
     assert protocol.parse(card.to_toml()) == card
-    plain = json.loads(json.dumps(card.as_dict()))
-    assert list(plain["tasks"]) == list(card.tasks) and plain["not_said"] == list(card.not_said)
     assert protocol.parse(CARD.replace('"mine"', '"other"')) != card
 
 
@@ -221,11 +218,11 @@ def test_a_file_that_is_no_card(tmp_path):
 
     huge = tmp_path / "huge.toml"
     huge.write_bytes(b"#" * (card_text.MAX_BYTES + 1))
-    assert "larger than 64 KiB" in refusal(huge)
+    assert "larger than 16 KiB" in refusal(huge)
 
     latin = tmp_path / "latin.toml"
     latin.write_bytes("# one\n# two\n# três\n".encode("latin-1"))
-    assert "line 3: the byte 0xea is not UTF-8" in refusal(latin)
+    assert "is not a text in UTF-8" in refusal(latin)
 
     assert refusal(tmp_path / ("x" * 300 + ".toml"))
 
@@ -233,89 +230,88 @@ def test_a_file_that_is_no_card(tmp_path):
 # --- cards that are wrong -------------------------------------------------------------------
 
 
-def test_a_misspelt_word_has_its_line_what_is_accepted_and_the_nearest():
+def test_a_misspelt_word_has_what_is_accepted_and_the_nearest():
     (problem,) = problems(changed('"optimistic"', '"pesimistic"'))
     assert problem == (
-        'mine.toml, line 14: [open_set] ties = "pesimistic"; expected one of "pessimistic", '
+        'mine.toml: [open_set] ties = "pesimistic"; expected one of "pessimistic", '
         '"optimistic", "stable", "expected". Did you mean \'pessimistic\'?'
     )
 
 
 WRONG = {
-    # what is replaced, by what, the line, what the message holds
+    # what is replaced, by what, what the message holds
     "schema of another version": (
-        "schema = 1", "schema = 2", 1, "schema = 2; expected 1, the version of the card format"
+        "schema = 1", "schema = 2", "schema = 2; expected 1, the version of the card format"
     ),
-    "no name": ('name = "mine"', "", 0, "name is missing; expected a text of lower-case"),
-    "bad name": ('"mine"', '"My card"', 2, 'name = "My card"; expected a text of lower-case'),
+    "no name": ('name = "mine"', "", "name is missing; expected a text of lower-case"),
+    "bad name": ('"mine"', '"My card"', 'name = "My card"; expected a text of lower-case'),
     "unknown layout": (
-        '"probe-against-gallery"', '"probes-against-gallery"', 5,
+        '"probe-against-gallery"', '"probes-against-gallery"',
         "Did you mean 'probe-against-gallery'?",
     ),
     "unknown section": (
-        "[open_set]", "[openset]", 13,
+        "[open_set]", "[openset]",
         "[openset] is not a section of a card; expected one of [source], [verification],",
     ),
-    "section of a rule": ("[report]", "[threshold]", 18, "Did you mean 'decision'?"),
+    "section of a rule": ("[report]", "[threshold]", "Did you mean 'decision'?"),
     "unknown field": (
-        'ties = "optimistic"', 'tie = "optimistic"', 14,
+        'ties = "optimistic"', 'tie = "optimistic"',
         '[open_set] tie = "optimistic" is not a field of [open_set]; expected one of rank_unit, ',
     ),
     "field of another section": (
-        "[report]", "[report]\nties = 1", 19,
-        "ties is a field of [open_set] and [closed_set] and [reid] and [gom].",
+        "[report]", "[report]\nties = 1",
+        "ties = 1 is not a field of [report]; expected one of far_targets",
     ),
     "value for a section": (
-        "schema = 1", "schema = 1\nclosed_set = 3", 2,
+        "schema = 1", "schema = 1\nclosed_set = 3",
         "closed_set = 3; expected a section, [closed_set]",
     ),
     "a text for a list": (
-        '["single"]', '"single"', 11,
+        '["single"]', '"single"',
         'templates = "single"; expected a list of words among "single", "multi". '
         'Did you mean ["single"]?',
     ),
-    "an empty list": ('["single"]', "[]", 11, "templates = []; expected a list of words among"),
-    "a word twice": ('["single"]', '["single", "single"]', 11, 'templates holds "single" twice'),
-    "kth 0": ('"kth:2"', '"kth:0"', 16, 'fusion = "kth:0"; expected one of "min"'),
+    "an empty list": ('["single"]', "[]", "templates = []; expected a list of words among"),
+    "a word twice": ('["single"]', '["single", "single"]', 'templates holds "single" twice'),
+    "kth 0": ('"kth:2"', '"kth:0"', 'fusion = "kth:0"; expected one of "min"'),
     "too small": (
-        "[0.5]", "[0.5, 0.0]", 19, "far_targets holds 0.0; expected a list of numbers > 0 and <= 1"
+        "[0.5]", "[0.5, 0.0]", "far_targets holds 0.0; expected a list of numbers > 0 and <= 1"
     ),
-    "nan": ("[0.5]", "[nan]", 19, "far_targets holds nan; expected a list of numbers > 0"),
-    "a number twice": ("[0.5]", "[0.5, 0.5]", 19, "far_targets holds 0.5 twice; expected a list"),
+    "nan": ("[0.5]", "[nan]", "far_targets holds nan; expected a list of numbers > 0"),
+    "a number twice": ("[0.5]", "[0.5, 0.5]", "far_targets holds 0.5 twice; expected a list"),
     "a fraction for an integer": (
-        "[report]", "max_rank = 1.0\n\n[report]", 18, "max_rank = 1.0; expected an integer >= 1"
+        "[report]", "max_rank = 1.0\n\n[report]", "max_rank = 1.0; expected an integer >= 1"
     ),
     "count and values": (
-        "[report]", "[curve]\nvalues = [1]\ncount = 5\n\n[report]", 20,
+        "[report]", "[curve]\nvalues = [1]\ncount = 5\n\n[report]",
         "[curve] holds values and count; expected only one",
     ),
     "thresholds that fall": (
-        "[report]", "[curve]\nvalues = [1, 3, 2]\n\n[report]", 19,
+        "[report]", "[curve]\nvalues = [1, 3, 2]\n\n[report]",
         "values holds 3.0 before 2.0; expected a list of numbers, in increasing order",
     ),
-    "no source": ('[source]\ntext = "a test"', "", 0, "[source] is missing; expected a section"),
+    "no source": ('[source]\ntext = "a test"', "", "[source] is missing; expected a section"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_card_says_where_what_and_what_was_expected(case):
-    old, new, line, expected = case
+    old, new, expected = case
     (problem,) = problems(changed(old, new))
-    start = f"mine.toml, line {line}: " if line else "mine.toml: "
-    assert problem.startswith(start)
+    assert problem.startswith("mine.toml: ")
     assert expected in problem
 
 
 def test_an_identification_of_pairs():
-    problem, multi = problems(
-        changed('"probe-against-gallery"', '"pairs"').replace('["single"]', '["multi"]')
-    )[::-1]
+    of_pairs = changed('"probe-against-gallery"', '"pairs"')
+    (multi,) = problems(of_pairs.replace('["single"]', '["multi"]'))
+    (problem,) = problems(of_pairs)
     assert problem == (
-        'mine.toml, line 13: [open_set] has no meaning with layout = "pairs"; expected layout = '
+        'mine.toml: [open_set] has no meaning with layout = "pairs"; expected layout = '
         '"all-against-all" or "probe-against-gallery"'
     )
     assert multi == (
-        'mine.toml, line 11: [verification] templates holds "multi"; expected a list of words '
+        'mine.toml: [verification] templates holds "multi"; expected a list of words '
         'among "single" with layout = "pairs"'
     )
 
@@ -324,7 +320,7 @@ def test_a_word_that_the_layout_does_not_know():
     text = changed('"probe-against-gallery"', '"all-against-all"')
     (problem,) = problems(changed("[open_set]", '[open_set]\nimpostors = "both"', text))
     assert problem == (
-        'mine.toml, line 14: [open_set] impostors = "both"; expected one of "auto", '
+        'mine.toml: [open_set] impostors = "both"; expected one of "auto", '
         '"leave-subject-out" with layout = "all-against-all"'
     )
 
@@ -333,17 +329,6 @@ def test_a_field_that_the_layout_does_not_know():
     text = changed('"probe-against-gallery"', '"pairs"')[: CARD.index("[open_set]") - 16]
     (problem,) = problems(text + 'fusion = "mean"\n')
     assert 'fusion has no meaning with layout = "pairs"' in problem
-
-
-def test_all_problems_at_once_in_the_order_of_the_lines():
-    text = changed('"mine"', '"My card"')
-    text = changed('"optimistic"', '"pesimistic"', text)
-    text = changed("[0.5]", "[2]", text)
-    text = changed('text = "a test"', "", text)
-    found = problems(text)
-    assert len(found) == 4
-    lines = [int(re.match(r"mine.toml, line (\d+): ", problem)[1]) for problem in found]
-    assert lines == [2, 7, 14, 19]
 
 
 def in_python(name: str, section: str, **fields: object) -> protocol.Protocol:

@@ -40,10 +40,8 @@ def command(card: str | None, toml: bool, terms: str, **options: Any) -> None:
             raise click.UsageError("--toml needs one CARD, and no --json")
         put(cards[0].to_toml())
     elif as_json:
-        if card is None:
-            show_json([one.as_dict() for one in cards])
-        else:
-            show_json(cards[0].as_dict())
+        tables = [one.as_tables() for one in cards]
+        show_json(tables if card is None else tables[0])
     elif card is None:
         print_table(_listed(cards), markup)
     else:
