@@ -4,8 +4,10 @@ Every error derives from :class:`BioevalError`, so that a program (and the comma
 distinguish a problem of the input from a defect of the library. Messages say what was found,
 where, and what was expected.
 
-The message of an error is text with typed parts, its arguments one after the other::
+The message of an error is text in which arguments are typed parts, in an f-string or one after the
+other::
 
+    raise DataError(f"{Argument('max_rank')} is {value!r}; expected an integer >= 1")
     raise DataError(Argument("max_rank"), f" is {value!r}; expected an integer >= 1")
 
 ``str(error)`` has Python's words (``max_rank``, ``nan="reject"``), and another surface puts its own
@@ -23,6 +25,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeVar, cast, get_args
 
 W = TypeVar("W", bound=str)
+
+# Where an argument begins and ends in an f-string, and where its value does.
+_BEGIN, _VALUE, _END = "\ue000\ue001\ue002"
+_MARKED = re.compile(f"{_BEGIN}([^{_VALUE}{_END}]*)(?:{_VALUE}([^{_END}]*))?{_END}")
 
 _LONG_WORD = re.compile(r"[^\s/\\]{261,}")  # longer than any name of a file
 _LONGEST_LINE = 2000
@@ -157,12 +163,18 @@ class Argument(NamedTuple):
         """Return the argument in Python's words."""
         return self.write(python_words)
 
+    def __format__(self, spec: str) -> str:
+        """Return a text in which :class:`Words` finds the argument."""
+        value = "" if self.value is None else f"{_VALUE}{self._written}"
+        return f"{_BEGIN}{self.name}{value}{_END}"
+
+    @property
+    def _written(self) -> str:
+        return f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+
     def write(self, naming: Naming) -> str:
         """Return the argument as `naming` writes it."""
-        value = None
-        if self.value is not None:
-            value = f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
-        return naming(self.name, value)
+        return naming(self.name, None if self.value is None else self._written)
 
 
 #: How a surface writes an argument: from its name, and its value in Python's notation or None.
@@ -177,6 +189,16 @@ def python_words(name: str, value: str | None) -> str:
     return name if value is None else f"{name}={value}"
 
 
+class _Written:
+    """The value of an argument as it is written."""
+
+    def __init__(self, text: str):
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
 class Words:
     """Text with arguments in it: a part of a message that is made where the rest is not.
 
@@ -188,7 +210,7 @@ class Words:
     """
 
     def __init__(self, *parts: Part):
-        self.parts = parts
+        self.parts = tuple(x for part in parts for x in _typed(part))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Words) and self.parts == other.parts
@@ -198,6 +220,9 @@ class Words:
 
     def __str__(self) -> str:
         return self.write(python_words)
+
+    def __format__(self, spec: str) -> str:
+        return "".join(map(format, self.parts))
 
     def write(self, naming: Naming) -> str:
         """Return the text with its arguments as `naming` writes them."""
@@ -220,6 +245,23 @@ class Words:
 
 #: A part of a message.
 Part = str | Argument | Words
+
+
+def _typed(part: Part) -> Iterator[Part]:
+    """Yield a part of a message, or the text and the arguments of an f-string."""
+    if not isinstance(part, str):
+        yield part
+        return
+    end = 0
+    for found in _MARKED.finditer(part):
+        yield part[end : found.start()]
+        value: object = found[2]
+        if found[2] is not None:
+            is_text = found[2].startswith('"')
+            value = found[2][1:-1] if is_text else _Written(found[2])
+        yield Argument(found[1], value)
+        end = found.end()
+    yield part[end:]
 
 
 class _Renamed(Words):

@@ -243,9 +243,8 @@ def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     for keys in (mine, theirs[order]):
         if len(np.unique(keys)) < len(keys):
             raise DataError(
-                "pairs that are listed more than once cannot be aligned by names; leave out ",
-                Argument("keep", "repeated"),
-                ", or give attempts names of their own",
+                "pairs that are listed more than once cannot be aligned by names; leave out "
+                f"{Argument('keep', 'repeated')}, or give attempts names of their own"
             )
     place = np.minimum(np.searchsorted(theirs[order], mine), len(order) - 1)
     common = np.flatnonzero(theirs[order][place] == mine)

@@ -14,7 +14,6 @@ from bioeval.base.errors import (
     Argument,
     DataError,
     Part,
-    Words,
     counted,
     cut,
     received,
@@ -55,16 +54,16 @@ def as_array(values: Any, input_name: Part) -> np.ndarray:
     """Return `values` as an array of real numbers."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            input_name,
-            f" is a masked array ({counted(np.ma.count_masked(values), 'values')} masked), True "
-            "where there is no value; give x.data with mask=~x.mask (True: an attempt)",
+            f"{input_name} is a masked array ({counted(np.ma.count_masked(values), 'values')} "
+            "masked), True where there is no value; give x.data with mask=~x.mask (True: an "
+            "attempt)"
         )
     try:
         array = in_memory(joined(values, input_name, 2), input_name)
     except DataError:
         raise
     except (ValueError, TypeError, RuntimeError) as error:
-        raise DataError(input_name, f" is not an array of numbers: {error}") from None
+        raise DataError(f"{input_name} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(input_name, array)
     return array
@@ -80,7 +79,7 @@ def in_memory(values: Any, input_name: Part) -> np.ndarray:
 def wrong_dtype(input_name: Part, array: np.ndarray) -> DataError:
     """Return the error of values that are not numbers, with the conversion of those that are."""
     have = "have" if str(input_name).endswith("s") else "has"
-    wrong = Words(input_name, f" {have} dtype {array.dtype}; expected an integer or float dtype")
+    wrong = f"{input_name} {have} dtype {array.dtype}; expected an integer or float dtype"
     if array.dtype.kind not in "USO":
         return DataError(wrong)
     for place, value in np.ndenumerate(array):
@@ -88,8 +87,8 @@ def wrong_dtype(input_name: Part, array: np.ndarray) -> DataError:
             float(value)
         except (TypeError, ValueError):
             shown = str(value) if isinstance(value, str) else value
-            return DataError(wrong, f". {cut(repr(shown), 80)} at {list(place)} is not a number")
-    return DataError(wrong, ". They are numbers as text or objects: give values.astype(float)")
+            return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is not a number")
+    return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
 
 def rows_of(values: Any) -> str:
@@ -197,22 +196,21 @@ def as_index(index: Any, length: int, input_name: Part) -> np.ndarray:
     if array.dtype == bool:
         if array.shape != (length,):
             raise DataError(
-                input_name, f" is a boolean choice of shape {array.shape}; expected ({length},)"
+                f"{input_name} is a boolean choice of shape {array.shape}; expected ({length},)"
             )
         array = np.nonzero(array)[0]
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise DataError(
-            input_name,
-            f" has shape {array.shape} and dtype {array.dtype}; expected a list of indices",
+            f"{input_name} has shape {array.shape} and dtype {array.dtype}; expected a list of "
+            "indices"
         )
     if array.size == 0:
-        raise DataError(input_name, " is empty; expected at least one index")
+        raise DataError(f"{input_name} is empty; expected at least one index")
     wrong = (array < -length) | (array >= length)
     if wrong.any():
         raise DataError(
-            input_name,
-            f" has {counted(int(wrong.sum()), 'values')} outside 0..{length - 1}, the first is "
-            f"{int(array[np.argmax(wrong)])}",
+            f"{input_name} has {counted(int(wrong.sum()), 'values')} outside 0..{length - 1}, the "
+            f"first is {int(array[np.argmax(wrong)])}"
         )
     array = array.astype(np.int64)
     return np.where(array < 0, array + length, array)
@@ -341,7 +339,7 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
         if order.isdecimal() and 1 <= int(order) < 2**31:
             return "kth", int(order)
         raise DataError(
-            Argument("fusion"), f" is {received(fusion)}; expected kth:K, K a whole number >= 1"
+            f"{Argument('fusion')} is {received(fusion)}; expected kth:K, K a whole number >= 1"
         )
     require_choice("fusion", fusion, FUSIONS)
     return fusion, 0

@@ -113,10 +113,9 @@ def rows_within(scores: LabelledMatrix, chunk: int) -> int:
         why = f"chunks of {chunk:,} rows are read whole"
     less = "; chunks of fewer rows would need less" if chunk > 1 else ""
     raise DataError(
-        Argument("memory_limit"),
-        f" is {in_words(scores._memory_limit)}, too little for {scores.shape[0]:,} x "
-        f"{scores.shape[1]:,} {scores.dtype.name} scores ({why}): expected at least "
-        f"{in_words(least)}{less}",
+        f"{Argument('memory_limit')} is {in_words(scores._memory_limit)}, too little for "
+        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): expected "
+        f"at least {in_words(least)}{less}"
     )
 
 
@@ -584,11 +583,8 @@ class BlockReader:
         assert first is not None  # the caller has seen one
         raise DataError(
             f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; choose "
-            "how to treat failed comparisons: ",
-            Argument("nan", "reject"),
-            " (as attempts at an infinite distance) or ",
-            Argument("nan", "exclude"),
-            " (no attempt)",
+            f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts at an "
+            f"infinite distance) or {Argument('nan', 'exclude')} (no attempt)"
         )
 
 
@@ -616,16 +612,14 @@ def require_subjects(scores: Scores, input_name: Part) -> None:
     """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
-            input_name,
-            " needs a matrix of scores with labels; these are fixed pairs, for verification alone. "
-            "A list that names its templates is read as a matrix with ",
-            Argument("lists.as", "matrix"),
+            f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
+            "verification alone. A list that names its templates is read as a matrix with "
+            f"{Argument('lists.as', 'matrix')}"
         )
     if not scores._labelled:
         raise ProtocolError(
-            input_name,
-            " needs the subjects of probes and gallery; a mask does not give the subjects of the "
-            "templates. Give labels",
+            f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
+            "subjects of the templates. Give labels"
         )
     scores._require_matrix()
 

@@ -38,7 +38,7 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
     labels = require_array(input_name, attack)
     if labels.ndim != 1:
         raise DataError(
-            subject(input_name), f" has shape {labels.shape}; expected (n,), a name for each"
+            f"{subject(input_name)} has shape {labels.shape}; expected (n,), a name for each"
         )
     missing = missing_values(labels)
     values = labels[~missing].tolist()
@@ -56,9 +56,8 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
         if other != name:
             number = Counter(names)
             raise DataError(
-                subject(input_name),
-                f" has the species {other!r} ({number[other]:,}) and {name!r} ({number[name]:,}), "
-                "different in case or spaces alone; write both in one way",
+                f"{subject(input_name)} has the species {other!r} ({number[other]:,}) and {name!r} "
+                f"({number[name]:,}), different in case or spaces alone; write both in one way"
             )
     species = np.full(len(labels), "", dtype=object)
     species[~missing] = names

@@ -203,17 +203,15 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(column, str) or column not in known:
         listed = f"there are {', '.join(known)}" if known else "there are none"
         raise DataError(
-            Argument("attempts"),
-            f" names {column!r}, but the probe metadata have no such column; "
-            f"{listed}.{nearest_name(str(column), known)}",
+            f"{Argument('attempts')} names {column!r}, but the probe metadata have no such column; "
+            f"{listed}.{nearest_name(str(column), known)}"
         )
     values = scores.probe_meta[column]
     missing = missing_values(values)
     if missing.any():
         raise DataError(
-            Argument("attempts"),
-            f": {int(missing.sum())} probes have no value in {column!r}, the first is probe "
-            f"{int(np.argmax(missing))}; give each its attempt",
+            f"{Argument('attempts')}: {int(missing.sum())} probes have no value in {column!r}, the "
+            f"first is probe {int(np.argmax(missing))}; give each its attempt"
         )
     subject, value = scores._codes.probe, Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
@@ -232,10 +230,9 @@ def _parse_enrol(enrol: object) -> tuple[int, str]:
     is_whole = number.isascii() and number.isdigit() and int(number) > 0
     if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
         raise DataError(
-            Argument("enrol"),
-            f" is {received(enrol)}; expected the first templates of each subject, such as "
-            "'first:3' (in the order of the gallery) or 'first:3:COLUMN' (in the order of a "
-            "metadata column)",
+            f"{Argument('enrol')} is {received(enrol)}; expected the first templates of each "
+            "subject, such as 'first:3' (in the order of the gallery) or 'first:3:COLUMN' (in the "
+            "order of a metadata column)"
         )
     return int(number), column
 
@@ -249,17 +246,15 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
     method, order_of_fusion = parse_fusion(fusion)
     if templates == "multi" and method == "kth" and order_of_fusion > number:
         raise DataError(
-            Argument("fusion"),
-            f" is {fusion!r}, but {counted(number, 'templates')} of each subject are enrolled; "
-            f"expected kth:{number} or less, or more templates",
+            f"{Argument('fusion')} is {fusion!r}, but {counted(number, 'templates')} of each "
+            f"subject are enrolled; expected kth:{number} or less, or more templates"
         )
     subject = scores._codes.gallery
     most = int(np.bincount(subject).max())
     if number > most:
         raise DataError(
-            Argument("enrol"),
-            f" is {enrol}, but no subject has more than {counted(most, 'templates')} in the "
-            f"gallery; expected at most {most}",
+            f"{Argument('enrol')} is {enrol}, but no subject has more than "
+            f"{counted(most, 'templates')} in the gallery; expected at most {most}"
         )
     order = np.lexsort((_places(scores, column), subject))
     starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
@@ -270,9 +265,8 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
     rest = np.setdiff1d(np.arange(scores.shape[0]), enrolled)
     if not len(rest):
         raise DataError(
-            Argument("enrol"),
-            f" is {enrol} and leaves no template to probe with: no subject has more than "
-            f"{counted(most, 'templates')}",
+            f"{Argument('enrol')} is {enrol} and leaves no template to probe with: no subject has "
+            f"more than {counted(most, 'templates')}"
         )
     return scores.select(probes=rest, gallery=enrolled)
 
@@ -297,17 +291,15 @@ def _places(scores: Scores, column: str) -> np.ndarray:
     if column not in known:
         listed = f"there are {', '.join(known)}" if known else "there are none"
         raise DataError(
-            Argument("enrol"),
-            f" names the column {column!r}, but the gallery metadata have no such column; "
-            f"{listed}.{nearest_name(column, known)}",
+            f"{Argument('enrol')} names the column {column!r}, but the gallery metadata have no "
+            f"such column; {listed}.{nearest_name(column, known)}"
         )
     values = np.asarray(scores.gallery_meta[column])
     missing = missing_values(values)
     if missing.any():
         raise DataError(
-            Argument("enrol"),
-            f": {counted(int(missing.sum()), 'templates')} have no value in {column!r}, the "
-            f"first is template {int(np.argmax(missing))} of the gallery",
+            f"{Argument('enrol')}: {counted(int(missing.sum()), 'templates')} have no value in "
+            f"{column!r}, the first is template {int(np.argmax(missing))} of the gallery"
         )
     try:
         values = values.astype(np.float64)

@@ -84,8 +84,8 @@ def as_embeddings(values: Any, input_name: Part) -> np.ndarray:
     if isinstance(values, np.ma.MaskedArray):
         hidden = counted(np.ma.count_masked(values), "values")
         raise DataError(
-            input_name,
-            f" is a masked array ({hidden} masked); fill it (NaN marks a failed template)",
+            f"{input_name} is a masked array ({hidden} masked); fill it (NaN marks a failed "
+            "template)"
         )
     values = joined(values, input_name, 2)
     array = require_array(
@@ -95,8 +95,8 @@ def as_embeddings(values: Any, input_name: Part) -> np.ndarray:
         raise wrong_dtype(input_name, array)
     if array.ndim != 2 or 0 in array.shape:
         raise DataError(
-            input_name,
-            f" has shape {array.shape}; expected (templates, features), neither of them 0",
+            f"{input_name} has shape {array.shape}; expected (templates, features), neither of "
+            "them 0"
         )
     return array
 
@@ -559,20 +559,16 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
     if callable(metric):
         if kind is None:
             raise DataError(
-                Argument("metric"),
-                " is a function, and does not say whether smaller or larger scores are closer; "
-                "give ",
-                Argument("kind", "distance"),
-                " or ",
-                Argument("kind", "similarity"),
+                f"{Argument('metric')} is a function, and does not say whether smaller or larger "
+                f"scores are closer; give {Argument('kind', 'distance')} or "
+                f"{Argument('kind', 'similarity')}"
             )
         require_choice("kind", kind, VALUED)
         return kind
     if kind is not None and not (isinstance(kind, str) and kind == "distance"):
         raise DataError(
-            Argument("kind"),
-            f" is {received(kind)}, but the metric {metric!r} gives distances; leave the kind "
-            "out, or give a function as metric",
+            f"{Argument('kind')} is {received(kind)}, but the metric {metric!r} gives distances; "
+            "leave the kind out, or give a function as metric"
         )
     return "distance"
 
@@ -599,16 +595,14 @@ def _plain(values: np.ndarray, metric: str, input_name: Part, dtype: np.dtype) -
     infinite = np.isinf(checked).any(axis=1)
     if infinite.any():
         raise DataError(
-            input_name,
-            f": {int(infinite.sum())} rows hold infinite values, the first is row "
-            f"{int(np.argmax(infinite))}; mark failed templates with NaN",
+            f"{input_name}: {int(infinite.sum())} rows hold infinite values, the first is row "
+            f"{int(np.argmax(infinite))}; mark failed templates with NaN"
         )
     if metric == "bhattacharyya" and (plain < 0).any():
         row = int(np.argmax((plain < 0).any(axis=1)))
         raise DataError(
-            input_name,
-            f": row {row} has negative values; the Bhattacharyya distance is defined for "
-            "non-negative features (histograms)",
+            f"{input_name}: row {row} has negative values; the Bhattacharyya distance is defined "
+            "for non-negative features (histograms)"
         )
     return plain
 

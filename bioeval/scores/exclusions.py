@@ -36,7 +36,7 @@ class Exclusion:
         """Return the exclusion that a text says."""
         parts = re.fullmatch(FORM, text)
         if parts is None:
-            raise DataError(Argument("exclude"), f" is {text!r}; expected {FORM_IN_WORDS}")
+            raise DataError(f"{Argument('exclude')} is {text!r}; expected {FORM_IN_WORDS}")
         values = None if parts["probe"] is None else (parts["probe"], parts["gallery"])
         return cls(text, parts["column"], values, text.endswith("!="), parts["all"] is not None)
 

@@ -304,9 +304,7 @@ class LabelledMatrix:
             )
         if gallery_meta is not None:
             raise DataError(
-                "gallery_meta without ",
-                Argument("gallery_labels"),
-                "; probe_meta serves both sides",
+                f"gallery_meta without {Argument('gallery_labels')}; probe_meta serves both sides"
             )
         labels = as_labels(labels, Argument("labels"), m)
         ids = np.arange(n, dtype=np.int64)
@@ -316,15 +314,12 @@ class LabelledMatrix:
         """Take as subjects what a mask says of each cell."""
         if mask is None:
             raise DataError(
-                Argument("labels"),
-                " is missing; expected the subject of each row, or a mask of genuine and impostor",
+                f"{Argument('labels')} is missing; expected the subject of each row, or a mask of "
+                "genuine and impostor"
             )
         if gallery_labels is not None:
             raise DataError(
-                Argument("gallery_labels"),
-                " is given without ",
-                Argument("labels"),
-                "; expected both",
+                f"{Argument('gallery_labels')} is given without {Argument('labels')}; expected both"
             )
         m, n = self._source.shape
         mask = as_mask(mask, (m, n), None)

@@ -23,7 +23,6 @@ from bioeval.base.array_libraries import as_numpy, joined_labels
 from bioeval.base.errors import (
     DataError,
     Part,
-    Words,
     counted,
 )
 
@@ -55,16 +54,15 @@ def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.nd
     if length is not None and len(array) != length:
         side = "columns" if "gallery" in str(input_name) else "rows"
         raise DataError(
-            input_name,
-            f" has {len(array)} labels, but the scores have {length} {side}; expected one label "
-            "for each",
+            f"{input_name} has {len(array)} labels, but the scores have {length} {side}; expected "
+            "one label for each"
         )
     missing = missing_values(array)
     if missing.any():
         raise DataError(
-            input_name,
-            f" has {counted(int(missing.sum()), 'missing labels')} (None, NaN or empty), the first "
-            f"at position {int(np.argmax(missing))}; every template needs a subject",
+            f"{input_name} has {counted(int(missing.sum()), 'missing labels')} (None, NaN or "
+            f"empty), the first at position {int(np.argmax(missing))}; every template needs a "
+            "subject"
         )
     return array
 
@@ -84,7 +82,7 @@ def one_dimensional(labels: Any, input_name: Part) -> np.ndarray:
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):
-        raise DataError(input_name, f" is {type(labels).__name__}; expected a sequence of labels")
+        raise DataError(f"{input_name} is {type(labels).__name__}; expected a sequence of labels")
     if hasattr(labels, "__array__"):
         array = require_array(input_name, labels)
         if array.dtype.kind == "O" and array.ndim == 1:
@@ -96,14 +94,14 @@ def one_dimensional(labels: Any, input_name: Part) -> np.ndarray:
         if len(kinds) == 1 and kinds <= _NARROW.keys():
             array = _narrow(array)
     if array.ndim != 1:
-        raise DataError(input_name, f" has shape {array.shape}; expected one dimension")
+        raise DataError(f"{input_name} has shape {array.shape}; expected one dimension")
     is_complex = array.dtype.kind == "O" and any(
         issubclass(kind, complex | np.complexfloating) for kind in set(map(type, array.tolist()))
     )
     if array.dtype.kind not in "biufSUOMm" or is_complex:
         held = f"dtype {array.dtype}" if array.dtype.kind != "O" else "complex numbers"
         raise DataError(
-            input_name, f" has {held}; expected hashable labels, such as real numbers or text"
+            f"{input_name} has {held}; expected hashable labels, such as real numbers or text"
         )
     return array
 
@@ -235,9 +233,8 @@ def require_one_type(a: np.ndarray, b: np.ndarray, input_name: Part) -> None:
     if not pair:
         return
     raise DataError(
-        input_name,
-        f": values of two types, such as {pair[0]!r} and {pair[1]!r}, are compared and never "
-        "equal; write all as numbers, or all as text",
+        f"{input_name}: values of two types, such as {pair[0]!r} and {pair[1]!r}, are compared and "
+        "never equal; write all as numbers, or all as text"
     )
 
 
@@ -446,8 +443,8 @@ def _factorize(labels: list, input_name: Part) -> tuple[np.ndarray, np.ndarray]:
             codes[i] = numbers.setdefault(plain(label), len(numbers))
         except TypeError:
             raise DataError(
-                input_name,
-                f": the label {label!r} is a {type(label).__name__}; expected a hashable label",
+                f"{input_name}: the label {label!r} is a {type(label).__name__}; expected a "
+                "hashable label"
             ) from None
     return as_objects([*numbers]), codes
 
@@ -466,16 +463,16 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: Part) -> di
     named = columns_of(meta)
     if named is None:
         raise DataError(
-            input_name,
-            f" is {type(meta).__name__}; expected a mapping of name to column, or a table",
+            f"{input_name} is {type(meta).__name__}; expected a mapping of name to column, or a "
+            "table"
         )
     columns = {}
     for name, column in named.items():
-        array = one_dimensional(column, Words(input_name, f"[{name!r}]"))
+        array = one_dimensional(column, f"{input_name}[{name!r}]")
         if len(array) != length:
             raise DataError(
-                input_name,
-                f"[{name!r}] has {len(array)} values; expected {length}, one per template",
+                f"{input_name}[{name!r}] has {len(array)} values; expected {length}, one per "
+                "template"
             )
         columns[str(name)] = fixed(array, column)
     return columns

@@ -17,7 +17,6 @@ from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import (
     Argument,
     DataError,
-    Words,
     counted,
     require_choice,
 )
@@ -66,10 +65,9 @@ class ListRules:
             require_choice("keep", word, KEEP)
         if unordered and "repeated" in kept:
             raise DataError(
-                Argument("unordered"),
-                " counts each pair once, and ",
-                Argument("keep", "repeated"),
-                " counts it as often as it is listed; leave one of the two out",
+                f"{Argument('unordered')} counts each pair once, and "
+                f"{Argument('keep', 'repeated')} counts it as often as it is listed; leave one of "
+                "the two out"
             )
         return cls(kept, unordered)
 
@@ -122,9 +120,8 @@ class ListedTemplates:
             notes.append(Message("self-comparisons-left-out", comparisons=tally.itself))
         if not tally.keep.any():
             raise DataError(
-                "every pair compares a template with itself, and this is not an attempt; give ",
-                Argument("keep", "self"),
-                " to count them",
+                "every pair compares a template with itself, and this is not an attempt; give "
+                f"{Argument('keep', 'self')} to count them"
             )
         notes += _notes_on_orders(tally, tally.distinct - same_template, rules)
         return (None if tally.keep.all() else tally.keep), notes
@@ -231,17 +228,13 @@ class ListedTemplates:
             )
         number, examples = self._trouble(tally.different, scores=True)
         if number:
-            advice = Words("give ", Argument("keep", "repeated"), " if these are separate attempts")
+            advice = f"give {Argument('keep', 'repeated')} if these are separate attempts"
             if rules.unordered:
-                advice = Words(
-                    "leave out ", Argument("unordered"), ", so that a-b and b-a are two attempts"
-                )
+                advice = f"leave out {Argument('unordered')}, so that a-b and b-a are two attempts"
             raise DataError(
                 f"{_number(number, 'pairs')} listed more than once with different scores: "
-                f"{examples}; list each pair once, or ",
-                advice,
-                ". Where the names are those of subjects, call their columns subject_a and "
-                "subject_b in a first line",
+                f"{examples}; list each pair once, or {advice}. Where the names are those of "
+                "subjects, call their columns subject_a and subject_b in a first line"
             )
 
     def _trouble(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:

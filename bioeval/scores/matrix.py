@@ -333,9 +333,8 @@ class Scores(LabelledMatrix):
             if wrong.any():
                 first = int(np.argmax(wrong))
                 raise DataError(
-                    f"the list has {counted(int(wrong.sum()), 'pairs')} ",
-                    input_name,
-                    f", the first is pair {first} (row {i[first]}, column {j[first]})",
+                    f"the list has {counted(int(wrong.sum()), 'pairs')} {input_name}, the first is "
+                    f"pair {first} (row {i[first]}, column {j[first]})"
                 )
 
         refuse(self.probe_ids[i] == self.gallery_ids[j], "of a template with itself")
@@ -418,9 +417,8 @@ def require_scores(scores: Any, input_name: Part = "scores") -> None:
     """Raise :class:`DataError` unless these are :class:`Scores`."""
     if not isinstance(scores, Scores):
         raise DataError(
-            input_name,
-            f" is {type(scores).__name__}; expected bioeval.Scores(values, labels, "
-            "gallery_labels), with the kind of the values",
+            f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, labels, "
+            "gallery_labels), with the kind of the values"
         )
 
 

@@ -197,10 +197,7 @@ class PairScores(Scores):
                 place = self._failed_at[1]
             raise DataError(
                 f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
-                "failed comparisons: ",
-                Argument("nan", "reject"),
-                " or ",
-                Argument("nan", "exclude"),
+                f"failed comparisons: {Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
             )
         return np.where(failed, distances.dtype.type(np.inf), distances)
 
@@ -231,12 +228,10 @@ class PairScores(Scores):
         """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
         if not self._knows_subjects:
             raise ProtocolError(
-                input_name,
-                " needs the subjects of both sides of each pair: in a file, the columns subject_a "
-                "and subject_b (.csv) or the array subjects (.npz), or --subject-from "
-                f"'{self._subject_pattern}' where the names of templates hold them; in Python, "
-                f"subjects= to Scores.from_pairs",
-                instead,
+                f"{input_name} needs the subjects of both sides of each pair: in a file, the "
+                "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
+                f"--subject-from '{self._subject_pattern}' where the names of templates hold them; "
+                f"in Python, subjects= to Scores.from_pairs{instead}"
             )
 
     @cached_property
@@ -364,9 +359,8 @@ class PairScores(Scores):
             notes += more
         elif rules.unordered:
             raise DataError(
-                Argument("unordered"),
-                " needs the names of the templates of both sides of each pair, such as columns "
-                "template_a and template_b",
+                f"{Argument('unordered')} needs the names of the templates of both sides of each "
+                "pair, such as columns template_a and template_b"
             )
         return keep, notes
 
@@ -392,7 +386,7 @@ def _meta_of_pairs(meta: Mapping[str, Any] | None, length: int) -> dict[str, Cod
     if meta is None:
         return {}
     if not isinstance(meta, Mapping):
-        raise DataError("meta is ", received(meta), "; expected a mapping of names to columns")
+        raise DataError(f"meta is {received(meta)}; expected a mapping of names to columns")
     columns = {}
     for name, column in meta.items():
         sides = _both_sides(column, f"meta {name!r}", length)
@@ -409,7 +403,7 @@ def _both_sides(names: Any, input_name: str, length: int) -> Any:
     array = require_array(input_name, names)
     if array.shape != (length, 2):
         raise DataError(
-            input_name, f" has shape {array.shape}; expected ({length}, 2), both sides of each pair"
+            f"{input_name} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
         )
     if array.dtype.kind == "O":
         array = one_dimensional(array.ravel(), input_name).reshape(array.shape)

@@ -35,9 +35,8 @@ def template_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
         sides = _values(columns[0], input_name, m), _values(columns[1], input_name, n)
     elif are_pairs(scores) or scores.probe_ids is not scores.gallery_ids:
         raise DataError(
-            Argument(input_name),
-            f" is {type(columns).__name__}; expected the name of a metadata column, or a pair of "
-            f"arrays: {_lengths(scores)}",
+            f"{Argument(input_name)} is {type(columns).__name__}; expected the name of a metadata "
+            f"column, or a pair of arrays: {_lengths(scores)}"
         )
     else:
         column = _values(columns, input_name, scores.shape[0])
@@ -91,9 +90,8 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
     """Return a metadata column of both sides; the error names those there are."""
     if name in scores._columns_left_out and name not in scores.probe_meta:
         raise DataError(
-            Argument(input_name),
-            f" is {received(name)}, and this column {scores._columns_left_out[name]}; give each "
-            "template one value",
+            f"{Argument(input_name)} is {received(name)}, and this column "
+            f"{scores._columns_left_out[name]}; give each template one value"
         )
     if are_pairs(scores) and not scores.probe_meta:
         raise DataError(
@@ -117,10 +115,8 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
     else:
         side = "the"
     raise DataError(
-        Argument(input_name),
-        f" is {received(name)}, but {side} metadata have no such column; "
-        f"{there}.{nearest_name(name, known)} Metadata are read with ",
-        Argument("meta"),
+        f"{Argument(input_name)} is {received(name)}, but {side} metadata have no such column; "
+        f"{there}.{nearest_name(name, known)} Metadata are read with {Argument('meta')}"
     )
 
 
@@ -136,7 +132,7 @@ def _values(array: Any, input_name: str, length: int) -> np.ndarray:
     values = one_dimensional(array, Argument(input_name))
     if len(values) != length:
         raise DataError(
-            Argument(input_name), f" has {len(values)} values; expected {length}, one per template"
+            f"{Argument(input_name)} has {len(values)} values; expected {length}, one per template"
         )
     return values
 
@@ -147,8 +143,7 @@ def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str
     if missing.any():
         column = f" of the column {argument!r}" if isinstance(argument, str) else ""
         raise DataError(
-            Argument(input_name),
-            f": {counted(int(missing.sum()), 'missing values')}{column} (None, NaN or empty), the "
-            f"first that of {side} {int(np.argmax(missing))}; leave those templates out, or give "
-            "them a separate value",
+            f"{Argument(input_name)}: {counted(int(missing.sum()), 'missing values')}{column} "
+            f"(None, NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave "
+            "those templates out, or give them a separate value"
         )

@@ -45,7 +45,12 @@ def test_parts_that_are_made_elsewhere():
     assert str(error) == 'a.csv: 3 pairs; give keep="self" or drop them'
     assert error.arguments == ("keep",)
     several = enumerated(map(Argument, "abc"), "and")
-    assert str(several) == "a, b and c" == f"{several}"
+    assert str(several) == "a, b and c"
+    text = f"{Argument('nan', 'reject')} or {Argument('lists.first_index', 0)}; {advice}"
+    error = DataError(f"give {text}, in {Argument('labels')}").preceded_by("x: ")
+    assert error.arguments == ("nan", "lists.first_index", "keep", "labels")
+    said = 'x: give nan="reject" or lists={"first_index": 0}; '
+    assert str(error) == f'{said}give keep="self" or drop them, in labels'
     assert str(enumerated([Argument("a")], "or")) == "a"
     assert str(bad_choice("the card", "x", [])) == "the card is 'x', but there is none."
     assert [x.name for x in bad_choice("ties", "x", ["y"]).arguments()] == ["ties"]

@@ -154,8 +154,8 @@ def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> 
     path, *others = path if isinstance(path, list | tuple) else (path,)
     if len(others) > 1:
         raise DataError(
-            Argument("path"),
-            f" has {1 + len(others)} files; expected one, or genuine and impostor scores",
+            f"{Argument('path')} has {1 + len(others)} files; expected one, or genuine and "
+            "impostor scores"
         )
     impostor = require_path("path", others[0]) if others else None
     try:

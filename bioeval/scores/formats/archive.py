@@ -66,9 +66,8 @@ class Arrays:
         """Raise unless the array that `option` names is in the file."""
         if key not in self.headers:
             raise DataError(
-                f"{self.path}: no array {key!r}; ",
-                say(option),
-                f" names it.{nearest_name(key, self.headers)} It holds: {self.listing()}",
+                f"{self.path}: no array {key!r}; {say(option)} names "
+                f"it.{nearest_name(key, self.headers)} It holds: {self.listing()}"
             )
 
     def read(self, key: str) -> np.ndarray:

@@ -75,9 +75,8 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     values, kind, lists = _open(path, b"MF", "a matrix of scores (.mtx)")
     if options.kind not in (None, kind):
         raise DataError(
-            f"{path}: declares {kind} scores in its first line; ",
-            say("kind", options.kind),
-            " contradicts it",
+            f"{path}: declares {kind} scores in its first line; {say('kind', options.kind)} "
+            "contradicts it"
         )
     mask = None
     if options.mask is not None:
@@ -88,13 +87,9 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         probe, gallery = matrix_labels(path, options, *values.shape)
     elif mask is None:
         raise DataError(
-            f"{path}: has no labels; give ",
-            say("mask"),
-            ", a file that marks genuine cells, or ",
-            say("labels"),
-            " and ",
-            say("gallery_labels"),
-            f", CSV files of the templates of the lists {' and '.join(map(repr, lists))}",
+            f"{path}: has no labels; give {say('mask')}, a file that marks genuine cells, or "
+            f"{say('labels')} and {say('gallery_labels')}, CSV files of the templates of the lists "
+            f"{' and '.join(map(repr, lists))}"
         )
     return Scores(
         values,

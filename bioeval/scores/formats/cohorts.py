@@ -120,10 +120,8 @@ def _subjects(
         whose = {name: options.subject_from.part(name) for name in names.values}
         if not any(whose.values()):
             raise DataError(
-                f"{table.path}: ",
-                say("subject_from", str(options.subject_from)),
-                f" matches none of its names, such as {names.values[0]!r}; expected the names of "
-                "the trials",
+                f"{table.path}: {say('subject_from', str(options.subject_from))} matches none of "
+                f"its names, such as {names.values[0]!r}; expected the names of the trials"
             )
     else:
         return None

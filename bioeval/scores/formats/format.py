@@ -21,7 +21,6 @@ from bioeval.base.errors import (
     Argument,
     DataError,
     Part,
-    Words,
     counted,
     enumerated,
     nearest_name,
@@ -146,10 +145,8 @@ class ReadOptions:
             given["gallery_labels"] = given.pop("gallery")
         if "missing_pairs" in given and "trials" not in given:
             raise DataError(
-                say("lists.missing_pairs"),
-                " is about pairs that are listed by name; expected ",
-                say("trials"),
-                " with it",
+                f"{say('lists.missing_pairs')} is about pairs that are listed by name; expected "
+                f"{say('trials')} with it"
             )
         if "subject_from" in given:
             given["subject_from"] = NamePattern.parse(given["subject_from"])
@@ -190,9 +187,8 @@ class ReadOptions:
         for name in self.in_use():
             if name not in names:
                 raise DataError(
-                    self.said(name),
-                    f" has no meaning for {input_name}; it accepts ",
-                    _listed(names),
+                    f"{self.said(name)} has no meaning for {input_name}; it accepts "
+                    f"{_listed(names)}"
                 )
 
     def kind_of(self, declared: str = "", where: str = "") -> tuple[Kind, tuple[str, ...]]:
@@ -207,9 +203,8 @@ class ReadOptions:
             stated = self.kind
             if declared != "order" and larger_is_closer(stated) != larger_is_closer(declared):
                 raise DataError(
-                    f"{where}: declares the kind {declared}; ",
-                    say("kind", stated),
-                    " contradicts it; leave it out, or mend this word of the file if it is wrong",
+                    f"{where}: declares the kind {declared}; {say('kind', stated)} contradicts it; "
+                    "leave it out, or mend this word of the file if it is wrong"
                 )
             return stated, (f"taken as {stated}; the file declares {declared}",)
         kind = self.kind or cast(Kind, declared)
@@ -222,11 +217,8 @@ class ReadOptions:
         if self.kind is not None:
             return self.kind
         raise DataError(
-            f"{path}: does not state whether its scores are distances or similarities; give ",
-            say("kind", "distance"),
-            " or ",
-            say("kind", "similarity"),
-            hint,
+            f"{path}: does not state whether its scores are distances or similarities; give "
+            f"{say('kind', 'distance')} or {say('kind', 'similarity')}{hint}"
         )
 
     def side_meta(self, side: str) -> dict[str, str]:
@@ -254,10 +246,8 @@ class ReadOptions:
             if guess and not (from_0 or from_1):
                 raise DataError(
                     f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
-                    "gallery entries do not show whether the first entry is 0 or 1; give ",
-                    say("lists.first_index", 0),
-                    " or ",
-                    say("lists.first_index", 1),
+                    "gallery entries do not show whether the first entry is 0 or 1; give "
+                    f"{say('lists.first_index', 0)} or {say('lists.first_index', 1)}"
                 )
             first_index = int(guess and from_1 and not from_0)
         if first_index and (listed == 0).any():
@@ -274,7 +264,7 @@ def _listed(names: Sequence[str]) -> Part:
     for name in names:
         argument, point, key = say(name).name.partition(".")
         keys.setdefault(argument, []).extend([key] if point else [])
-    parts = [Words(say(x), f" ({', '.join(y)})") if y else say(x) for x, y in keys.items()]
+    parts = [f"{say(x)} ({', '.join(y)})" if y else say(x) for x, y in keys.items()]
     return enumerated(parts) if parts else "no options"
 
 
@@ -285,16 +275,15 @@ def _roles(columns: Any) -> dict[str, Any]:
     words = [*columns.keys(), *columns.values()] if isinstance(columns, Mapping) else [0]
     if not all(isinstance(word, str) and word for word in words):
         raise DataError(
-            say("columns"),
-            f" is {received(columns)}; expected roles with names in the file, such as "
-            "{'scores': 'D', 'labels': 'y', 'camera': 'cam'}",
+            f"{say('columns')} is {received(columns)}; expected roles with names in the file, such "
+            "as {'scores': 'D', 'labels': 'y', 'camera': 'cam'}"
         )
     for word in columns:
         if word in _MEANT:
             raise DataError(
-                say(f"columns.{word}", columns[word]),
-                f" names no role; did you mean {_MEANT[word]!r}? The roles are {', '.join(ROLES)}; "
-                "any other word is the name of a metadata column",
+                f"{say(f'columns.{word}', columns[word])} names no role; did you mean "
+                f"{_MEANT[word]!r}? The roles are {', '.join(ROLES)}; any other word is the name "
+                "of a metadata column"
             )
     roles = {role: name for role, name in columns.items() if role in ROLES}
     return {"columns": roles, "meta": {k: v for k, v in columns.items() if k not in roles}}
@@ -305,14 +294,13 @@ def _lists(lists: Any) -> dict[str, Any]:
         return {}
     if not isinstance(lists, Mapping):
         raise DataError(
-            say("lists"), f" is {received(lists)}; expected a mapping such as {{'as': 'matrix'}}"
+            f"{say('lists')} is {received(lists)}; expected a mapping such as {{'as': 'matrix'}}"
         )
     for key in lists:
         if key not in LISTS:
             raise DataError(
-                say("lists"),
-                f" has the key {received(key)}; expected {', '.join(LISTS)}."
-                f"{nearest_name(key, LISTS)}",
+                f"{say('lists')} has the key {received(key)}; expected "
+                f"{', '.join(LISTS)}.{nearest_name(key, LISTS)}"
             )
     given = {key: value for key, value in lists.items() if value is not None}
     for key in given.keys() & {"unordered", "leave_out_query"}:
@@ -344,13 +332,13 @@ class NamePattern:
             pattern = re.compile(text)
         except re.error as error:
             raise DataError(
-                say("subject_from", text), f" is not a regular expression: {error}"
+                f"{say('subject_from', text)} is not a regular expression: {error}"
             ) from None
         if pattern.groups != 1 and "subject" not in pattern.groupindex:
             raise DataError(
-                say("subject_from", text),
-                f" has {counted(pattern.groups, 'groups')}; expected one, the subject, as in "
-                r"'id(\d+)/', or named ones, as in '(?P<subject>\w+)_day(?P<session>\d+)'",
+                f"{say('subject_from', text)} has {counted(pattern.groups, 'groups')}; expected "
+                "one, the subject, as in 'id(\\d+)/', or named ones, as in "
+                "'(?P<subject>\\w+)_day(?P<session>\\d+)'"
             )
         return cls(pattern)
 
@@ -379,10 +367,9 @@ class NamePattern:
             return [part for part in parts if part is not None]
         place = parts.index(None)
         raise DataError(
-            f"{where(place)}: ",
-            say("subject_from", str(self)),
-            f" does not match the name {names[place]!r}; expected a regular expression with one "
-            f"group, the {group}, such as '{subject_pattern(known)}'",
+            f"{where(place)}: {say('subject_from', str(self))} does not match the name "
+            f"{names[place]!r}; expected a regular expression with one group, the {group}, such as "
+            f"'{subject_pattern(known)}'"
         )
 
 

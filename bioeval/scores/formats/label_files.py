@@ -24,7 +24,6 @@ from bioeval.base.csv_cells import as_cell, from_cell
 from bioeval.base.errors import (
     DataError,
     Part,
-    Words,
     counted,
     nearest_name,
     require_choice,
@@ -96,9 +95,8 @@ class Labels:
                 "'label'"
             )
         raise DataError(
-            f"{self.path}: {len(self.label)} labels for {count} ",
-            input_name,
-            f"; expected one for each.{hint}",
+            f"{self.path}: {len(self.label)} labels for {count} {input_name}; expected one for "
+            f"each.{hint}"
         )
 
     def require_names(self, meta: Mapping[str, np.ndarray], path: Path) -> None:
@@ -145,7 +143,7 @@ def read_table(path: str | Path) -> TextTable:
     kind = content(path)
     if kind != "text":
         input_name = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(kind, kind)
-        raise DataError(f"{path}: is ", input_name, "; expected CSV text in UTF-8")
+        raise DataError(f"{path}: is {input_name}; expected CSV text in UTF-8")
     text = io.StringIO(decode(read_bounded(path), path), newline="")
     first = text.readline()
     text.seek(0)
@@ -233,12 +231,11 @@ def matrix_advice(path: Path) -> Part:
     """Return advice for a text that begins like a matrix of numbers; ``""`` for any other."""
     if first_numbers(path) < 3:
         return ""  # a list without its header, more likely
-    return Words(
-        "begins with a line of numbers, as a matrix does; a matrix of scores needs ",
-        say("labels"),
-        f", and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file (in a list of "
-        "pairs, write the names of the columns in a first line, such as 'genuine template_a "
-        "template_b score')",
+    return (
+        "begins with a line of numbers, as a matrix does; a matrix of scores needs "
+        f"{say('labels')}, and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file "
+        "(in a list of pairs, write the names of the columns in a first line, such as 'genuine "
+        "template_a template_b score')"
     )
 
 
@@ -272,9 +269,8 @@ def check_cells(values: np.ndarray, input_name: str, named: Path) -> None:
         text = str(value)
         if not text or text != text.strip() or "\x00" in text or "\r" in text:
             raise DataError(
-                f"{named}: ",
-                input_name,
-                f" {row} is {text!r}; CSV would change this text; save to a .npz file",
+                f"{named}: {input_name} {row} is {text!r}; CSV would change this text; save to a "
+                ".npz file"
             )
 
 
@@ -300,18 +296,15 @@ def read_side(
     first = str(labels.label[0])
     if not labels.has_header and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
-            f"{path}: its first line, {first!r}, has an image, its template and its medium, and "
-            "no subject; give the pairs of templates as ",
-            say("trials"),
-            ", or labels with the columns label, template and media",
+            f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
+            f"subject; give the pairs of templates as {say('trials')}, or labels with the columns "
+            "label, template and media"
         )
     pattern = looks_like(first)
     if pattern is not None:
         raise DataError(
             f"{path}: its labels are names of images in the form of {pattern}, each a different "
-            "label; give ",
-            say("names_of", pattern),
-            " to read the identities",
+            f"label; give {say('names_of', pattern)} to read the identities"
         )
     return labels
 

@@ -124,9 +124,8 @@ def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, 
     if layout.kind and options.kind not in (None, layout.kind):
         name = layout.names[layout.score or 0]
         raise DataError(
-            f"{path}: the column {name!r} declares the kind {layout.kind}; ",
-            say("kind", options.kind),
-            " contradicts it",
+            f"{path}: the column {name!r} declares the kind {layout.kind}; "
+            f"{say('kind', options.kind)} contradicts it"
         )
     hint = f", or name the column distance or similarity{misspelt(layout.names)}"
     kind = layout.kind or options.required_kind(path, hint)
@@ -141,14 +140,11 @@ def pairs_of_columns(
     if options.pairs is not None:
         for option in ("impostor", "subject_from", "labels", "lists.as"):
             if option in options.in_use():
-                raise DataError(
-                    say(option), " has no meaning with ", say("pairs"), "; leave it out"
-                )
+                raise DataError(f"{say(option)} has no meaning with {say('pairs')}; leave it out")
         if layout.genuine is not None or layout.templates or layout.subjects:
             raise DataError(
-                f"{table.path}: marks genuine pairs or names its templates; ",
-                say("pairs"),
-                " needs the scores alone, one per line, in the order of its pairs",
+                f"{table.path}: marks genuine pairs or names its templates; {say('pairs')} needs "
+                "the scores alone, one per line, in the order of its pairs"
             )
         return scores_in_order(table.path, table.numbers[layout.score or 0], how["kind"], options)
     return _Pairs(table, layout, options).scores(how)
@@ -180,21 +176,18 @@ class _Pairs:
             self.meta = {name: self._of_templates(values) for name, values in columns.items()}
         elif options.meta:
             raise DataError(
-                options.said("meta"),
-                " names metadata, and a list of pairs has none; give the table of its templates "
-                "as ",
-                say("labels"),
+                f"{options.said('meta')} names metadata, and a list of pairs has none; give the "
+                f"table of its templates as {say('labels')}"
             )
         for name in options.subject_from.metadata if options.subject_from is not None else ():
             self.meta[name] = self._from_names(name)
         if genuine is None and self.subjects is None:
             names = self._all_names()
+            advice = say("subject_from", subject_pattern(names) if names else None)
             raise DataError(
-                f"{table.path}: does not mark genuine pairs; give the list of trials as ",
-                say("trials"),
-                ", or the part of a name that is its subject as ",
-                say("subject_from", subject_pattern(names) if names else None),
-                f"{misspelt(layout.names)}",
+                f"{table.path}: does not mark genuine pairs; give the list of trials as "
+                f"{say('trials')}, or the part of a name that is its subject as "
+                f"{advice}{misspelt(layout.names)}"
             )
         if genuine is None and self.subjects is not None:
             a, b = self.subjects
@@ -206,11 +199,11 @@ class _Pairs:
         """Return the classes of the pairs by the list of trials; keep the pairs that it has."""
         layout, path = self.layout, self.table.path
         if layout.templates is None:
-            raise DataError(f"{path}: has no names of templates; ", say("trials"), " needs them")
+            raise DataError(f"{path}: has no names of templates; {say('trials')} needs them")
         if layout.genuine is not None:
             raise DataError(
-                f"{path}: {layout.names[layout.genuine]} marks genuine pairs; leave out ",
-                say("trials"),
+                f"{path}: {layout.names[layout.genuine]} marks genuine pairs; leave out "
+                f"{say('trials')}"
             )
         joined = join(self.table, layout, trials, self.options)
         self.rows, self.exchanged, self.notes = joined.rows, joined.exchanged, joined.notes
@@ -244,10 +237,9 @@ class _Pairs:
         rules = ListRules.parse(options.keep, options.unordered)
         if as_matrix and options.keep:
             raise DataError(
-                say("lists.keep", options.keep[0]),
-                " has no meaning with ",
-                say("lists.as", "matrix"),
-                ": a matrix has one cell for each pair, and none for a template with itself",
+                f"{say('lists.keep', options.keep[0])} has no meaning with "
+                f"{say('lists.as', 'matrix')}: a matrix has one cell for each pair, and none for a "
+                "template with itself"
             )
         fold = None
         if layout.fold is not None and not as_matrix:
@@ -266,8 +258,7 @@ class _Pairs:
         if as_matrix and listed.attack is not None:
             raise DataError(
                 f"{table.path}: has attack presentations; a matrix has no place for them; leave "
-                "out ",
-                say("lists.as", "matrix"),
+                f"out {say('lists.as', 'matrix')}"
             )
         bona_fide = self._has_classes and listed.attack is None
         keep, notes = listed._examined(rules, self.where, bona_fide)
@@ -372,9 +363,8 @@ class _Pairs:
     def _require_names(self, option: Any, advice: str = "") -> None:
         if not self.layout.templates or len(self.layout.templates) != 2:
             raise DataError(
-                f"{self.table.path}: has no names of templates for ",
-                option,
-                f"{advice}{misspelt(self.layout.names)}",
+                f"{self.table.path}: has no names of templates for "
+                f"{option}{advice}{misspelt(self.layout.names)}"
             )
 
     def _names(self) -> list[TextColumn]:
@@ -420,9 +410,8 @@ class _Pairs:
             for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
                 raise DataError(
                     f"{self.table.at(row)}: the subject is {mine.values[mine.codes[row]]!r}, and "
-                    "by ",
-                    say(option),
-                    f" it is {theirs.values[theirs.codes[row]]!r}; correct one of the two",
+                    f"by {say(option)} it is {theirs.values[theirs.codes[row]]!r}; correct one of "
+                    "the two"
                 )
 
     # --------------------------------------------------------------------- a matrix

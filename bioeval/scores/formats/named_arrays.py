@@ -107,12 +107,10 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
         matrices = [x for x in _DISTMAT if x in file and len(file.headers[x].shape) == 2]
         if features and matrices:
             raise DataError(
-                f"{file.path}: holds both {matrices[0]} and {features[0]}; choose by ",
-                say("columns.scores", matrices[0]),
-                ", or by ",
-                say("columns.embeddings", features[0]),
-                " with ",
-                say("columns.gallery_embeddings", features[1]),
+                f"{file.path}: holds both {matrices[0]} and {features[0]}; choose by "
+                f"{say('columns.scores', matrices[0])}, or by "
+                f"{say('columns.embeddings', features[0])} with "
+                f"{say('columns.gallery_embeddings', features[1])}"
             )
         if features:
             columns |= {"embeddings": features[0], "gallery_embeddings": features[1]}
@@ -188,9 +186,7 @@ class NamedArrays:
         for name in names:
             if name in option:
                 raise DataError(
-                    f"{self.file.path}: ",
-                    self.options.said(name),
-                    f" has no meaning for {input_name}",
+                    f"{self.file.path}: {self.options.said(name)} has no meaning for {input_name}"
                 )
 
     def labels(
@@ -202,15 +198,13 @@ class NamedArrays:
         if path is not None:
             if side in options.columns:
                 raise DataError(
-                    say(side), " and ", say(f"columns.{side}"), " are both given; expected one"
+                    f"{say(side)} and {say(f'columns.{side}')} are both given; expected one"
                 )
             if str(path) in self.file and not path.exists():
                 raise DataError(
-                    f"{self.file.path}: ",
-                    say(side, str(path)),
-                    f" is a file, and there is no such file; {str(path)!r} is an array in the "
-                    "file: name it with ",
-                    say(f"columns.{side}", str(path)),
+                    f"{self.file.path}: {say(side, str(path))} is a file, and there is no such "
+                    f"file; {str(path)!r} is an array in the file: name it with "
+                    f"{say(f'columns.{side}', str(path))}"
                 )
             labels = read_side(path, options, options.meta if square else None)
             labels.expect(count, input_name)
@@ -299,10 +293,8 @@ class NamedArrays:
                 self.file.require(f"columns.{name}", key)
                 raise DataError(
                     f"{self.file.path}: {key!r} is given for {name!r}, but probes and gallery "
-                    "differ; say ",
-                    say(f"columns.probe_{name}", key),
-                    " and ",
-                    say(f"columns.gallery_{name}"),
+                    f"differ; say {say(f'columns.probe_{name}', key)} and "
+                    f"{say(f'columns.gallery_{name}')}"
                 )
         for side, column, where in places:
             self.file.require(f"columns.{name}", where if where in self.file else key)
@@ -386,11 +378,9 @@ def no_arrays(file: Arrays) -> DataError:
     """Return the error of a file without scores."""
     wide = (k for k, v in file.headers.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
     return DataError(
-        f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with ",
-        say("columns.scores", next(wide, None)),
-        " or ",
-        say("columns.embeddings"),
-        f". It holds: {file.listing()}",
+        f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with "
+        f"{say('columns.scores', next(wide, None))} or {say('columns.embeddings')}. It holds: "
+        f"{file.listing()}"
     )
 
 
@@ -398,13 +388,8 @@ def no_labels(file: Arrays, m: int, n: int | None) -> DataError:
     """Return the error of a matrix, or of embeddings, without labels."""
     columns = "" if n is None or n == m else f" and {n} columns"
     return DataError(
-        f"{file.path}: no labels, the subject of each of {m} rows{columns}; name the arrays with ",
-        say("columns.labels"),
-        " and, if the columns are other templates, ",
-        say("columns.gallery_labels"),
-        ", or give CSV files with ",
-        say("labels"),
-        " and ",
-        say("gallery_labels"),
-        f". It holds: {file.listing()}",
+        f"{file.path}: no labels, the subject of each of {m} rows{columns}; name the arrays with "
+        f"{say('columns.labels')} and, if the columns are other templates, "
+        f"{say('columns.gallery_labels')}, or give CSV files with {say('labels')} and "
+        f"{say('gallery_labels')}. It holds: {file.listing()}"
     )

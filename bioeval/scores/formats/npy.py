@@ -17,7 +17,6 @@ import numpy as np
 from bioeval.base.errors import (
     DataError,
     Part,
-    Words,
     counted,
 )
 from bioeval.scores.embeddings import (
@@ -53,7 +52,7 @@ def matrix_labels(path: Path, options: ReadOptions, m: int, n: int) -> tuple[Lab
     """Find the labels of both sides, as given or beside the matrix."""
     probe, gallery = options.labels, options.gallery_labels
     if gallery and not probe:
-        raise DataError(f"{path}: ", say("labels"), " is missing, the labels of the rows")
+        raise DataError(f"{path}: {say('labels')} is missing, the labels of the rows")
     if not probe:
         both, *sides = (sibling(path, ending) for ending in SIBLINGS)
         present = [place for place in (both, *sides) if place.exists()]
@@ -61,23 +60,16 @@ def matrix_labels(path: Path, options: ReadOptions, m: int, n: int) -> tuple[Lab
             there = " and ".join(place.name for place in present) or "none of them"
             raise DataError(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{both.name} beside it, or {sides[0].name} and {sides[1].name} (there is {there}),"
-                " or CSV files given by ",
-                say("labels"),
-                " (and ",
-                say("gallery_labels"),
-                ", if the columns are other templates)",
+                f"{both.name} beside it, or {sides[0].name} and {sides[1].name} (there is "
+                f"{there}), or CSV files given by {say('labels')} (and {say('gallery_labels')}, if "
+                "the columns are other templates)"
             )
         probe, gallery = (*present, None)[:2]
     if not gallery:
         if m != n:
             raise DataError(
                 f"{path}: is {m} x {n}, not square, so one list of labels ({probe}) does not do; "
-                "give ",
-                say("gallery_labels"),
-                ", too, or ",
-                say("metric"),
-                " if the rows are embeddings",
+                f"give {say('gallery_labels')}, too, or {say('metric')} if the rows are embeddings"
             )
         labels = read_side(probe or "", options, options.meta)
         labels.expect(m, "rows")
@@ -95,11 +87,10 @@ def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) 
     if place is None:
         place = sibling(path, "labels.csv")
         if not place.exists():
-            other = Words(", or ", say("labels")) if option == "labels" else ""
+            other = f", or {say('labels')}" if option == "labels" else ""
             raise DataError(
-                f"{path}: the labels of its {count} rows are missing; expected {place.name} "
-                "beside it",
-                other,
+                f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
+                f"it{other}"
             )
     meta = options.meta
     if options.gallery_embeddings is not None:
@@ -118,8 +109,7 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     if options.labels is None:
         raise DataError(
             f"{path}: the templates of its {len(values):,} rows are missing; give the list of "
-            "images with their templates and media as ",
-            say("labels"),
+            f"images with their templates and media as {say('labels')}"
         )
     features = as_embeddings(values, str(path))
     media = read_media(options.labels)
@@ -128,9 +118,8 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     if len(features) != (images if names else templates):
         raise DataError(
             f"{path}: has {len(features):,} rows, and {media.path} names {images:,} images of "
-            f"{templates:,} templates; expected a row for each template, or, with ",
-            say("average"),
-            " as template,media, for each image",
+            f"{templates:,} templates; expected a row for each template, or, with {say('average')} "
+            "as template,media, for each image"
         )
     pairs = read_template_pairs(media, options)
     same = pairs.a == pairs.b
@@ -142,8 +131,8 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     if names:
         if names[0] != "template":
             raise DataError(
-                say("average", names[0]),
-                ": the pairs are of templates; expected 'template' first, as in template,media",
+                f"{say('average', names[0])}: the pairs are of templates; expected 'template' "
+                "first, as in template,media"
             )
         features, _ = average_embeddings(features, media.columns, names, "template")
     metric = options.metric or "cosine"
@@ -261,13 +250,11 @@ def _checked(path: Path, values: Any) -> Any:
         return values
     hint: Part = ""
     if values.ndim == 1:
-        hint = Words(
-            "; give the list of their trials as ",
-            say("trials"),
-            ", or write a .npz file with scores and genuine, or a CSV file with the columns "
-            "score and genuine",
+        hint = (
+            f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "
+            "and genuine, or a CSV file with the columns score and genuine"
         )
-    raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery)", hint)
+    raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery){hint}")
 
 
 # ---------------------------------------------------------------- embeddings

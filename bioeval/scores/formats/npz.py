@@ -65,17 +65,12 @@ def _read_named(named: NamedArrays) -> Scores:
     named.refuse("anything but a top-K list", ["lists.first_index", "lists.leave_out_query"])
     if of_scores and of_embeddings:
         raise DataError(
-            say("columns.scores"),
-            " and ",
-            say("columns.embeddings"),
-            " are both given; expected one",
+            f"{say('columns.scores')} and {say('columns.embeddings')} are both given; expected one"
         )
     if not (of_scores or of_embeddings) and "scores" in file and "embeddings" in file:
         raise DataError(
-            f"{file.path}: holds both scores and embeddings; choose by ",
-            say("columns.scores", "scores"),
-            " or ",
-            say("columns.embeddings", "embeddings"),
+            f"{file.path}: holds both scores and embeddings; choose by "
+            f"{say('columns.scores', 'scores')} or {say('columns.embeddings', 'embeddings')}"
         )
     has_scores = bool(of_scores) or "scores" in file
     if of_embeddings or not has_scores and "embeddings" in file:
@@ -115,10 +110,8 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         raise no_labels(file, m, n)
     if gallery is None and m != n and probe is not None:
         raise DataError(
-            f"{file.path}: {key!r} is {m} x {n}, not square, and there are no gallery labels; "
-            "name them with ",
-            say("columns.gallery_labels"),
-            f". It holds: {file.listing()}",
+            f"{file.path}: {key!r} is {m} x {n}, not square, and there are no gallery labels; name "
+            f"them with {say('columns.gallery_labels')}. It holds: {file.listing()}"
         )
     sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
     probe_meta, gallery_meta = named.metadata(sides, plain=sides.square)
@@ -232,9 +225,8 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
             file.require("columns.gallery_labels", side)
         raise DataError(
             f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
-            "entry, listed or not: an array gallery_labels, or a CSV file by ",
-            say("gallery_labels"),
-            f". It holds: {file.listing()}",
+            "entry, listed or not: an array gallery_labels, or a CSV file by "
+            f"{say('gallery_labels')}. It holds: {file.listing()}"
         )
     return prod(file.headers[side].shape)
 
@@ -298,9 +290,8 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     if genuine is None:
         raise DataError(
             f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores without "
-            "classes; name the array of 0 and 1 with ",
-            say("columns.genuine"),
-            f". It holds: {file.listing()}",
+            f"classes; name the array of 0 and 1 with {say('columns.genuine')}. It holds: "
+            f"{file.listing()}"
         )
     pairs = Scores.from_pairs(
         file.read(key),
@@ -382,17 +373,15 @@ def _pairs_to_evaluate(
         return _read_pairs(array, where, sides)
     if not sides.square:
         raise DataError(
-            f"{file.path}: ",
-            say("pairs"),
-            " needs the same templates on both sides, but this file has a separate gallery",
+            f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "
+            "has a separate gallery"
         )
     listed = read_lfw_pairs(options.pairs)
     if IMAGE_NUMBER not in meta or meta[IMAGE_NUMBER].dtype.kind not in "iu":
         raise DataError(
-            f"{file.path}: {listed.path.name} numbers the images of each subject, but there are "
-            f"no whole numbers called {IMAGE_NUMBER!r}; name them with ",
-            say(f"columns.{IMAGE_NUMBER}"),
-            f". It holds: {file.listing()}",
+            f"{file.path}: {listed.path.name} numbers the images of each subject, but there are no "
+            f"whole numbers called {IMAGE_NUMBER!r}; name them with "
+            f"{say(f'columns.{IMAGE_NUMBER}')}. It holds: {file.listing()}"
         )
     names = named.names_of_subjects(labels)
     return find_pairs(listed, names, meta[IMAGE_NUMBER].tolist(), options.missing_pairs or "raise")
@@ -445,8 +434,8 @@ def read_embeddings(named: NamedArrays) -> Scores:
     named.refuse("embeddings in one file", refused)
     if named.options.kind not in (None, "distance"):
         raise DataError(
-            say("kind", named.options.kind),
-            " has no meaning for embeddings; they are compared by distances",
+            f"{say('kind', named.options.kind)} has no meaning for embeddings; they are compared "
+            "by distances"
         )
     key = named.key("embeddings", "embeddings") or ""
     other = named.key("gallery_embeddings", "gallery_embeddings")

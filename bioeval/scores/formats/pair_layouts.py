@@ -155,9 +155,9 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         several = [cell for cell in cells if folded(cell) in names]
         if option and key is None and len(several) > 1:
             raise DataError(
-                f"{shape.path}: line {shape.skipped + 1}: {' and '.join(map(repr, several))} "
-                f"could each be the column of {option.removeprefix('columns.')}; say ",
-                say(option, several[0]),
+                f"{shape.path}: line {shape.skipped + 1}: {' and '.join(map(repr, several))} could "
+                f"each be the column of {option.removeprefix('columns.')}; say "
+                f"{say(option, several[0])}"
             )
         if not key:
             for name in names:
@@ -339,11 +339,8 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
         names = ", ".join(map(repr, shape.cells[0]))
         raise DataError(
             f"{shape.path}: line {shape.skipped + 1}: the columns {names} have no name that is "
-            "known; give ",
-            say("columns.scores", shape.cells[0][layout.score]),
-            " and ",
-            say("columns.genuine"),
-            ", or call them score and genuine",
+            f"known; give {say('columns.scores', shape.cells[0][layout.score])} and "
+            f"{say('columns.genuine')}, or call them score and genuine"
         )
     return layout
 
@@ -386,9 +383,7 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
         raise DataError(
             f"{shape.path}: no column marks genuine trials; its columns are "
             f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or label, "
-            "or another that ",
-            say("columns.genuine"),
-            " names",
+            f"or another that {say('columns.genuine')} names"
         )
     return layout
 
@@ -397,13 +392,11 @@ def unknown_layout(shape: Shape) -> DataError:
     """Return the error of a text that is not a known list."""
     first = shape.mark.join(shape.cells[0])[:80]
     return DataError(
-        f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known "
-        "list; expected a first line with the names of the columns, such as 'distance,genuine' or "
-        "'similarity,subject_a,subject_b' (others by ",
-        say("columns.scores"),
-        " and ",
-        say("columns.genuine"),
-        f"). A matrix of scores is read from .npy or .npz{misspelt(shape.cells[0])}",
+        f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known list; "
+        "expected a first line with the names of the columns, such as 'distance,genuine' or "
+        f"'similarity,subject_a,subject_b' (others by {say('columns.scores')} and "
+        f"{say('columns.genuine')}). A matrix of scores is read from .npy or "
+        f".npz{misspelt(shape.cells[0])}"
     )
 
 

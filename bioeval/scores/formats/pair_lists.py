@@ -12,7 +12,6 @@ import numpy as np
 from bioeval.base.errors import (
     DataError,
     Part,
-    Words,
 )
 from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, replacing, text_to_write
@@ -142,10 +141,10 @@ def pair_losses(scores: Scores) -> list[Part]:
         lost.append(f"the metadata {statement.format(', '.join(names))} left out")
     if scores.kind == "order":
         unsaid = "a list of pairs does not record the kind order: read it with "
-        lost.append(Words(unsaid, say("kind", "order")))
+        lost.append(f"{unsaid}{say('kind', 'order')}")
     if scores.nan != "raise":
         unsaid = "what a failed comparison means is not said in a list: read it with "
-        lost.append(Words(unsaid, say("nan", scores.nan)))
+        lost.append(f"{unsaid}{say('nan', scores.nan)}")
     return lost
 
 
@@ -157,12 +156,9 @@ def _recognise(file: FileFacts) -> bool:
     if options.gallery_labels:
         if file.suffix == ".csv":
             raise DataError(
-                f"{file.path}: is text with other first cells than numbers; ",
-                say("labels"),
-                " and ",
-                say("gallery_labels"),
-                " label the rows and columns of a matrix of numbers alone, without names of rows "
-                "and columns",
+                f"{file.path}: is text with other first cells than numbers; {say('labels')} and "
+                f"{say('gallery_labels')} label the rows and columns of a matrix of numbers alone, "
+                "without names of rows and columns"
             )
         return False
     listed: object = options.columns.get("scores") or options.trials or options.subject_from
@@ -221,20 +217,16 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
     if layout.score is None:
         if not layout.header:
             raise DataError(
-                f"{shape.path}: is a list of trials without scores; give the file with the "
-                "scores, and this one as ",
-                say("trials"),
+                f"{shape.path}: is a list of trials without scores; give the file with the scores, "
+                f"and this one as {say('trials')}"
             )
         columns = ", ".join(map(repr, layout.names))
         raise DataError(
             f"{shape.path}: no column {options.columns.get('scores', 'score')!r}; its columns are "
             f"{columns}. A list of pairs has a column score, distance or similarity (name others "
-            "with ",
-            say("columns.scores"),
-            "). A CSV file of labels goes with a .npy matrix: give the matrix, and the CSV file "
-            "as ",
-            say("labels"),
-            f". A matrix of scores is read from .npy or .npz{misspelt(layout.names)}",
+            f"with {say('columns.scores')}). A CSV file of labels goes with a .npy matrix: give "
+            f"the matrix, and the CSV file as {say('labels')}. A matrix of scores is read from "
+            f".npy or .npz{misspelt(layout.names)}"
         )
     how = how_read(path, layout, options)
     alone = layout.genuine is None and shape.columns == 1 and options.pairs is None
@@ -303,11 +295,9 @@ def _two_files(
     if options.impostor is None and options.trials is None:
         raise DataError(
             f"{shape.path}: holds one number per line; if these are genuine scores, give the file "
-            "of the impostor scores as a second one; if they are in the order of a list of trials, "
-            "give that as ",
-            say("trials"),
-            f". A command of several systems takes one file of each: bioeval convert {shape.path} "
-            f"IMPOSTOR {shape.path.stem}.npz --kind KIND",
+            "of the impostor scores as a second one; if they are in the order of a list of "
+            f"trials, give that as {say('trials')}. A command of several systems takes one file of "
+            f"each: bioeval convert {shape.path} IMPOSTOR {shape.path.stem}.npz --kind KIND"
         )
     if options.impostor is None:
         alone = scores_alone(shape, layout)

@@ -74,9 +74,7 @@ def read(path: Any, options: ReadOptions) -> Scores:
     if options.trials is not None and "trials" not in form.options and "pairs" in form.options:
         options = replace(options, trials=None, pairs=options.trials)  # the trials of arrays
     if options.pairs is not None and "pairs" in options.columns:
-        raise DataError(
-            say("columns.pairs"), " and ", say("trials"), " are both given; expected one"
-        )
+        raise DataError(f"{say('columns.pairs')} and {say('trials')} are both given; expected one")
     try:
         options.allow(form.expected, form.options)
         limit = {"memory_limit": 1} if options.only_embeddings else {}  # no distances are made

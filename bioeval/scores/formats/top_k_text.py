@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError, Words
+from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import read_text
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import matrix_advice, read_side
@@ -89,7 +89,7 @@ FORMAT = Format(
         and file.options.labels is not None
         and file.options.gallery_labels is not None
     ),
-    needs=Words("top-K lists need ", say("labels"), " and ", say("gallery_labels")),
+    needs=f"top-K lists need {say('labels')} and {say('gallery_labels')}",
     read=_read,
     options=(
         "labels",

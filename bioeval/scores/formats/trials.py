@@ -15,7 +15,6 @@ import numpy as np
 from bioeval.base.errors import (
     DataError,
     Part,
-    Words,
     counted,
     received,
 )
@@ -144,8 +143,8 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
         if mixed.any() and not skip:
             raise DataError(
                 f"{trials.path}: lists {int(mixed.sum()):,} of the {len(mixed):,} {whose} names in "
-                "the other order (b a); to count a-b and b-a as one attempt, give ",
-                say("lists.unordered"),
+                "the other order (b a); to count a-b and b-a as one attempt, give "
+                f"{say('lists.unordered')}"
             )
     notes = []
     lines = np.flatnonzero(~there.duplicated())
@@ -200,7 +199,7 @@ def _columns_of_keys(
 def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
     """Return a message on lines that are left out; raise where they may not be, or are all."""
     if not skip or missing.all():
-        advice = Words("; to leave them out say ", say("lists.missing_pairs", "skip"))
+        advice = f"; to leave them out say {say('lists.missing_pairs', 'skip')}"
         _refuse(missing, file, f"has {have}", advice)
     if not missing.any():
         return []
@@ -215,8 +214,7 @@ def _refuse(wrong: np.ndarray, file: Columns, input_name: str, advice: Part) -> 
     lines = ", ".join(map(str, file.lines(rows[:_EXAMPLES].tolist())))
     raise DataError(
         f"{file.path}: {len(rows):,} of {len(wrong):,} {file.noun}s: each {input_name}; the first "
-        f"on {file.noun} {lines}",
-        advice,
+        f"on {file.noun} {lines}{advice}"
     )
 
 
@@ -445,9 +443,7 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
     elif "subject" not in listed.columns:
         raise DataError(
             f"{options.trials}: does not mark genuine pairs, and {listed.path} has no subjects; "
-            "expected 1 or 0 after the two templates, or ",
-            say("labels"),
-            " with subject_id",
+            f"expected 1 or 0 after the two templates, or {say('labels')} with subject_id"
         )
     return FoundPairs(a, b, genuine)
 
@@ -606,12 +602,11 @@ def find_pairs(
             image = other
         advice: Part = ""
         if there.any():
-            advice = Words("; to leave such pairs out say ", say("lists.missing_pairs", "skip"))
+            advice = f"; to leave such pairs out say {say('lists.missing_pairs', 'skip')}"
         raise DataError(
             f"{listed.path}: of {int((~there).sum()):,} of {len(there):,} pairs an image is not "
             f"among the {len(names):,} templates, the first on line {listed.lines[first]}: "
-            f"{image[0]!r}, {image[1]}",
-            advice,
+            f"{image[0]!r}, {image[1]}{advice}"
         )
     a, b = index[there].T
     return FoundPairs(a, b, listed.same[there], listed.fold[there], int((~there).sum()))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, Words
+from bioeval.base.errors import DataError
 from bioeval.scores.formats.format import FileFacts, Format, NamePattern, ReadOptions, say
 from bioeval.scores.formats.label_files import first_numbers, matrix_advice, side_arguments
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by
@@ -74,9 +74,8 @@ def wide_scores(
     options.allow("a matrix as a table", ("kind", "nan", "subject_from", "labels", "lists.as"))
     if options.as_ == "pairs":
         raise DataError(
-            f"{path}: is a matrix, not a list of pairs; leave out ",
-            say("lists.as", "pairs"),
-            ", or convert it to a list",
+            f"{path}: is a matrix, not a list of pairs; leave out {say('lists.as', 'pairs')}, or "
+            "convert it to a list"
         )
     square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
     rows, columns = _TableSide(labels), _TableSide(names)
@@ -205,13 +204,8 @@ FORMAT = Format(
     expected="a text of numbers alone, a matrix of scores",
     recognise=_recognise,
     needs=(
-        Words(
-            "a matrix needs ",
-            say("labels"),
-            ", and ",
-            say("gallery_labels"),
-            " if the columns are other templates",
-        )
+        f"a matrix needs {say('labels')}, and {say('gallery_labels')} if the columns are other "
+        "templates"
     ),
     read=_read,
     options=_BARE,

@@ -162,11 +162,8 @@ def draw_design(
     if layout == "all-against-all":
         if probes is not None:
             raise DataError(
-                Argument("probes"),
-                f" is {received(probes)}; in layout 'all-against-all' every template is a probe. "
-                "Expected ",
-                Argument("layout", LAYOUTS[1]),
-                " with it",
+                f"{Argument('probes')} is {received(probes)}; in layout 'all-against-all' every "
+                f"template is a probe. Expected {Argument('layout', LAYOUTS[1])} with it"
             )
         if unenrolled_people:
             raise DataError(
@@ -179,7 +176,7 @@ def draw_design(
     stream = Stream(seed, _PROBE_COUNTS)
     probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
     if not probe_counts.any():
-        raise DataError(Argument("probes"), " is 0 for everyone; expected at least one probe")
+        raise DataError(f"{Argument('probes')} is 0 for everyone; expected at least one probe")
     before = np.zeros(people, dtype=np.int64)
     before[:subjects] = template_counts
     return Design(
@@ -315,9 +312,8 @@ def _unenrolled(value: Any, subjects: int) -> int:
         return require_integer("unenrolled", whole, low=0)
     except DataError:
         raise DataError(
-            Argument("unenrolled"),
-            f" is {received(value)}; expected an integer >= 0, or a fraction of the subjects in "
-            "(0, 1)",
+            f"{Argument('unenrolled')} is {received(value)}; expected an integer >= 0, or a "
+            "fraction of the subjects in (0, 1)"
         ) from None
 
 
@@ -329,10 +325,10 @@ def _within(value: Any, people: int) -> np.ndarray:
         array = np.array(np.nan)
     if array.ndim > 1 or not ((array >= 0.0) & (array <= MOST_SD)).all():
         raise DataError(
-            Argument("within"), f" is {received(value)}; expected numbers in [0, {MOST_SD:g}]"
+            f"{Argument('within')} is {received(value)}; expected numbers in [0, {MOST_SD:g}]"
         )
     if array.ndim == 1 and len(array) != people:
         raise DataError(
-            Argument("within"), f" has {len(array)} values; expected 1, or {people}, one per person"
+            f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one per person"
         )
     return np.broadcast_to(array, (people,))

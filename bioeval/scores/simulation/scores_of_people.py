@@ -196,8 +196,8 @@ def simulate(
     for name, value in refused.items():
         if value is not None:
             raise DataError(
-                Argument(name),
-                f" is {received(value)}, an option of model {other!r}, not of {model!r}",
+                f"{Argument(name)} is {received(value)}, an option of model {other!r}, not of "
+                f"{model!r}"
             )
     options_given = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
@@ -205,9 +205,8 @@ def simulate(
         return _gaussian_scores(draw_design(**of_people), kind, shifts, **options_given)
     if kind != "distance":
         raise DataError(
-            Argument("kind"),
-            f" is {received(kind)}; embeddings are compared by distances. Expected 'distance', or ",
-            Argument("model", "gaussian-scores"),
+            f"{Argument('kind')} is {received(kind)}; embeddings are compared by distances. "
+            f"Expected 'distance', or {Argument('model', 'gaussian-scores')}"
         )
     options_given.pop("metric", None)
     population = simulate_embeddings(**of_people, **options_given)
