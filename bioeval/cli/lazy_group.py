@@ -105,7 +105,7 @@ HELP = """Evaluate biometric recognition: verification, identification, tracking
 Examples:
   bioeval example faces --system eigenfaces --out faces-1991.npz
   bioeval run faces-1991.npz
-  bioeval threshold faces-1991.npz --target far=0.01
+  bioeval threshold faces-1991.npz --far 0.01
 
 bioeval COMMAND --help prints the help of a command.
 """

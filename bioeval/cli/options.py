@@ -169,6 +169,17 @@ def shared_options(
 # ------------------------------------------------------------------------- taking options
 
 
+def take_far(options: dict[str, Any], name: str) -> None:
+    """Put the rule of ``--far X`` in the place of the option of this name."""
+    far = options.pop("far")
+    if far is None:
+        return
+    source = click.get_current_context().get_parameter_source(name)
+    if source is ParameterSource.COMMANDLINE:
+        raise click.UsageError(f"give --far or --{name}, one of the two")
+    options[name] = f"far={far!r}"
+
+
 def require_method(interval: str | None) -> None:
     """Refuse options of an interval that are given without its method."""
     source = click.get_current_context().get_parameter_source
@@ -219,8 +230,14 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     if arguments["average"] is not None:
         arguments["average"] = tuple(arguments["average"].split(","))
     if second is not None:
-        from bioeval.scores.formats.registry import role_of_second_file
+        from bioeval.scores.formats.registry import holds_labels, role_of_second_file
 
+        if holds_labels(data) and holds_labels(second):
+            command = click.get_current_context().command_path
+            raise click.UsageError(
+                f"{second} is a second system, and {command} takes one; give both to bioeval "
+                "compare, or to bioeval report for a page"
+            )
         role = role_of_second_file(Path(data), Path(second))
         if arguments.get(role) is not None:
             raise click.UsageError(

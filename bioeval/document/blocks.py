@@ -46,7 +46,6 @@ class Facts:
     """Names and their texts side by side; a fact with an empty text is left out."""
 
     facts: Sequence[Fact]
-    indented: bool = False
 
 
 @dataclass(frozen=True)

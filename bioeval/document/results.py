@@ -44,6 +44,10 @@ _FAILED = {
 }
 
 
+#: Systems, at most, that the header names.
+_NAMED = 8
+
+
 def data_facts(
     results: ResultsBySystem,
     *more: Fact,
@@ -51,7 +55,6 @@ def data_facts(
     protocol: str = "",
     last: Sequence[Fact] = (),
     attempts: Text = "",
-    indented: bool = True,
 ) -> Facts:
     """Return the facts about the data of results: system, templates, scores and what is left out.
 
@@ -61,27 +64,25 @@ def data_facts(
     """
     attrs = next(iter(results.values())).attrs
     names = list(filter(None, systems or results)) or [str(attrs.get("system", ""))]
-    kind, nan = str(attrs.get("kind", "")), str(attrs.get("nan_policy", ""))
-    failed: Text = _FAILED.get(nan, "")
+    failed: Text = _FAILED.get(str(attrs.get("nan_policy", "")), "")
     if failed and "failed_comparisons" in attrs:
         number = int(attrs["failed_comparisons"])
         failed = say("{treated}; {number} failed", treated=failed, number=number)
-    named: list[Text] = [Label(name) for name in filter(None, names)]
-    data: Text = _data(attrs)
-    if named:
-        text = "{names}: {data}" if data else "{names}"
-        data = say(text, names=Enumeration(named, ""), data=data)
+    sides = {sides_in_words(ds.attrs) for ds in results.values()}
+    data = data_fact(names, "" if len(sides) > 1 else sides.pop())
     if attempts:
-        data = say("{data}; {attempts}", data=data, attempts=attempts)
-    scores: Text = _SCORES.get(kind, kind)
-    if protocol:
-        scores = say("{scores}; protocol {card:name}", scores=scores, card=protocol)
+        data = Fact("Data", say("{data}; {attempts}", data=data.text, attempts=attempts))
+    made = {name: ds for name, ds in results.items() if ds.attrs.get("origin")}
     return Facts(
         (
-            Fact("Data", data),
-            Fact("Made of", Label(attrs.get("origin", "")), "origin"),
+            data,
+            *fact_of_each(made, "Made of", lambda ds: Label(str(ds.attrs["origin"]))),
             Fact("Attempts", str(attrs.get("use", ""))),
-            Fact("Scores", scores),
+            *fact_of_each(
+                results,
+                "Scores",
+                lambda ds: scores_in_words(str(ds.attrs.get("kind", "")), protocol),
+            ),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
             Fact("NaN", failed, "nan_policy"),
             Fact("Excluded", excluded({"": attrs}), "exclude"),
@@ -89,7 +90,6 @@ def data_facts(
             Fact("Terms", Vocabulary()),
             *last,
         ),
-        indented=indented,
     )
 
 
@@ -98,6 +98,8 @@ def fact_of_each(
 ) -> Iterator[Fact]:
     """Yield a fact about all systems, or one about each where they differ."""
     texts = {system: of(dataset) for system, dataset in results.items()}
+    if not texts:
+        return
     if len(set(map(repr, texts.values()))) == 1:
         yield Fact(name, next(iter(texts.values())))
         return
@@ -105,7 +107,26 @@ def fact_of_each(
         yield Fact(name, say("{system}: {text}", system=Label(system), text=text))
 
 
-def _data(attrs: Mapping[Any, Any]) -> str:
+def data_fact(systems: Sequence[str], data: str) -> Fact:
+    """Return the fact that names the systems, a few of them, and says what was compared."""
+    names: list[Text] = [Label(name) for name in systems if name]
+    if not 1 <= len(names) <= _NAMED:
+        return Fact("Data", data)
+    text = "{names}: {data}" if data else "{names}"
+    between = ";" if any("," in name for name in systems) else ""
+    return Fact("Data", say(text, names=Enumeration(names, between), data=data))
+
+
+def scores_in_words(kind: str, protocol: str = "") -> Text:
+    """Return what is accepted at a threshold, and by which card."""
+    scores: Text = _SCORES.get(kind, kind)
+    if protocol:
+        text = "{scores}; protocol {card:name}" if kind else "protocol {card:name}"
+        scores = say(text, scores=scores, card=protocol)
+    return scores
+
+
+def sides_in_words(attrs: Mapping[Any, Any]) -> str:
     """Return the templates and the subjects of both sides in words."""
     layout = str(attrs.get("layout", ""))
     if not layout:

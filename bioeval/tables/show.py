@@ -44,7 +44,7 @@ def show(results: Any, *, verbose: bool = False) -> None:
     >>> import bioeval as be
     >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
     >>> be.show(be.check_data(scores))  # doctest: +ELLIPSIS
-    Data      Scores probe-against-gallery...
+    Data    2 probes of 2 subjects against 2 gallery templates...
     """
     table = table_of(results)
     if not require_flag("verbose", verbose):

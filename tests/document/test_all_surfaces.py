@@ -185,12 +185,12 @@ def test_names_of_users_come_out_unchanged(name, vocabulary):
     import bioeval as be
 
     for section in sections_of(be.zoo(square(name), permutations=20)):
-        assert f"System {name} Over" in squeezed(as_text(section, 10_000, vocabulary))
-        assert f"System {name} Over" in squeezed(of_html(as_html(section, vocabulary)))
-        assert f"System: {name}" in of_latex(as_latex(section, vocabulary)).replace("% ", "")
-        assert f"[System] {name}" in of_latex(as_latex_document(section, vocabulary))
+        assert f"Data {name}: 18" in squeezed(as_text(section, 10_000, vocabulary))
+        assert f"Data {name}: 18" in squeezed(of_html(as_html(section, vocabulary)))
+        assert f"Data: {name}" in of_latex(as_latex(section, vocabulary)).replace("% ", "")
+        assert f"[Data] {name}" in of_latex(as_latex_document(section, vocabulary))
         marked = as_markdown(section, vocabulary)
-        assert f"- System: {name}" in re.sub(r"\\(?=[\\`*_|~$<(])", "", marked)
+        assert f"- Data: {name}" in re.sub(r"\\(?=[\\`*_|~$<(])", "", marked)
         assert name not in ("<b>bold</b>",) or "<b>bold" not in as_html(section)
 
 

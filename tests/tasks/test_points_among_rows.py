@@ -24,7 +24,7 @@ ATTEMPTS = {"single": naive.attempts_single, "multi": naive.attempts_multi}
 
 
 def points_of(case: strategies.Case, templates: str) -> list[float]:
-    """The finite thresholds of EER, ZeroFAR, ZeroFRR and FAR targets, by the definition."""
+    """The finite thresholds of EER, ZeroFMR, ZeroFNMR and FAR targets, by the definition."""
     args = *ATTEMPTS[templates](**case.naive()), case.kind
     points = naive.roc_points(*args)
     result = [naive.eer(*args).threshold, *(p.threshold for p in points if p.frr == 0)][:2]

@@ -23,7 +23,7 @@ def test_titles_and_sentences_are_text():
     assert not re.search(r"^%", text, re.MULTILINE)
     assert r"\section*{Every probe, step by step}" in text
     assert r"\subsection*{Step 2 of 4: Probe 1 (subject ann)}" in text
-    assert r"\item[Accepted] iff distance $\leq$ threshold" in text
+    assert r"\item[Scores] distances, accepted at or below the threshold" in text
     for what in ("document", "tabular", "tabularx", "description"):
         assert text.count(rf"\begin{{{what}}}") == text.count(rf"\end{{{what}}}") > 0
 

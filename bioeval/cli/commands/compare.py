@@ -15,6 +15,8 @@ from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import xarray as xr
 
     from bioeval.cli.progress import Stages
@@ -61,7 +63,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.
 
     bioeval compare old.npz new.npz
-    bioeval compare old.npz new.npz others.npz --measure eer --out comparison
+    bioeval compare old.npz new.npz other.npz --measure eer --out results --plots
     bioeval compare old.mat new.mat --protocol market1501
 
     DATA are two files or more as `bioeval run` reads them, with the same templates in the same
@@ -72,6 +74,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     such as the best of several epochs, looks better than it is: choose it on other people. Where
     the last of DATA is a list of trials without scores, it has the trials of all systems.
     """
+    from bioeval.evaluation import evaluate
     from bioeval.scores.formats.trials import lists_trials
     from bioeval.studies.compare.compare import compare
 
@@ -92,4 +95,20 @@ def command(data: tuple[str, ...], **options: Any) -> None:
         run.require_defined([comparison["value"]], read, protocol)
         run.name = f"{len(systems)} systems"
         by_name = dict(zip(systems, data, strict=True))
-        run.finish(comparison, more={"files": by_name}, files=list(data))
+        drawn = None
+        if run.output.formats:
+            each = {x: run.count(evaluate, read(), protocol) for x, read in systems.items()}
+            drawn = partial(_draw, run, comparison, each)
+        run.finish(comparison, more={"files": by_name}, files=list(data), drawn=drawn)
+
+
+def _draw(
+    run: StudyCommand, comparison: xr.Dataset, systems: Mapping[str, xr.DataTree], folder: Path
+) -> None:
+    """Draw the ranks, and the curves of all systems in one figure each."""
+    from bioeval.plot.files import save_all
+
+    formats, tell = run.output.formats, run.output.remarks.append
+    curves = {name: run.in_terms(tree) for name, tree in systems.items()}
+    save_all(run.in_terms(comparison), (), folder, formats, tell=tell)
+    save_all(curves, (), folder, formats, overlaid=True, tell=tell)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.cli.arguments import at_least
+from bioeval.cli.arguments import Value, at_least
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import shared_options, take_interval
+from bioeval.cli.options import shared_options, take_far, take_interval
 from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 
@@ -35,11 +35,13 @@ class RatesOnNewPeople(MoreResults):
             at_least(0),
             10,
         ),
+        options_of("study_threshold", "assure"),
     )
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
         self._folds: int = options.pop("folds")
+        self._assure: float | None = options.pop("assure")
 
     def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
         """Return the study of the threshold; nothing where there are too few people."""
@@ -54,8 +56,11 @@ class RatesOnNewPeople(MoreResults):
                 target,
                 folds=None if scores.layout == "pairs" else self._folds,
                 random_state=self.options["random_state"],
+                assure=self._assure,
             )
         except BioevalError:
+            if self._assure is not None:
+                raise
             return {}  # the page says that it was not estimated
         return {"threshold_study": study}
 
@@ -68,6 +73,7 @@ class RatesOnNewPeople(MoreResults):
     "Choose the threshold on DATA, and count its errors on this set; repeated: on its trials.",
     multiple=True,
 )
+@option("--far X", "The smallest FRR with FAR at most X: the same as --target far=X.", Value.RATE)
 @options_of("study_threshold", "target", "task", "folds", "repeats", "assure")
 @option(
     "--threshold T",
@@ -80,8 +86,8 @@ class RatesOnNewPeople(MoreResults):
 def command(data: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
-    bioeval threshold scores.npz --target far=0.1% --assure 0.95
-    bioeval threshold dev.npz --target far=1% --on test.npz
+    bioeval threshold scores.npz --far 0.1% --assure 0.95
+    bioeval threshold dev.npz --far 1% --on test.npz
     bioeval threshold others.npz --threshold 3.61 --claim far=1%
 
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
@@ -99,6 +105,7 @@ def command(data: str, **options: Any) -> None:
       cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
                        A of a false accept
     """
+    take_far(options, "target")
     if options["on"]:
         _refuse_with(options, "on", "folds", "repeats", "assure", "threshold", "claim")
         _judge(data, options)

@@ -12,6 +12,7 @@ from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
     shared_options,
+    take_far,
     take_interval,
 )
 from bioeval.cli.outputs import MoreResults
@@ -106,13 +107,9 @@ def command(data: str | None, **options: Any) -> None:
     alarms, sources = options["alarms_per_day"], (data, options["rates"])
     if None not in sources or (sources == (None, None) and alarms is None):
         raise click.UsageError("give DATA or --rates, one of the two")
-    points = [options["far"], options["threshold"], alarms]
-    if sum(point is not None for point in points) > 1:
-        raise click.UsageError(
-            "--far, --threshold and --alarms-per-day each choose the operating point; give one"
-        )
-    if (far := options.pop("far")) is not None:
-        options["threshold"] = f"far={far}"
+    take_far(options, "threshold")
+    if None not in (options["threshold"], alarms):
+        raise click.UsageError("--alarms-per-day chooses the operating point; give it alone")
     names = ("interval", "confidence", "replicates", "random_state")
     of_scores = {name: options.pop(name) for name in names}
     with StudyCommand(data or "", options) as run:

@@ -64,7 +64,6 @@ def _about(ds: xr.Dataset) -> Facts:
             Fact("No response", _NO_RESPONSE[str(attrs["non_response"])], "non_response"),
             Fact("APCER is", say("the largest over {species}", species=over)),
         ),
-        indented=True,
     )
 
 

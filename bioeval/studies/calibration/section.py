@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import xarray as xr
 
-from bioeval.base.kinds import noun_of
 from bioeval.document.blocks import (
     Column,
-    Fact,
-    Facts,
     Paragraph,
     ResultsBySystem,
     Section,
-    Vocabulary,
 )
-from bioeval.document.cells import Label, Number
+from bioeval.document.cells import Number
 from bioeval.document.results import (
     attempts_of,
+    data_facts,
     fact_of_each,
     interval_note,
     result_messages,
     table_of,
 )
 from bioeval.document.text import Term, Text, say
-from bioeval.results.words import excluded
 
 #: Costs of a system over its attempts.
 _COSTS = (
@@ -50,11 +46,8 @@ _BY_PRIOR = (
 def section(results: ResultsBySystem) -> Section:
     """Return Cllr of each system, and decision costs by prior."""
     facts = (
-        *fact_of_each(results, "Scores", _scores),
         *fact_of_each(results, "Over", attempts_of),
         *fact_of_each(results, "Costs", _costs_of_errors),
-        Fact("Excluded", excluded({name: ds.attrs for name, ds in results.items()})),
-        Fact("Terms", Vocabulary()),
     )
     note = (
         "Minimum: after the best monotone map, or at the best threshold, on these data "
@@ -66,7 +59,7 @@ def section(results: ResultsBySystem) -> Section:
         "calibration",
         "Calibration",
         (
-            Facts(facts, indented=True),
+            data_facts(results, *facts),
             table_of(results, "costs", _COSTS),
             by_prior,
             *interval_note(results),
@@ -75,12 +68,6 @@ def section(results: ResultsBySystem) -> Section:
         ),
         task="verification",
     )
-
-
-def _scores(ds: xr.Dataset) -> Text:
-    """Return what the scores of a system are, and from what they were made."""
-    noun, origin = noun_of(str(ds.attrs["kind"]), plural=True), str(ds.attrs["origin"])
-    return say("{noun}: {origin}", noun=noun, origin=Label(origin)) if origin else noun
 
 
 def _costs_of_errors(ds: xr.Dataset) -> Text:

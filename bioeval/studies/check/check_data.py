@@ -14,13 +14,16 @@ from bioeval.attempts.symmetry import is_symmetric
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument
 from bioeval.base.progress import rows_reported
+from bioeval.document.results import sides_in_words
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import about_attrs
 from bioeval.results.support import KindVerdict
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
+from bioeval.scores.provenance import Provenance
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import (
     Copies,
@@ -154,7 +157,8 @@ def check_data(
         if read_scores and threshold is not None:
             confusions = confusions_at(scores, threshold, worst, claims)
     return DataCheck(
-        repr(scores)[1:-1],
+        sides_in_words(about_attrs(Provenance.of(scores), "", "", ())),
+        scores.kind,
         card.name,
         tuple(findings),
         scores.name or "",

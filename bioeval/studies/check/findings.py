@@ -108,8 +108,8 @@ class DataCheck(Shown):
 
     Attributes
     ----------
-    data : str
-        What was checked.
+    data, kind : str
+        What was checked, in words, and the kind of its scores.
     protocol : str
         The protocol card under which it was.
     findings : tuple of Finding
@@ -125,6 +125,7 @@ class DataCheck(Shown):
     """
 
     data: str
+    kind: str
     protocol: str
     findings: tuple[Finding, ...]
     system: str

@@ -22,7 +22,7 @@ def dataset_of(check: DataCheck) -> xr.Dataset:
     """Return a check as the attributes of a dataset, all that was found as JSON."""
     found = check.confusions
     told = {
-        "about": [check.data, check.protocol],
+        "about": [check.data, check.kind, check.protocol],
         "findings": [
             [x.check, x.severity, _saved(x.found), x.count, written(x.places, TASK)] for x in check
         ],
@@ -60,9 +60,9 @@ def restored(dataset: xr.Dataset) -> DataCheck | None:
         pairs = tuple(ConfusedPair(**_with_sides(x)) for x in confusions["listed"])
         confusions = Confusions(**{**confusions, "listed": pairs})
     errors = tuple(LabelError(**_with_sides(x)) for x in told["label_errors"])
-    data, protocol = told["about"]
     of_scores = str(attrs["system"]), str(attrs["fingerprint"])
-    return DataCheck(data, protocol, tuple(findings), *of_scores, confusions, errors)
+    data, kind, protocol = told["about"]
+    return DataCheck(data, kind, protocol, tuple(findings), *of_scores, confusions, errors)
 
 
 def _with_sides(told: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, threshold_to_install
+from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.studies.check.confusions import Side
@@ -15,12 +16,13 @@ from bioeval.studies.check.findings import SEVERITIES, TASK, DataCheck, Finding
 def section(check: DataCheck) -> Section:
     """Return what is said of a check of data."""
     well = [_well(check, "samples"), _well(check, "kind")]
-    about_data: list[Text] = [Label(check.protocol), *(text for text in well if text)]
     about = Facts(
         (
-            Fact("Data", Label(check.data), "data"),
+            data_fact([check.system], check.data),
+            Fact("", Label(check.data), "data"),
+            Fact("Scores", scores_in_words(check.kind, check.protocol)),
             Fact("", Label(check.protocol), "protocol"),
-            Fact("Protocol", Enumeration(about_data, ";")),
+            Fact("Found", Enumeration([text for text in well if text], ";")),
         )
     )
     return Section(

@@ -22,7 +22,7 @@ from bioeval.document.blocks import (
     Vocabulary,
 )
 from bioeval.document.cells import Count, Label, Number, Probability, Quantity, Rate
-from bioeval.document.results import is_doubt, result_messages
+from bioeval.document.results import data_fact, is_doubt, result_messages, sides_in_words
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.words import excluded
@@ -246,20 +246,19 @@ def _joined(measures: Sequence[MeasureOfSystems]) -> Text:
 def _header(ds: xr.Dataset) -> Facts:
     """Return what was compared."""
     attrs = ds.attrs
-    people = Count(int(attrs.get("subjects", 0)), noun="subjects")
-    data: Text = say("{layout}, {people}", layout=str(attrs.get("layout", "")), people=people)
+    data = data_fact(ds["system"].values.tolist(), sides_in_words(attrs))
     if "sequences" in attrs:
-        data = Count(int(attrs["sequences"]), noun="sequences")
+        data = Fact("Data", Count(int(attrs["sequences"]), noun="sequences"))
     task: Text = ""
     if "convention" in attrs:
         task = say("re-identification, {name:name}", name=str(attrs["convention"]))
     facts = [
-        Fact("Data", data),
+        data,
         Fact("Excluded", excluded({"": attrs})),
         Fact("Task", task),
         Fact("Terms", Vocabulary()),
     ]
-    return Facts(facts, indented=True)
+    return Facts(facts)
 
 
 def _overview(measures: Sequence[MeasureOfSystems]) -> Table:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -12,6 +13,7 @@ from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, Words, received, require_choice
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import QUERY_MEANS, Scalar
+from bioeval.document.scalars import name_of_scalar
 from bioeval.results.measure import Measure
 from bioeval.stats.error_curves import curve_measures
 
@@ -90,7 +92,7 @@ class Wanted:
         if callable(measure):
             name = getattr(measure, "__name__", "measure")
             return cls(name, function=Measure(name, measure))
-        text = require_text("measures", measure)
+        text = _as_named(require_text("measures", measure), known)
         name, equals, number = text.partition("=")
         if name in QUERY_MEANS and name not in known:
             raise DataError(
@@ -128,6 +130,21 @@ class Wanted:
         if not is_one:
             raise DataError(Argument("measures"), f" has {received(text)}; expected {expected}")
         return cls(name, at, function)
+
+
+def _as_named(text: str, known: Iterable[str]) -> str:
+    """Return a measure by its name, whatever its case, or by its label in printed tables."""
+    spelt = " ".join(text.casefold().split())
+    labelled = {**scalar_registry(), **AT_THRESHOLD, "cms": CMS_AT_RANK}
+    for name in known:
+        if name in labelled:
+            places = dict.fromkeys(("target", "prior", "threshold", "rank"), "NUMBER")
+            label = re.escape(name_of_scalar(labelled[name], **places).casefold())
+            if match := re.fullmatch(label.replace("number", r"([\d.e-]+(?: ?%)?)"), spelt):
+                return "=".join((name, *(number.replace(" ", "") for number in match.groups())))
+    name, equals, number = spelt.partition("=")
+    by_folded = {x.casefold().replace("_", "-"): x for x in known}
+    return by_folded.get(name.replace("_", "-"), name) + equals + number
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,15 @@ from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
 from bioeval.document.cells import Label
-from bioeval.document.results import rule_in_words
+from bioeval.document.results import rule_in_words, sides_in_words
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
+from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.scores.provenance import Provenance
 from bioeval.studies.explain.row import RankedList, Rows
 from bioeval.studies.explain.tasks import (
     TITLES,
@@ -55,9 +57,8 @@ class Explanation(Shown):
         The row, from 0.
     name, subject : str
         Of the probe; empty where there is none.
-    probes : int
-        Number of rows.
-    layout, kind, protocol, system : str
+    data, kind, protocol, system : str
+        What is compared, in words; the kind of scores; the card; the name of the scores.
     threshold : float or None
         In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
     threshold_source : Text
@@ -72,8 +73,7 @@ class Explanation(Shown):
     probe: int
     name: str
     subject: str
-    probes: int
-    layout: str
+    data: str
     kind: str
     protocol: str
     system: str
@@ -258,8 +258,7 @@ class _Explainer:
             probe=place,
             name=self.names[place] if self.names[place] != str(place) else "",
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
-            probes=scores.shape[0],
-            layout=scores.layout,
+            data=sides_in_words(about_attrs(Provenance.of(scores), "", "", ())),
             kind=self.given.kind,
             protocol=self.card.name,
             system=self.given.name or "",

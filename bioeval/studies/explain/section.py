@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.kinds import noun_of
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Label, Number, Picture, Rate, Score
+from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Term, Text, say
 from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores, knows_people
@@ -19,7 +20,7 @@ from bioeval.views.writers.lines import written
 
 #: Longer lists are shortened for readers: their first places, those around the threshold, and the
 #: genuine ones, as many as that, stay.
-LONGEST, FIRST, MOST_GENUINE = 24, 8, 30
+LONGEST, FIRST, MOST_GENUINE = 16, 6, 10
 
 #: Names of left-out entries that are listed, and rows and columns of the largest matrix shown.
 NAMED, MOST_SHOWN = 6, 12
@@ -68,13 +69,9 @@ def steps_section(steps: Steps) -> Section:
 
 def _about(explained: Explanation) -> Iterator[Fact]:
     """Yield the description of the row, and the source of its threshold."""
-    probes = say(
-        "{layout}, {probes:count probes}", layout=explained.layout, probes=explained.probes
-    )
-    if explained.system:
-        probes = say("{system:name}, {probes}", system=explained.system, probes=probes)
-    yield Fact("Data", probes)
-    yield Fact("Protocol", Label(explained.protocol), "protocol")
+    yield data_fact([explained.system], explained.data)
+    yield Fact("Scores", scores_in_words(explained.kind, explained.protocol))
+    yield Fact("", Label(explained.protocol), "protocol")
     threshold, source = explained.threshold, explained.threshold_source
     if threshold is None:
         yield Fact("Threshold", source)
@@ -83,8 +80,6 @@ def _about(explained: Explanation) -> Iterator[Fact]:
     if not math.isnan(threshold):
         value = say("{threshold:score}", threshold=threshold)
     yield Fact("Threshold", say("{value}: {source}", value=value, source=source))
-    sign = ">=" if larger_is_closer(explained.kind) else "<="
-    yield Fact("Accepted", f"iff {noun_of(explained.kind)} {sign} threshold")
 
 
 def _lists(explained: Explanation) -> Iterator[Block]:

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import xarray as xr
 
-from bioeval.document.blocks import Fact, Facts, Paragraph, Section, Table, Vocabulary
-from bioeval.document.results import result_messages, table_of
+from bioeval.document.blocks import Fact, Paragraph, Section, Table
+from bioeval.document.results import data_facts, result_messages, table_of
 from bioeval.document.text import Text
 from bioeval.results.layouts import expanded
-from bioeval.results.words import excluded
 from bioeval.views.sections import systems
 
 
@@ -19,14 +18,13 @@ def section(
 ) -> Section:
     """Return what is said of verification by systems, the one made of the others last."""
     datasets = {name: expanded(ds) for name, ds in results.items()}
-    left_out = excluded({name: ds.attrs for name, ds in datasets.items()})
     dims = next(iter(datasets.values())).dims
-    facts = (*facts, Fact("Excluded", left_out), Fact("Terms", Vocabulary()))
+    made_of = dict(list(datasets.items())[:-1])
     return Section(
         "side_by_side",
         title,
         (
-            Facts(facts, indented=True),
+            data_facts(made_of, *facts),
             *systems.section(datasets, turned=True).blocks,
             Paragraph(note, "note"),
             _together("systems", datasets),

@@ -94,6 +94,7 @@ def _measures(names: Sequence[str]) -> list[TrackingMeasure]:
             Argument("measures"),
             f" is {received(names)}; expected a list of names, such as {list(COMPARED)}",
         )
+    names = [x.casefold() if isinstance(x, str) else x for x in names]  # HOTA is hota
     for name in names:
         require_choice(Words("a name in ", Argument("measures")), name, MEASURES)
         if names.count(name) > 1:

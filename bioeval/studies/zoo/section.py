@@ -14,12 +14,10 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.document.blocks import (
     Column,
     Fact,
-    Facts,
     Paragraph,
     ResultsBySystem,
     Section,
     Table,
-    Vocabulary,
 )
 from bioeval.document.cells import (
     Count,
@@ -31,6 +29,7 @@ from bioeval.document.cells import (
 )
 from bioeval.document.results import (
     cell_of,
+    data_facts,
     people_and_attempts,
     result_messages,
     table_of,
@@ -39,7 +38,6 @@ from bioeval.document.results import (
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
-from bioeval.results.words import excluded
 from bioeval.studies.zoo.results import NAMED, most_errors
 
 
@@ -91,20 +89,11 @@ def section(results: ResultsBySystem) -> Section:
         int(ds["genuine_attempts"].sum()),
         int(ds["impostor_attempts_as_probe"].sum()),
     )
-    about = Facts(
-        (
-            Fact("System", Label(str(ds.attrs["system"])), "system"),
-            Fact("Over", attempts),
-            Fact("Attempts", str(ds.attrs.get("use", ""))),
-            Fact("Excluded", excluded({"": ds.attrs})),
-            Fact("Terms", Vocabulary()),
-        )
-    )
     return Section(
         "zoo",
         "",
         (
-            about,
+            data_facts(results, Fact("Over", attempts)),
             *_answer(ds),
             _errors(ds),
             _most_errors(ds),

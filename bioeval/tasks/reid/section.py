@@ -29,7 +29,6 @@ def section(results: ResultsBySystem) -> Section:
             *_of_each(results, "Over", _over),
             Fact("Excluded", excluded({name: ds.attrs for name, ds in results.items()})),
         ),
-        indented=True,
     )
     return Section(
         "gom",

@@ -14,7 +14,7 @@ from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.words import enumerated
-from bioeval.views.tasks import system_of, systems
+from bioeval.views.tasks import system_of
 
 #: Caveat where operating points were selected on the evaluated data.
 CHOSEN = (
@@ -42,12 +42,11 @@ def about(results: Mapping[str, xr.Dataset]) -> Facts:
     if not results:
         return Facts(())
     protocol = str(next(iter(results.values())).attrs.get("protocol", ""))
+    by_system = {system_of(path): dataset for path, dataset in results.items()}
     return data_facts(
-        results,
+        by_system,
         protocol=protocol,
-        systems=list(filter(None, systems(results))) or [""],
         last=[Fact("Left out", left_out(results))],
-        indented=False,
     )
 
 

@@ -113,15 +113,17 @@ class TerminalDocument:
         title = lines.write(section.title)
         if title:
             yield _text(title, "bold")
-        first, after_table = not title, False
+        first, after_table, after_answer = not title, False, False
         for block in section.blocks:
             written = list(self._block(block, lines, width))
             if not written:
                 continue
-            if not first and (_stands_apart(block) or after_table):
+            is_answer = isinstance(block, Paragraph) and block.role == "answer"
+            is_next = is_answer and after_answer
+            if not first and (_stands_apart(block) or after_table) and not is_next:
                 yield RichText("")
             yield from written
-            first, after_table = False, isinstance(block, Table)
+            first, after_table, after_answer = False, isinstance(block, Table), is_answer
 
     def _block(self, block: Block, lines: Lines, width: int) -> Iterator[RenderableType]:
         match block:
@@ -152,7 +154,7 @@ class TerminalDocument:
         grid.add_column(overflow="fold")
         for name, text in rows:
             grid.add_row(_text(name), _text(text))
-        yield _indented(grid) if block.indented else grid
+        yield grid
 
 
 def as_text(
