@@ -72,17 +72,17 @@ def data_facts(
     data = data_fact(names, "" if len(sides) > 1 else sides.pop())
     if attempts:
         data = Fact("Data", say("{data}; {attempts}", data=data.text, attempts=attempts))
+
+    def scores_of(ds: xr.Dataset) -> Text:
+        return scores_in_words(str(ds.attrs.get("kind", "")), protocol)
+
     made = {name: ds for name, ds in results.items() if ds.attrs.get("origin")}
     return Facts(
         (
             data,
             *fact_of_each(made, "Made of", lambda ds: Label(str(ds.attrs["origin"]))),
             Fact("Attempts", str(attrs.get("use", ""))),
-            *fact_of_each(
-                results,
-                "Scores",
-                lambda ds: scores_in_words(str(ds.attrs.get("kind", "")), protocol),
-            ),
+            *fact_of_each(results, "Scores", scores_of),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
             Fact("NaN", failed, "nan_policy"),
             Fact("Excluded", excluded({"": attrs}), "exclude"),

@@ -74,13 +74,12 @@ def test_a_wide_table_is_in_small_type_and_its_long_texts_are_broken():
     assert latex.startswith("% needs \\usepackage{array,booktabs,tabularx}\n")
     # A heading that is longer than its numbers is broken, numbers are not.
     left, right = (rf">{{\ragged{side}\arraybackslash}}X" for side in ("left", "right"))
-    columns = f"{right}rrr{left}{left}r{left}"
-    assert rf"\begin{{tabularx}}{{\linewidth}}{{{columns}}}" in latex
+    assert rf"\begin{{tabularx}}{{\linewidth}}{{{right}r{left}{left}r{left}}}" in latex
     assert latex.count("{\\footnotesize") == latex.count("\n}\n")
-    pair = (Column("a", "a"), Column("b", "b"))
-    narrow = Section("s", "", (Table("t", pair, [["short", Rate(0.5)]]),))
+    columns = (Column("a", "a"), Column("b", "b"))
+    narrow = Section("s", "", (Table("t", columns, [["short", Rate(0.5)]]),))
     assert "\\begin{tabular}{lr}" in as_latex(narrow) and "tabularx" not in as_latex(narrow)
-    long = Section("s", "", (Table("t", pair, [["x " * 50, Rate(0.5)]]),))
+    long = Section("s", "", (Table("t", columns, [["x " * 50, Rate(0.5)]]),))
     assert rf"\begin{{tabularx}}{{\linewidth}}{{{right}r}}" in as_latex(long)
     assert latex_tables(as_latex(long)) == [[["a", "b"], [("x " * 50).strip(), "50.00 %"]]]
 

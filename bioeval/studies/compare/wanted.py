@@ -134,7 +134,7 @@ class Wanted:
 
 def _as_named(text: str, known: Iterable[str]) -> str:
     """Return a measure by its name, whatever its case, or by its label in printed tables."""
-    spelt = " ".join(text.casefold().split())
+    spelt = re.sub(r" \(\w+\)$", "", " ".join(text.casefold().split()))  # (FMR100)
     labelled = {**scalar_registry(), **AT_THRESHOLD, "cms": CMS_AT_RANK}
     for name in known:
         if name in labelled:
