@@ -22,7 +22,6 @@ from bioeval.attempts.points import (
     ErrorCurve,
     Moments,
     allowed_errors,
-    crossed,
     moments_of,
 )
 from bioeval.base.errors import DataError
@@ -82,6 +81,11 @@ class Attempts:
 
     # -- counts
 
+    @cached_property
+    def upto(self) -> np.ndarray:
+        """The impostor scores up to so many of the known ones: 0 up to none."""
+        return np.concatenate([[0], self.accepted])
+
     @property
     def genuine_attempts(self) -> int:
         """Number of genuine attempts."""
@@ -107,7 +111,7 @@ class Attempts:
         Of attempts that are counted the thresholds are marks, or scores that are known.
         """
         place = self.values.searchsorted(threshold, side="right")
-        reached = np.append(0, self.accepted)[place]
+        reached = self.upto[place]
         if self.marks is None:
             return reached
         assert self.at_marks is not None
@@ -138,15 +142,14 @@ class Attempts:
             assert self.at_marks is not None
             return scores, *self.at_marks[:, self.marks.searchsorted(scores)]
         left, right = (self.values.searchsorted(scores, side=x) for x in ("left", "right"))
-        reached = np.append(0, self.accepted)
-        return scores, reached[left], reached[right]
+        return scores, self.upto[left], self.upto[right]
 
     @cached_property
     def cells(self) -> CellCounts:
         """The impostor scores in cells of one width."""
         if self.counted_cells is not None:
             return self.counted_cells
-        reached = np.append(0, self.accepted)
+        reached = self.upto
         low = int(self.values.searchsorted(-np.inf, side="right"))
         high = int(self.values.searchsorted(np.inf))
         negative, finite = int(reached[low]), self.values[low:high]
@@ -164,7 +167,7 @@ class Attempts:
         """Mean and deviation of the finite impostor scores."""
         if self.counted_moments is not None:
             return self.counted_moments
-        finite = np.isfinite(self.values)
+        finite = slice(*self.values.searchsorted([np.nextafter(-np.inf, 0), np.inf]))
         return moments_of(self.values[finite], (self.accepted - self.before)[finite])
 
     def listed_impostors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -192,23 +195,17 @@ class Attempts:
 
     def equal_error(self) -> EqualError:
         """Return the equal error rate, its threshold and its bracket; NaN where undefined."""
-        attempts = self.genuine_attempts, self.impostor_attempts
+        genuine, impostors = self.genuine_attempts, self.impostor_attempts
         scores, _, upto = self.at_genuine
         left = self.genuine.searchsorted(scores, side="right")
-
-        def has_crossed(accepted: int, within: int) -> bool:
-            return crossed(accepted, attempts[0] - within, *attempts)
-
         g = bisect_left(
-            range(len(scores)), True, key=lambda k: has_crossed(int(upto[k]), int(left[k]))
-        )
-        i = bisect_left(
-            range(len(self.values)),
+            range(len(scores)),
             True,
-            key=lambda k: has_crossed(
-                int(self.accepted[k]), int(self.genuine.searchsorted(self.values[k], "right"))
-            ),
+            key=lambda k: int(upto[k]) * genuine >= (genuine - int(left[k])) * impostors,
         )
+        # Between two genuine scores FRR does not change.
+        rejected = genuine - (int(left[g - 1]) if g else 0)
+        i = int(self.accepted.searchsorted(-(-rejected * impostors // max(genuine, 1))))
         first = [*scores[g : g + 1].tolist(), *self.values[i : i + 1].tolist()]
         if not first:
             return EqualError()
@@ -218,7 +215,8 @@ class Attempts:
             np.array([last, at]),
             np.array([accepted, int(self.false_accepts(at))]),
             np.array([rejected, int(self.false_rejects(at))]),
-            *attempts,
+            genuine,
+            impostors,
         )
         return curve.equal_error()
 

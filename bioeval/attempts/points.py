@@ -346,16 +346,15 @@ def min_costs(
     best = np.empty((len(size), len(costs)), dtype=np.int64)
     least = np.empty(best.shape)
     for i, (p, miss, accept) in enumerate(costs.tolist()):
-        known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
-        weights = [known[x] for x in attempts]
-        per_accept = np.repeat([float(accepted) for accepted, _ in weights], size)
-        per_reject = np.repeat([float(rejected) for _, rejected in weights], size)
-        cost = per_accept * fa + per_reject * fr
+        per_accept, per_reject = (1 - p) * accept / impostor, p * miss / genuine
+        cost = np.repeat(per_accept, size) * fa + np.repeat(per_reject, size) * fr
         near = cost <= np.repeat(np.minimum.reduceat(cost, first) * (1 + 1e-12), size)
-        at = np.flatnonzero(near)[np.searchsorted(np.flatnonzero(near), first)]
-        for k in np.flatnonzero(np.add.reduceat(near, first, dtype=np.int64) > 1):
+        places = np.flatnonzero(near)
+        at = places[np.searchsorted(places, first)]
+        for k in np.flatnonzero(np.add.reduceat(near, first, dtype=np.int64) > 1).tolist():
             part = slice(starts[k], starts[k + 1])
-            at[k] = part.start + cheapest(fa[part], fr[part], *weights[k])
+            weights = costs_of_attempts((p, miss, accept), *attempts[k])
+            at[k] = part.start + cheapest(fa[part], fr[part], *weights)
         best[:, i] = at
         least[:, i] = p * miss * (fr[at] / genuine) + (1 - p) * accept * (fa[at] / impostor)
     return least, best
@@ -392,6 +391,7 @@ def moments_of(scores: np.ndarray, weights: np.ndarray | None = None) -> Moments
     shifted = scaled - scaled[0]
     if weights is None:
         return Moments(scale, float(scaled[0]), float(shifted.mean()), float(shifted.std()))
+    weights = weights.astype(np.float64)
     number = weights.sum()
     mean = float((weights * shifted).sum() / number)
     spread = float((weights * (shifted - mean) ** 2).sum() / number)

@@ -190,7 +190,10 @@ class ParallelRows:
         """Run the loop; the calling thread takes the first part."""
         steps = self._steps(args)
         parts = min(numba.get_num_threads(), steps)
-        limits = [steps * part // parts for part in range(parts + 1)] if parts > 1 else [0, steps]
+        if parts < 2:
+            self.loop(0, steps, *args)
+            return
+        limits = [steps * part // parts for part in range(parts + 1)]
         _side_by_side(
             [
                 functools.partial(self.loop, begin, end, *args)

@@ -257,8 +257,8 @@ def about_attrs(
         "probes": about.probes,
     }
     if about.people is not None:  # a list of trials, and a mask, may not name the people
-        attrs["probe_subjects"] = len(about.probe_subjects)
-        attrs["enrolled_subjects"] = len(about.enrolled_subjects)
+        attrs["probe_subjects"] = about.probe_subjects
+        attrs["enrolled_subjects"] = about.enrolled_subjects
         attrs["gallery_subjects"] = about.gallery_subjects
     if about.gallery_templates:
         attrs["gallery_templates"] = about.gallery_templates
@@ -282,7 +282,7 @@ def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:
 
 def _of_subjects(about: Provenance) -> list[Message]:
     """Return the message of labels that leave a class of attempts empty."""
-    people = len(about.probe_subjects), len(about.enrolled_subjects), about.gallery_subjects
+    people = about.probe_subjects, about.enrolled_subjects, about.gallery_subjects
     if people == (1, 1, 1) and about.layout in ("all-against-all", "probe-against-gallery"):
         return [labels_doubtful("impostor")]
     if about.layout == "all-against-all" and 1 < about.gallery_templates == about.gallery_subjects:

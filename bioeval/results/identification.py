@@ -93,7 +93,7 @@ class ClosedSetCounts:
             "tied": ((), self.tied),
         }
         if about.people:
-            variables["subjects"] = (), np.int64(len(about.enrolled_subjects))
+            variables["subjects"] = (), np.int64(about.enrolled_subjects)
         return Scalars(variables, {"rank": np.arange(1, len(cms) + 1)})
 
     def dataset(
@@ -207,30 +207,26 @@ class OpenSetPoints:
             return dir_, threshold
         inside = self.ranks <= ranks
         mate, rank, weights = self.mate[inside], self.ranks[inside] - 1, self.weights[inside]
-        # Whether a point of a rank has the value -inf, that of rejecting all.
-        lowest = np.zeros(ranks, dtype=bool)
-        np.logical_or.at(lowest, rank, mate == -np.inf)
-        lowest = np.logical_or.accumulate(lowest) | (self.other[0] == -np.inf)
-        for i, target in enumerate(targets):
-            allowed = allowed_errors(float(target), total)
-            if allowed < total:
-                limit = self.other[allowed]
-                below = mate < limit
-                more_searches = self.other[: np.searchsorted(self.other, limit)]
-            else:
-                below, more_searches = np.ones(len(mate), dtype=bool), self.other
-            detected = np.cumsum(np.bincount(rank[below], weights[below], minlength=ranks))
+        order = np.argsort(mate, kind="stable")
+        nearest, at_rank = mate[order], rank[order]
+        # Rejecting all is no point of a rank of which a score has the value -inf.
+        reject_all = np.full(ranks, np.nan if self.other[0] == -np.inf else -np.inf)
+        reject_all[rank[mate == -np.inf]] = np.nan
+        reject_all = np.maximum.accumulate(reject_all)
+        for i, target in enumerate(targets.tolist()):
+            allowed = allowed_errors(target, total)
+            limit = self.other[allowed] if allowed < total else np.nan  # after all scores
+            searches = int(self.other.searchsorted(limit))
+            below = mate < limit if allowed < total else slice(None)
+            detected = np.bincount(rank[below], weights[below], minlength=ranks).cumsum()
             dir_[i] = np.minimum(detected, self.genuine) / self.genuine
-            loosest = np.full(ranks, -np.inf)
-            np.maximum.at(loosest, rank[below], mate[below])
-            loosest = np.maximum.accumulate(loosest)
-            counted = np.zeros(ranks, dtype=bool)
-            counted[rank[below]] = True
-            counted = np.logical_or.accumulate(counted) | bool(len(more_searches))
-            if len(more_searches):
-                loosest = np.maximum(loosest, more_searches[-1])
-            none = np.where(lowest, np.nan, -np.inf)
-            threshold[i] = np.where(counted, loosest, none)
+            found = slice(0, int(nearest.searchsorted(limit)))
+            loosest = np.full(ranks, self.other[searches - 1] if searches else -np.inf)
+            loosest[at_rank[found]] = np.maximum(nearest[found], loosest[0])
+            counted = np.full(ranks, searches > 0)
+            counted[at_rank[found]] = True
+            counted = np.logical_or.accumulate(counted)
+            threshold[i] = np.where(counted, np.maximum.accumulate(loosest), reject_all)
         return dir_, threshold
 
     def detected_rows(
@@ -287,7 +283,7 @@ class OpenSetAttempts:
             "expected_false_accepts": (("far_target",), far_targets * self.impostor),
         }
         if about.people:
-            everyone, enrolled = len(about.probe_subjects), len(about.enrolled_subjects)
+            everyone, enrolled = about.probe_subjects, about.enrolled_subjects
             attempts = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
             variables["genuine_subjects"] = (), np.int64(enrolled)
             variables["impostor_subjects"] = (), np.int64(attempts.get(impostors, everyone))

@@ -49,6 +49,7 @@ from bioeval.scores.labels import (
     digest_of_values,
     fixed,
     labels_of_table,
+    present,
 )
 
 if TYPE_CHECKING:
@@ -373,8 +374,8 @@ class LabelledMatrix:
             return self._layout
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
-        inside = np.isin(self.probe_ids, self.gallery_ids).all()
-        if inside:
+        number = 1 + max(self.probe_ids.max(initial=0), self.gallery_ids.max(initial=0))
+        if present(self.gallery_ids, number)[self.probe_ids].all():
             return "all-against-all"
         return "probe-against-gallery"
 
@@ -561,7 +562,7 @@ class LabelledMatrix:
 
     def _enrolled_probes(self) -> np.ndarray:
         """Return which probes are of an enrolled subject."""
-        return np.isin(self._codes.probe, self._codes.gallery)
+        return present(self._codes.gallery, len(self._codes.values))[self._codes.probe]
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some probes and some gallery templates, without copying any score.

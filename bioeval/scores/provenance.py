@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.scores.labels import Codes, digest, known_texts, present
+from bioeval.scores.labels import Codes, known_texts, present
 from bioeval.scores.matrix import Scores, are_pairs
 
 T = TypeVar("T")
@@ -93,13 +92,12 @@ class Provenance:
     probes: int
     gallery_templates: int
     gallery_subjects: int
-    probe_subjects: frozenset
-    enrolled_subjects: frozenset
+    probe_subjects: int
+    enrolled_subjects: int  # of the probes
     fingerprints: tuple[str, ...]
     notes: tuple[Message, ...] = ()
     origin: str = ""
     metric: str = ""  # that of bioeval by which scores were computed from embeddings
-    gallery: str = ""
     exclude: str = ""
     reading: tuple[str, ...] = ()  # how files were read
     attacks: int = 0  # attack presentations left out
@@ -109,24 +107,11 @@ class Provenance:
     @classmethod
     def of(cls, scores: Scores) -> Provenance:
         """Return the provenance of counts of scores."""
-        pairs = are_pairs(scores)
-        names = []
-        enrolled = probing = np.zeros(0, dtype=bool)
-        if not pairs and scores._labelled:
-            codes = scores._codes
-            probing = present(codes.probe, len(codes.values)) & ~codes.no_person
-            enrolled = present(codes.gallery, len(codes.values)) & ~codes.no_person
-            names = list(map(repr, codes.values[probing].tolist()))
         return cls(
+            **_sizes(scores),
             name=scores.name or "",
-            layout=scores.layout,
             kind=scores.kind,
             nan=scores.nan,
-            probes=scores.shape[0],
-            gallery_templates=0 if pairs else scores.shape[1],
-            gallery_subjects=int(enrolled.sum()),
-            probe_subjects=frozenset(names),
-            enrolled_subjects=frozenset(compress(names, enrolled[probing].tolist())),
             fingerprints=(scores.fingerprint,),
             notes=tuple(_notes(scores)),
             origin=scores._origin,
@@ -136,17 +121,38 @@ class Provenance:
             attacks=scores._attacks_left_out,
             use=scores._claims,
             tries=scores._tries,
-            gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),
         )
+
+    def of_part(self, part: Scores) -> Provenance:
+        """Return that of some probes and some of the gallery."""
+        return replace(self, **_sizes(part))
 
     @property
     def people(self) -> tuple[int, int, int] | None:
         """Subjects of the probes, of the gallery and of both; None where they are unknown."""
-        probes, gallery = len(self.probe_subjects), self.gallery_subjects
-        both = probes + gallery - len(self.enrolled_subjects)
+        probes, gallery = self.probe_subjects, self.gallery_subjects
+        both = probes + gallery - self.enrolled_subjects
         if both:
             return (probes, gallery, both)
         return None
+
+
+def _sizes(scores: Scores) -> dict[str, Any]:
+    """Return layout and sizes of scores."""
+    pairs = are_pairs(scores)
+    enrolled = probing = np.zeros(0, dtype=bool)
+    if not pairs and scores._labelled:
+        codes = scores._codes
+        probing = present(codes.probe, len(codes.values)) & ~codes.no_person
+        enrolled = present(codes.gallery, len(codes.values)) & ~codes.no_person
+    return {
+        "layout": scores.layout,
+        "probes": scores.shape[0],
+        "gallery_templates": 0 if pairs else scores.shape[1],
+        "gallery_subjects": int(np.count_nonzero(enrolled)),
+        "probe_subjects": int(np.count_nonzero(probing)),
+        "enrolled_subjects": int(np.count_nonzero(enrolled & probing)),
+    }
 
 
 def disjoint_pairs(left: int, right: int, people: int) -> int:

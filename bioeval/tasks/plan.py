@@ -34,6 +34,7 @@ from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.task_counts import TaskCounts
@@ -134,9 +135,15 @@ class Plan:
     """
 
     def __init__(
-        self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
+        self,
+        scores: Scores,
+        card: Protocol,
+        options: EvaluationOptions,
+        *,
+        automatic: bool,
+        whole: Provenance | None = None,
     ):
-        """Make the counters of the tasks that the card names."""
+        """Make the counters of the tasks that the card names; of a part, `whole` is known."""
         options.refuse_unused(card)
         if galleries_of(scores, card) is not None:
             raise ProtocolError(
@@ -156,16 +163,18 @@ class Plan:
                 scores = reid.compared(scores, card)
         self.scores = compared_scores(scores, card)
         self.reader = BlockReader(self.scores)
+        notes: list[Message] = []
         if card.galleries is not None:
-            about = self.reader.about
-            note = Message("one-gallery", column=card.galleries.column)
-            self.reader.about = replace(about, notes=(*about.notes, note))
-        if automatic and not are_pairs(self.scores):
-            about = self.reader.about
+            notes.append(Message("one-gallery", column=card.galleries.column))
+        if automatic and not are_pairs(self.scores) and whole is None:
             from bioeval.tasks.reid.convention import column_warnings
 
-            notes = (*about.notes, *column_warnings(self.scores))
-            self.reader.about = replace(about, notes=notes)
+            notes += column_warnings(self.scores)
+        if whole is not None:
+            self.reader.about = whole.of_part(self.scores)
+        elif notes:
+            about = self.reader.about
+            self.reader.about = replace(about, notes=(*about.notes, *notes))
         thresholds = options.thresholds
         if thresholds is None:
             thresholds = check_thresholds(card.curve.requested())
@@ -182,20 +191,27 @@ class Plan:
 
     @classmethod
     def counted(
-        cls, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
+        cls,
+        scores: Scores,
+        card: Protocol,
+        options: EvaluationOptions,
+        *,
+        automatic: bool,
+        whole: Provenance | None = None,
+        curves: bool = True,
     ) -> tuple[Plan, dict[str, TaskCounts]]:
         """Return the plan of a card, and the counts of all tasks with their operating points."""
         limits = options.interval
         if card.verification is not None:  # its operating points may take another look
             scores = scores._held()
-        plan = cls(scores, card, options, automatic=automatic)
+        plan = cls(scores, card, options, automatic=automatic, whole=whole)
         if limits is not None and limits.by_subject:
             from bioeval.attempts.by_subject import SubjectAttempts
 
             SubjectAttempts.require_people(scores, limits.method)
         counted = plan.count()
         with threads_for(scores):
-            plan.refine(counted)
+            plan.refine(counted, curves=curves)
         return plan, counted
 
     def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
@@ -255,8 +271,8 @@ class Plan:
         return counts
 
     @stage("finding operating points")
-    def refine(self, counted: dict[str, TaskCounts]) -> None:
-        """Find the operating points of verification.
+    def refine(self, counted: dict[str, TaskCounts], *, curves: bool = True) -> None:
+        """Find the operating points of verification; they are rows of `curves`.
 
         With extra thresholds, those and the points of all tasks are rows of each.
         """
@@ -273,7 +289,7 @@ class Plan:
                 tally.attempts,
                 replace(self.wanted(), targets=targets),
                 symmetric=symmetric,
-                with_rows=not tally.given or rows is not None,
+                with_rows=curves and (not tally.given or rows is not None),
             )
         if rows is None:
             return

@@ -92,7 +92,7 @@ class TrainedSystem:
 
     def about(self, scores: Scores | None) -> Provenance:
         """Return the provenance of the results."""
-        names = frozenset(map(repr, self.labels.values.tolist()))
+        names = len(self.labels)
         n, width = self.features.shape
         origin = scores._origin if scores is not None else ""
         return Provenance(
@@ -102,7 +102,7 @@ class TrainedSystem:
             nan="raise",
             probes=n,
             gallery_templates=n,
-            gallery_subjects=len(names),
+            gallery_subjects=names,
             probe_subjects=names,
             enrolled_subjects=names,
             fingerprints=(f"{n} samples, {width} features labels:{self.labels.digest}",),

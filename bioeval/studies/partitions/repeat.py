@@ -23,6 +23,7 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
@@ -92,7 +93,7 @@ def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
     """Return the scalars of one system, and warn where its kind is doubtful."""
-    by_task, ranks = scalars_of(scores, protocol, options)
+    by_task, card = scalars_of(scores, protocol, options)
     for node, scalars in by_task.items():
         if not node.startswith("verification"):
             continue
@@ -104,13 +105,16 @@ def _summary_of_system(
         warn_of_kind(
             KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores._metric)
         )
-    return {node: scalars.plain(ranks) for node, scalars in by_task.items()}
+    return {node: scalars.plain(card.report.ranks) for node, scalars in by_task.items()}
 
 
 def scalars_of(
-    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
-) -> tuple[dict[str, Scalars], tuple[int, ...]]:
-    """Return the scalars of every task of a protocol, and the ranks that tables show."""
+    scores: Scores,
+    protocol: str | Protocol,
+    options: EvaluationOptions,
+    whole: Provenance | None = None,
+) -> tuple[dict[str, Scalars], Protocol]:
+    """Return the scalars of every task of a protocol, and its card; `whole` is that of a part."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
     if isinstance(scores, TopKScores):
@@ -118,13 +122,14 @@ def scalars_of(
 
         tree = lists.evaluate(scores, card, options)
         of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
-        return of_tasks, card.report.ranks
+        return of_tasks, card
     if card.has_folds:
         raise ProtocolError(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
         )
-    _, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
-    return {k: part.scalars(k) for k, part in counted.items()}, card.report.ranks
+    automatic = protocol == "auto"
+    _, counted = Plan.counted(scores, card, options, automatic=automatic, whole=whole, curves=False)
+    return {k: part.scalars(k) for k, part in counted.items()}, card
 
 
 @leaves_out_attacks
@@ -243,6 +248,7 @@ def repeated(
         raise DataError("there are no partitions; expected at least one")
     with rows_reported():
         tell = reporter()
+    whole = Provenance.of(scores)
     with rows_reported_to(None):
         grid = _grid(scores, options) if curves else None
         parts = []
@@ -250,15 +256,15 @@ def repeated(
         for place, (probes, gallery) in enumerate(sets):
             try:
                 view = scores.select(probes, gallery)
-                by_task, ranks = scalars_of(view, protocol, options)
-                card = resolve_card(view, protocol)
+                by_task, card = scalars_of(view, protocol, options, whole)
                 of_curves = {}
                 if grid is not None:
-                    wanted = grid.options(options)
-                    _, counted = Plan.counted(view, card, wanted, automatic=protocol == "auto")
+                    automatic, wanted = protocol == "auto", grid.options(options)
+                    _, counted = Plan.counted(view, card, wanted, automatic=automatic, whole=whole)
                     of_curves = {k: grid.of_dataset(x.dataset(k)) for k, x in counted.items()}
             except BioevalError as error:
                 raise error.preceded_by(f"partition {place}: ") from error
+            ranks = card.report.ranks
             shown = {node: scalars.shown(ranks) for node, scalars in by_task.items()}
             parts.append(PartitionScalars(shown, of_curves))
             cards.append(card.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -132,26 +133,26 @@ def _labels_of(pieces: Sequence[_Piece]) -> dict[str, np.ndarray]:
 def _joined(
     pieces: Sequence[_Piece], labels: Mapping[str, np.ndarray], number: int
 ) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    """Return the variables of all partitions."""
-    found: dict[str, list[tuple[tuple[Any, ...], np.ndarray]]] = defaultdict(list)
-    dims_of = {}
+    """Return the variables of all partitions, each a number or over one dimension."""
+    found: dict[str, list[tuple[int, np.ndarray, Scalars]]] = defaultdict(list)
+    dims_of: dict[str, tuple[str, ...]] = {}
     for place, scalars in pieces:
-        own = {}
-        for dim, x in scalars.labels.items():
-            whole = labels[dim].tolist()
-            own[dim] = np.arange(len(x)) if len(x) == len(whole) else [*map(whole.index, x)]
         for name, (dims, values) in scalars.variables.items():
             dims_of[name] = dims
-            found[name].append(((place, *np.ix_(*(own[dim] for dim in dims))), values))
+            found[name].append((place, values, scalars))
     variables = {}
+    places = {dim: {x: i for i, x in enumerate(values.tolist())} for dim, values in labels.items()}
     for name, parts in found.items():
         dims = dims_of[name]
-        joined = np.full((number, *(len(labels[dim]) for dim in dims)), np.nan)
-        if sum(values.size for _, values in parts) == joined.size:
-            joined = np.zeros(joined.shape, np.result_type(*(x.dtype for _, x in parts)))
-        for places, values in parts:
-            joined[places] = values
-        variables[name] = (("partition", *dims), joined)
+        shape = (number, *(len(labels[dim]) for dim in dims))
+        if sum(values.size for _, values, _ in parts) == math.prod(shape):
+            variables[name] = ("partition", *dims), np.array([values for _, values, _ in parts])
+            continue
+        joined = np.full(shape, np.nan)
+        for place, values, scalars in parts:
+            at: Any = [[places[dim][x] for x in scalars.labels[dim].tolist()] for dim in dims]
+            joined[place, *at] = values
+        variables[name] = ("partition", *dims), joined
     return variables
 
 
