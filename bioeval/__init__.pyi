@@ -21,7 +21,7 @@ from .scores.formats import load as load, save as save
 from .scores.image_names import parse_names as parse_names
 from .scores.matrix import Scores as Scores
 from .scores.pairs import PairScores as PairScores
-from .scores.simulation.scores_of_people import (
+from .scores.simulation import (
     simulate as simulate,
     simulate_embeddings as simulate_embeddings,
 )

@@ -13,7 +13,7 @@ from bioeval.cli import progress as shown
 from bioeval.cli.progress import Stages, TimeLeft
 from bioeval.evaluation import evaluate
 from bioeval.scores.matrix import Scores
-from bioeval.scores.simulation.scores_of_people import simulate
+from bioeval.scores.simulation import simulate
 from bioeval.stats.options import IntervalMethod
 
 

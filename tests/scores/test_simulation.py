@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli.program import main
-from bioeval.scores.simulation.scores_of_people import simulate, simulate_embeddings
+from bioeval.scores.simulation import simulate, simulate_embeddings
 
 # Seeds are fixed; a simulated rate may be this many standard errors from its closed form.
 SIGMAS = 4.0

@@ -50,7 +50,7 @@ def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -
     --goat-sd, --wolf-sd or --lamb-sd makes them differ.
     """
     from bioeval.scores.formats import save
-    from bioeval.scores.simulation.scores_of_people import simulate
+    from bioeval.scores.simulation import simulate
 
     take_scores(out, force)
     if within is not None:

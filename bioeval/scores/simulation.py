@@ -1,0 +1,586 @@
+"""Populations with known truth, to teach with, to test with and to measure speed on.
+
+People are enrolled subjects first, then those that are not enrolled. Every part of a population
+has its own stream of random numbers, so that two populations of the same seed differ only where
+their arguments do: more templates, more noise or another camera leave the persons as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_array, require_integer, require_number, require_numbers
+from bioeval.base.errors import Argument, DataError, received, require_choice
+from bioeval.base.kinds import PlainKind
+from bioeval.base.memory import require_memory
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.scores.embeddings import Metric
+from bioeval.scores.matrix import Scores
+
+Model = Literal["gaussian-embeddings", "gaussian-scores"]
+MODELS: tuple[Model, ...] = get_args(Model)
+PopulationLayout = Literal["all-against-all", "probe-against-gallery"]
+SQUARE, OBLONG = get_args(PopulationLayout)
+
+# An int, a range (low, high), or a count for each person.
+Counts = int | tuple[int, int] | Sequence[int] | np.ndarray
+
+# Keys of the streams. A number, once given, is never given to something else: that would change
+# every population already made.
+_TEMPLATE_COUNTS, _PROBE_COUNTS, _CENTRES, _SESSIONS, _CAMERAS = 0, 1, 2, 3, 4
+_TEMPLATE_NOISE, _PROBE_NOISE, _SCORES = 5, 6, 7
+_OFFSETS = 8  # of goats; 9 and 10 of wolves and lambs
+
+# Bytes of a template without its features: its person, place, labels and what they are made of.
+_TEMPLATE_BYTES = 64
+
+# What to do where a population does not fit into memory.
+_FEWER = "expected fewer subjects or templates"
+
+# The largest spread, beyond which distances of float32 embeddings overflow.
+_MOST_SD = 1e15
+
+# Random numbers turned into float32 at a time: 8 MiB of float64.
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """One side, sorted by person, enrolled ones first, with ``session`` and ``camera`` if there."""
+
+    person: np.ndarray
+    meta: dict[str, np.ndarray]
+    #: Subject numbers, above 0: in re-identification 0 and -1 are distractors and junk.
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.person)
+
+
+@dataclass(frozen=True)
+class _Design:
+    """The numbers of templates and probes of each person, with their sessions and cameras."""
+
+    people: int
+    gallery: _Samples
+    probes: _Samples | None  # None: all against all
+    seed: np.random.SeedSequence
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Embeddings of a population with known truth.
+
+    Attributes
+    ----------
+    embeddings : ndarray of float32, shape (n, dimensions)
+        One row a template: the gallery's first, then the probes', each sorted by person.
+    labels : ndarray of int64, shape (n,)
+        The person of each row, by number, enrolled subjects first.
+    enrolled : ndarray of bool, shape (n,)
+        Whether the row is a gallery template; all are in an all-against-all layout.
+    meta : dict of str to ndarray of int64
+        ``session`` and ``camera`` of each row, where there are any.
+    centres : ndarray of float64, shape (people, dimensions)
+        Where each person's templates scatter around, without sessions and cameras.
+    layout : str
+    """
+
+    embeddings: np.ndarray
+    labels: np.ndarray
+    enrolled: np.ndarray
+    meta: dict[str, np.ndarray]
+    centres: np.ndarray
+    layout: str
+
+    def scores(self, metric: Any = "l2") -> Scores:
+        """Compare the embeddings.
+
+        Parameters
+        ----------
+        metric : str or callable
+            As for :meth:`bioeval.Scores.from_embeddings`; the closed forms hold for ``"l2"``.
+
+        Returns
+        -------
+        Scores
+            Distances of each template to all, or of each probe to the gallery.
+        """
+        rows: Any = slice(None)
+        gallery = {}
+        if self.layout != "all-against-all":
+            enrolled = self.enrolled
+            rows = ~enrolled
+            gallery = {
+                "gallery": self.embeddings[enrolled],
+                "gallery_labels": self.labels[enrolled],
+                "gallery_meta": {k: column[enrolled] for k, column in self.meta.items()},
+            }
+        return Scores.from_embeddings(
+            self.embeddings[rows],
+            self.labels[rows],
+            metric=metric,
+            kind="distance",
+            probe_meta={name: column[rows] for name, column in self.meta.items()},
+            name="simulated",
+            **gallery,
+        )
+
+
+def simulate(
+    n_subjects: int = 100,
+    n_templates: Counts = 10,
+    *,
+    model: Model = "gaussian-embeddings",
+    layout: PopulationLayout = "all-against-all",
+    probes: Counts | None = None,
+    unenrolled: int | float = 0,
+    kind: PlainKind = "distance",
+    dimensions: int | None = None,
+    between: float | None = None,
+    within: Any = None,
+    metric: Metric | None = None,
+    sessions: int | None = None,
+    session_sd: float | None = None,
+    cameras: int | None = None,
+    camera_sd: float | None = None,
+    d_prime: float | None = None,
+    genuine_sd: float | None = None,
+    goat_sd: float | None = None,
+    wolf_sd: float | None = None,
+    lamb_sd: float | None = None,
+    first_subject: int = 1,
+    random_state: RandomState = 0,
+) -> Scores:
+    """Simulate the scores of a population whose true rates are known.
+
+    Parameters
+    ----------
+    n_subjects : int
+        Enrolled subjects.
+    n_templates : int, (low, high) or list of int
+        Templates of each subject: 5, a range to draw from, or a list. The same number for all; a
+        tuple of two, from which each subject's number is drawn, both ends included; or a list with
+        each subject's number.
+    model : {"gaussian-embeddings", "gaussian-scores"}
+        Draw embeddings and compare them, or draw each score. ``"gaussian-embeddings"``: each person
+        is a cloud of points, and points are compared. Attempts of one person are correlated, as
+        they are in real data. ``"gaussian-scores"``: every score is drawn by itself, genuine and
+        impostor scores from a normal distribution each. Every rate then has a closed form.
+    layout : {"all-against-all", "probe-against-gallery"}
+        Layout of the scores.
+    probes : int, (low, high) or list of int
+        Probes of each person, for probe-against-gallery; 5 by default. Given as `n_templates` is, a
+        list with the enrolled subjects first.
+    unenrolled : int or float
+        People who only probe: their number, or a fraction of the subjects. For
+        probe-against-gallery (at least one then). They come on top of the subjects and are never in
+        the gallery.
+    kind : {"distance", "similarity"}
+        Kind of the scores. ``"similarity"`` for gaussian-scores only: the exact mirror image of the
+        distances.
+    dimensions : int
+        Dimensions of the embeddings; 16 by default. This and the next three: gaussian-embeddings
+        only.
+    between : float
+        Standard deviation of the persons' centres, in each dimension; 1 unless given.
+    within : float or list of float
+        Standard deviation of a person's templates around the centre, in each dimension; 0.6
+        unless given. A list gives each person's own (goats are large, sheep are small).
+    metric : str or callable
+        As for :meth:`Scores.from_embeddings`; ``"l2"`` unless given.
+    sessions : int
+        Number of days on which everyone was seen; adds the metadata column ``session``, from 1.
+        All against all, a person's templates take the sessions in turn. In probe-against-gallery
+        session 1 enrols and the later sessions probe.
+    session_sd : float
+        Standard deviation of the person's offset of the day, in each dimension; 0.3 unless given.
+        gaussian-embeddings only.
+    cameras : int
+        Number of cameras; adds the metadata column ``camera``, from 1. Cameras are taken in turn
+        within each session, the probes of a person going on where the templates ended.
+    camera_sd : float
+        Standard deviation of a camera's offset, the same for all its pictures, in each dimension;
+        0.3 unless given. gaussian-embeddings only.
+    d_prime : float
+        Decidability: the distance of genuine and impostor mean, over the root of the mean
+        variance; 2 unless given. This and the next four: gaussian-scores only.
+    genuine_sd : float
+        Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.
+    goat_sd, wolf_sd, lamb_sd : float
+        Standard deviations of normal offsets of each person, 0 unless given: all genuine scores of
+        a goat are farther, all scores of a wolf's probes against others nearer, and all scores of
+        others' probes against a lamb nearer. The closed forms are without them.
+    first_subject : int
+        Number of the first subject, the same for files of the same people. Two sets with the same
+        numbers are of the same people, as two systems are; another one, as 1001, makes other
+        people.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        Seed of the draws. The same integer gives the same embeddings, or scores of gaussian-scores,
+        bit for bit on every platform. (Distances of embeddings are computed from them by the
+        metric, and may differ in the last digit.) None gives another population each time.
+
+    Returns
+    -------
+    Scores
+        Labels are integers from `first_subject`.
+
+    Raises
+    ------
+    DataError
+        If an argument is outside its range, or belongs to the other model or layout.
+
+    See Also
+    --------
+    simulate_embeddings : the embeddings themselves.
+
+    Notes
+    -----
+    With Phi the normal distribution function, gaussian-scores with equal variances have the EER
+    Phi(-d'/2) and the AUC Phi(d'/sqrt(2)). A squared distance of gaussian-embeddings has D degrees
+    of freedom of chi-square: GAR(t) is that of t^2 / (2 w^2), FAR(t) of t^2 / (2 (w^2 + b^2)), w
+    and b being `within` and `between`.
+
+    Scores of gaussian-scores are float32, independent from cell to cell, ``(i, j)`` from
+    ``(j, i)`` too; they may be negative, as only their order matters. Sessions and cameras are
+    labels without an effect there.
+
+    Subjects of gaussian-embeddings differ: a subject near the common centre is near to all others,
+    and :func:`bioeval.zoo` finds it as a wolf and a lamb. Subjects of gaussian-scores are alike
+    unless `goat_sd`, `wolf_sd` or `lamb_sd` is above 0.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> be.simulate(n_subjects=20, n_templates=4).shape
+    (80, 80)
+
+    Everyone enrols once and probes twice, beside 5 people who are not enrolled:
+
+    >>> scores = be.simulate(
+    ...     20, 1, layout="probe-against-gallery", probes=2, unenrolled=5,
+    ...     model="gaussian-scores", d_prime=3.0, random_state=1,
+    ... )
+    >>> scores.shape
+    (50, 20)
+    """
+    require_choice("model", model, MODELS)
+    require_choice("kind", kind, get_args(PlainKind))
+    of_people: dict[str, Any] = {
+        "n_subjects": n_subjects,
+        "n_templates": n_templates,
+        "layout": layout,
+        "probes": probes,
+        "unenrolled": unenrolled,
+        "sessions": sessions,
+        "cameras": cameras,
+        "first_subject": first_subject,
+        "random_state": random_state,
+    }
+    of_embeddings = {
+        "dimensions": dimensions,
+        "between": between,
+        "within": within,
+        "metric": metric,
+        "session_sd": session_sd,
+        "camera_sd": camera_sd,
+    }
+    animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
+    of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd, **animals}
+    options, refused, other = of_embeddings, of_scores, MODELS[1]
+    if model == "gaussian-scores":
+        options, refused, other = of_scores, of_embeddings, MODELS[0]
+    for name, value in refused.items():
+        if value is not None:
+            raise DataError(
+                f"{Argument(name)} is {received(value)}, an option of model {other!r}, not of "
+                f"{model!r}"
+            )
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if model == "gaussian-scores":
+        shifts = {name: chosen.pop(name, 0.0) for name in animals}
+        return _gaussian_scores(_design(**of_people), kind, shifts, **chosen)
+    if kind != "distance":
+        raise DataError(
+            f"{Argument('kind')} is {received(kind)}; embeddings are compared by distances. "
+            f"Expected 'distance', or {Argument('model', 'gaussian-scores')}"
+        )
+    metric = chosen.pop("metric", "l2")
+    return simulate_embeddings(**of_people, **chosen).scores(metric)
+
+
+def simulate_embeddings(
+    n_subjects: int = 100,
+    n_templates: Counts = 10,
+    *,
+    layout: PopulationLayout = "all-against-all",
+    probes: Counts | None = None,
+    unenrolled: int | float = 0,
+    dimensions: int = 16,
+    between: float = 1.0,
+    within: Any = 0.6,
+    sessions: int | None = None,
+    session_sd: float | None = None,
+    cameras: int | None = None,
+    camera_sd: float | None = None,
+    first_subject: int = 1,
+    random_state: RandomState = 0,
+) -> Population:
+    """Simulate the embeddings of a population: person + session + camera + noise.
+
+    Parameters
+    ----------
+    n_subjects, n_templates, layout, probes, unenrolled, dimensions, between, within, sessions, \
+session_sd, cameras, camera_sd, first_subject, random_state
+        As for :func:`simulate`.
+
+    Returns
+    -------
+    Population
+        ``embeddings`` (float32), ``labels``, ``enrolled``, ``meta`` and the true ``centres``;
+        its method ``scores(metric)`` compares them.
+
+    Raises
+    ------
+    DataError
+        If an argument is outside its range.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> population = be.simulate_embeddings(3, 2, dimensions=4, sessions=2)
+    >>> population.embeddings.shape, population.labels.tolist()
+    ((6, 4), [1, 1, 2, 2, 3, 3])
+    >>> population.meta["session"].tolist()
+    [1, 2, 1, 2, 1, 2]
+    """
+    design = _design(
+        n_subjects,
+        n_templates,
+        layout,
+        probes,
+        unenrolled,
+        sessions,
+        cameras,
+        first_subject,
+        random_state,
+    )
+    for name, sd, things in (
+        ("session_sd", session_sd, sessions),
+        ("camera_sd", camera_sd, cameras),
+    ):
+        if things is None and sd is not None:
+            without = f"{name.removesuffix('_sd')}s"
+            raise DataError(f"{name} is {received(sd)} without {without}; expected both or neither")
+    dimensions = require_integer("dimensions", dimensions, low=1)
+    between = require_number("between", between, low=0.0, high=_MOST_SD)
+    offsets = {"session_sd": session_sd, "camera_sd": camera_sd}
+    day_sd, view_sd = (
+        require_number(name, 0.3 if sd is None else sd, low=0.0, high=_MOST_SD)
+        for name, sd in offsets.items()
+    )
+    spread = _within(within, design.people)
+    gallery, seed, days_of_each = design.gallery, design.seed, sessions or 1
+    sides = [gallery] if design.probes is None else [gallery, design.probes]
+    samples = sum(map(len, sides))
+    # Centres and offsets in float64; embeddings in float32, one side after the other, then joined,
+    # and in float64 where they are compared.
+    values = 8 * design.people * (1 + days_of_each) + 16 * samples
+    needed = values * dimensions + _TEMPLATE_BYTES * samples
+    require_memory(needed, f"embeddings of {samples:,} templates", _FEWER)
+    centres = between * Stream(seed, _CENTRES).normals(design.people, dimensions)
+    days = Stream(seed, _SESSIONS).normals(design.people, days_of_each, dimensions)
+    days *= day_sd if sessions is not None else 0.0
+    views = Stream(seed, _CAMERAS).normals(cameras or 1, dimensions)
+    views *= view_sd if cameras is not None else 0.0
+    embeddings = np.empty((samples, dimensions), dtype=np.float32)
+    step = max(1, _BLOCK // dimensions)
+    for side, key, first in zip(
+        sides, (_TEMPLATE_NOISE, _PROBE_NOISE), (0, len(gallery)), strict=False
+    ):
+        noise, ones = Stream(seed, key), np.ones(len(side), dtype=np.int64)
+        session = side.meta.get("session", ones) - 1
+        camera = side.meta.get("camera", ones) - 1
+        for low in range(0, len(side), step):
+            rows = slice(low, low + step)
+            who = side.person[rows]
+            block = spread[who, None] * noise.normals(len(who), dimensions)
+            # Added one after the other: the order is part of what makes the numbers the same.
+            block += centres[who]
+            block += days[who, session[rows]]
+            block += views[camera[rows]]
+            embeddings[first + low : first + low + len(who)] = block
+    return Population(
+        embeddings=embeddings,
+        labels=np.concatenate([side.labels for side in sides]),
+        enrolled=np.arange(samples) < len(gallery),
+        meta={name: np.concatenate([side.meta[name] for side in sides]) for name in gallery.meta},
+        centres=centres,
+        layout=layout,
+    )
+
+
+def _gaussian_scores(
+    design: _Design,
+    kind: PlainKind,
+    animals: dict[str, float],
+    d_prime: float = 2.0,
+    genuine_sd: float = 1.0,
+) -> Scores:
+    """Draw scores; `animals` are the spreads of the offsets of goats, wolves and lambs."""
+    require_number("d_prime", d_prime, low=0.0)
+    require_number("genuine_sd", genuine_sd, above=0.0)
+    goat, wolf, lamb = (
+        require_number(name, sd, low=0.0) * Stream(design.seed, key).normals(design.people)
+        for key, (name, sd) in enumerate(animals.items(), _OFFSETS)
+    )
+    shift = d_prime * float(np.sqrt((1.0 + genuine_sd * genuine_sd) / 2.0))
+    columns, square = design.gallery, design.probes is None
+    rows = columns if design.probes is None else design.probes
+    size = f"{len(rows):,} x {len(columns):,} scores"
+    require_memory(4 * len(rows) * len(columns), size, _FEWER)
+    values = np.empty((len(rows), len(columns)), dtype=np.float32)
+    stream = Stream(design.seed, _SCORES)
+    step = max(1, _BLOCK // len(columns))
+    for low in range(0, len(rows), step):
+        who = rows.person[low : low + step, None]
+        distances = stream.normals(len(who), len(columns))
+        genuine = who == columns.person
+        distances[genuine] = distances[genuine] * genuine_sd - shift
+        distances += np.where(genuine, goat[who], -wolf[who] - lamb[columns.person])
+        # Of the same draws, a similarity is the negative distance.
+        values[low : low + step] = distances if kind == "distance" else -distances
+    return Scores(
+        values,
+        rows.labels,
+        None if square else columns.labels,
+        kind=kind,
+        probe_meta=rows.meta,
+        gallery_meta=None if square else columns.meta,
+        name="simulated",
+    )
+
+
+# ------------------------------------------------------------------------- people and samples
+
+
+def _design(
+    n_subjects: int,
+    n_templates: Counts,
+    layout: str,
+    probes: Counts | None,
+    unenrolled: int | float,
+    sessions: int | None,
+    cameras: int | None,
+    first_subject: int,
+    random_state: RandomState,
+) -> _Design:
+    """Check the numbers of people and samples, and draw those given as ranges."""
+    seed = seed_sequence(random_state)
+    subjects = require_integer("n_subjects", n_subjects, low=1)
+    require_integer("first_subject", first_subject, low=1, high=2**52)
+    require_choice("layout", layout, PopulationLayout)
+    for name, value in (("sessions", sessions), ("cameras", cameras)):
+        if value is not None:
+            require_integer(name, value, low=1, high=2**31)
+    more = _unenrolled(unenrolled, subjects)
+    people = subjects + more
+    # A number of templates, a label, and a place among the rows, at the least.
+    require_memory(24 * people, f"{people:,} subjects", _FEWER)
+    stream = Stream(seed, _TEMPLATE_COUNTS)
+    templates = _counts("n_templates", n_templates, subjects, 1, stream)
+
+    def samples(counts: np.ndarray, low: int, high: int, before: np.ndarray) -> _Samples:
+        """Lay out samples over the sessions from `low` to `high`, and over cameras, in turn.
+
+        `before` is how many samples each person has on the other side already.
+        """
+        total = int(counts.sum(dtype=np.float64))
+        require_memory(_TEMPLATE_BYTES * total, f"{total:,} templates", _FEWER)
+        person = np.repeat(np.arange(len(counts)), counts)
+        index = np.arange(len(person)) - (np.cumsum(counts) - counts)[person]
+        low, meta = min(low, high), {}
+        each = high - low + 1
+        if sessions is not None:
+            meta["session"] = low + index % each
+        if cameras is not None:
+            meta["camera"] = 1 + (before[person] + index // each) % cameras
+        return _Samples(person, meta, person + first_subject)
+
+    none, last = np.zeros(people, dtype=np.int64), sessions or 1
+    if layout == SQUARE:
+        if probes is not None:
+            raise DataError(
+                f"{Argument('probes')} is {received(probes)}; in layout 'all-against-all' every "
+                f"template is a probe. Expected {Argument('layout', OBLONG)} with it"
+            )
+        if more:
+            raise DataError(
+                f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
+                "enrolled. Expected 0, or layout='probe-against-gallery'"
+            )
+        return _Design(subjects, samples(templates, 1, last, none), None, seed)
+    stream = Stream(seed, _PROBE_COUNTS)
+    counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
+    if not counts.any():
+        raise DataError(f"{Argument('probes')} is 0 for everyone; expected at least one probe")
+    before = np.append(templates, np.zeros(more, dtype=np.int64))
+    gallery = samples(templates, 1, 1, none)
+    return _Design(people, gallery, samples(counts, 2, last, before), seed)
+
+
+def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:
+    """Return the number of samples of each person, from an int, a (low, high) range or a list."""
+    expected = (
+        f"expected an integer >= {low}, a range (low, high) of them, or a list of {people} counts"
+    )
+    array = require_array(name, value)
+    if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
+        raise DataError(f"{name} is {received(value)}; {expected}")
+    least = int(array.max()) * (people if array.ndim == 0 else 1)
+    require_memory(_TEMPLATE_BYTES * least, f"{least:,} templates", _FEWER)
+    if array.ndim == 0:
+        return np.full(people, array, dtype=np.int64)
+    if isinstance(value, tuple) and len(value) == 2:
+        if value[0] > value[1]:
+            raise DataError(f"{name} is {received(value)}, a range that runs backwards; {expected}")
+        return stream.integers(int(value[0]), int(value[1]), people)
+    if len(array) != people:
+        raise DataError(f"{name} has {len(array)} counts; {expected}")
+    return array.astype(np.int64)
+
+
+def _unenrolled(value: Any, subjects: int) -> int:
+    """Return the number of subjects without templates in the gallery."""
+    if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
+        return max(1, round(float(value) * subjects))
+    try:
+        return require_integer(
+            "unenrolled", 0 if isinstance(value, float) and value == 0.0 else value, low=0
+        )
+    except DataError:
+        raise DataError(
+            f"{Argument('unenrolled')} is {received(value)}; expected an integer >= 0, or a "
+            "fraction of the subjects in (0, 1)"
+        ) from None
+
+
+def _within(value: Any, people: int) -> np.ndarray:
+    """Return the spread of each person, checked."""
+    try:
+        array = require_numbers("within", value)
+    except DataError:
+        array = np.array(np.nan)
+    if array.ndim > 1 or not ((array >= 0.0) & (array <= _MOST_SD)).all():
+        raise DataError(
+            f"{Argument('within')} is {received(value)}; expected numbers in [0, {_MOST_SD:g}]"
+        )
+    if array.ndim == 1 and len(array) != people:
+        raise DataError(
+            f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one per person"
+        )
+    return np.broadcast_to(array, (people,))

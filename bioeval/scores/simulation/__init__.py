@@ -1,1 +1,0 @@
-"""Populations with known truth, to teach with, to test with and to measure speed on."""
