@@ -84,7 +84,6 @@ def command(
     column = images.column
     with StudyCommand(data, options) as run:
         from bioeval.studies.check.check_data import check_data
-        from bioeval.studies.check.saved import dataset_of
 
         claims = run.read()
         scores = run.as_read[run.name]
@@ -103,7 +102,6 @@ def command(
         run.finish(
             checked,
             more={"misleads": checked.misleads},
-            as_dataset=dataset_of(checked),
             images=column,
             image_folder=folder,
         )

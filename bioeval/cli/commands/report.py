@@ -86,7 +86,6 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of
         from bioeval.page.threshold import opening_rule
         from bioeval.results.saved import read_results
-        from bioeval.studies.check.saved import restored
         from bioeval.views.writers.lines import written
 
         called_by = _names(data, names)
@@ -99,10 +98,9 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         for i, (file, called, reading) in enumerate(zip(data, called_by, readings, strict=True)):
             if _is_saved(file):
                 tree = read_results(file, _RESULTS)
-                found = restored(tree.to_dataset())  # the check of data that it is, if any
-                for extra in () if found else extras:
+                for extra in extras:
                     tree = _with(tree, extra.of_results(tree, opening_rule(tree)))
-                said = found or run.in_terms(tree)
+                said = run.in_terms(tree)
                 # Without a name of the user, it says whose results it has.
                 kept.append({called: said} if i < len(names) else said)
             else:

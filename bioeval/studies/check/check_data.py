@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -26,15 +25,10 @@ from bioeval.scores.pairs import PairScores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import (
-    Copies,
+    copies_of_matrix,
+    copies_of_pairs,
     copy_finding,
-    distance_finding,
-    distance_of_copy,
     duplicates_finding,
-    find_copies,
-    genuine_copies,
-    genuine_near_limit,
-    near_limit,
 )
 from bioeval.studies.check.counts import IMPOSTOR, SHOWN, DataScan, scan, sign_of
 from bioeval.studies.check.failure_codes import (
@@ -44,7 +38,7 @@ from bioeval.studies.check.failure_codes import (
     failures,
     sentinels,
 )
-from bioeval.studies.check.findings import DataCheck, Finding, LabelError, listed
+from bioeval.studies.check.findings import DataCheck, Finding, LabelError, listed_pairs
 from bioeval.studies.check.label_checks import label_checks, same_labels
 from bioeval.studies.check.label_errors import label_errors
 from bioeval.tasks.plan import compared, resolve_card
@@ -203,14 +197,15 @@ def _findings(
         self_compared=_compared_with_themselves(scores, scanned),
     )
     impostor, sample = _samples(scores, scanned)
-    copies = find_copies(scores, scanned, impostor)
+    on_lattice = lattice_step(np.unique(sample), _LEAST_LATTICE) > 0
+    copies = copies_of_matrix(scores, scanned, impostor, on_lattice)
     yield failed(scores, scanned)
     if not scores._streams:
-        yield sentinels(scores, scanned, bool(copies.exact) and not copies.proven)
+        unproven = copies is not None and copies.exact > 0 and not copies.proven
+        yield sentinels(scores, scanned, unproven)
     yield duplicates_finding(scores, scanned)
     if scores.kind != "order":
-        on_lattice = lattice_step(np.unique(sample), _LEAST_LATTICE) > 0
-        yield distance_finding(scores, scanned, copies, on_lattice)
+        yield copy_finding(scores, copies)
         diagonal = _diagonal(scores, scanned)
         yield _kind(scores, scanned.genuine, impostor, diagonal, all_read=False)
 
@@ -218,62 +213,19 @@ def _findings(
 def _pair_checks(scores: PairScores) -> Iterator[Finding]:
     """Yield the findings of a list of pairs."""
     values = scores.values.astype(np.float64)
-    sign = sign_of(scores.kind)
-    failed = np.flatnonzero(np.isnan(values))
-    infinite = np.flatnonzero(np.isinf(values))
-    yield failures(
-        scores,
-        len(failed),
-        _listed_pairs(failed[:SHOWN]),
-        len(infinite),
-        int((sign * values == -np.inf).sum()),
-    )
-    known = np.isfinite(values)
-    finite, impostor = values[known], ~scores.genuine[known]
-    ends = end_values(finite, impostor, scores.kind, copies=True)
+    distances, known = sign_of(scores.kind) * values, np.isfinite(values)
+    nan = np.flatnonzero(np.isnan(values))
+    infinite = int((distances == np.inf).sum()), int((distances == -np.inf).sum())
+    yield failures(scores, len(nan), listed_pairs(nan[:SHOWN]), *infinite)
+    ends = end_values(values[known], ~scores.genuine[known], scores.kind, copies=True)
     hits = [np.flatnonzero(values == end.value) for end in ends]
-    places = np.concatenate([np.empty(0, int), *hits])
-    with_numbers = zip(ends, map(len, hits), strict=True)
-    yield end_finding(with_numbers, {"pairs": len(values)}, _listed_pairs(places))
-    if scores.kind == "order":
-        return
-    distances = sign * values
-    copy = distance_of_copy(scores.kind, distances[known])
-    limit = near_limit(distances[known][impostor] - copy, int(impostor.sum()))
-    is_near = (distances != copy) & (abs(distances - copy) <= limit)
-    exact = np.flatnonzero(~scores.genuine & (distances == copy))
-    near = np.flatnonzero(~scores.genuine & is_near)
-    if math.isnan(copy):
-        limit = math.nan
-    genuine_limit = genuine_near_limit(
-        distances[known & scores.genuine] - copy, int(scores.genuine.sum())
-    )
-    away = abs(distances - copy)
-    copied = np.flatnonzero(scores.genuine & (away <= genuine_limit))
-    copies = Copies(
-        exact=len(exact),
-        near=[(i, 0) for i in near.tolist()],
-        limit=limit,
-        proven=[],
-        near_genuine=[(i, 0) for i in copied.tolist() if away[i]],
-        genuine_limit=genuine_limit,
-    )
-    where = _listed_pairs([*exact, *near])
-    if len(copied) and not len(exact) and not len(near):
-        names = scores._templates
-        differ = names is not None and (names.a[copied] != names.b[copied]).all()
-        fault = len(copied) < scores.genuine.sum() / 2
-        detail = " of different templates" if differ else ""
-        yield genuine_copies(scores, len(copied), copies, _listed_pairs(copied), detail, fault)
-    else:
-        yield copy_finding(scores, copies, int((~scores.genuine).sum()), where)
-    known = ~np.isnan(values)
-    classes = distances[known & scores.genuine], distances[known & ~scores.genuine]
-    yield _kind(scores, *classes, 0, all_read=bool(known.all()))
-
-
-def _listed_pairs(places: Any) -> Text:
-    return listed(say("pair {place:name}", place=int(i)) for i in places)
+    places = listed_pairs(np.concatenate([np.empty(0, int), *hits]))
+    yield end_finding(zip(ends, map(len, hits), strict=True), {"pairs": len(values)}, places)
+    if scores.kind != "order":
+        yield copy_finding(scores, copies_of_pairs(scores, distances))
+        there = ~np.isnan(values)
+        genuine, impostor = distances[there & scores.genuine], distances[there & ~scores.genuine]
+        yield _kind(scores, genuine, impostor, 0, all_read=bool(there.all()))
 
 
 def _kind(

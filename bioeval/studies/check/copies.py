@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, codes_of, knows_people
+from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.counts import (
     GENUINE,
     IMPOSTOR,
@@ -22,7 +23,7 @@ from bioeval.studies.check.counts import (
     DataScan,
     perfect_distance,
 )
-from bioeval.studies.check.findings import Finding, listed, passed, place_in_words
+from bioeval.studies.check.findings import Finding, listed, listed_pairs, passed, place_in_words
 
 # Least columns in a digest of a row, of which equal ones are no chance.
 _LEAST_COLUMNS = 8
@@ -43,26 +44,35 @@ _ROUNDING_OF_COPIES = 1e-6
 
 
 class Copies(NamedTuple):
-    """Impostor comparisons at the distance of a copy, or near it, and genuine ones near it."""
+    """Comparisons at the distance of a copy, or near it."""
 
-    exact: int
-    near: list[tuple[int, int]]
-    limit: float  # the largest distance of a near copy from that of a copy; NaN if unknown
-    proven: list[tuple[int, int]]  # cells, of the first, whose templates have the same scores
-    near_genuine: list[tuple[int, int]]
-    genuine_limit: float
+    impostor: int
+    exact: int  # of these, at the distance of a copy
+    limit: float  # the largest distance of a near copy from that of a copy
+    compared: int
+    places: Text
+    proven: bool  # whether the templates of some have the same scores with all others
+    genuine: int
+    genuine_limit: float  # 0 where all are at the distance of a copy
+    genuine_places: Text
+    of: str  # what the genuine comparisons are of
+    fault: bool  # whether so few genuine comparisons are no nature of the scores
 
 
-def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copies:
-    """Look for copies under two labels; `impostor` are sampled impostor distances."""
+def copies_of_matrix(
+    scores: Scores, scanned: DataScan, impostor: np.ndarray, on_lattice: bool
+) -> Copies | None:
+    """Look for copies; `impostor` are sampled impostor distances. None where a copy has no score.
+
+    `on_lattice`: whether scores are in equal steps, of which genuine ones may well be 0.
+    """
     perfect = distance_of_copy(scores.kind, scanned.rows[:, 0])
     if math.isnan(perfect):
-        return Copies(0, [], math.nan, [], [], math.nan)
-    exact = int(scanned.counts[PERFECT_IMPOSTOR])
-    limit = near_limit(impostor - perfect, int(scanned.counts[IMPOSTOR]))
+        return None
+    exact, compared = int(scanned.counts[PERFECT_IMPOSTOR]), int(scanned.counts[IMPOSTOR])
+    limit = near_limit(impostor - perfect, compared)
     genuine_limit = genuine_near_limit(scanned.genuine - perfect, int(scanned.counts[GENUINE]))
-    near = []
-    near_genuine = []
+    near, near_genuine = list[tuple[int, int]](), list[tuple[int, int]]()
     rows = np.empty(0, dtype=np.int64)
     if knows_people(scores):
         nearest = abs(scanned.rows[:, 0] - perfect)
@@ -70,15 +80,78 @@ def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copi
     for i in rows[:_MOST_ROWS].tolist():
         away = abs(scanned.reader.attempted(i, i + 1)[0] - perfect)
         mate = codes_of(scores).gallery == codes_of(scores).probe[i]
-        hit = ~mate & (away <= limit) & (away > 0)
-        near += [(i, j) for j in np.flatnonzero(hit).tolist()]
-        hit = mate & (away <= genuine_limit) & (away > 0)
-        near_genuine += [(i, j) for j in np.flatnonzero(hit).tolist()]
-    proven = [
-        *_with_equal_scores(scores, scanned.cells(PERFECT_IMPOSTOR), 0.0),
-        *_with_equal_scores(scores, near[:SHOWN], 2 * limit),
-    ]
-    return Copies(exact, near, limit, proven, near_genuine, genuine_limit)
+        for cells, hit in (
+            (near, ~mate & (away <= limit) & (away > 0)),
+            (near_genuine, mate & (away <= genuine_limit) & (away > 0)),
+        ):
+            cells += [(i, j) for j in np.flatnonzero(hit).tolist()]
+    exact_cells = scanned.cells(PERFECT_IMPOSTOR)
+    genuine = int(scanned.counts[PERFECT_GENUINE]) + len(near_genuine)
+    return Copies(
+        impostor=exact + len(near),
+        exact=exact,
+        limit=limit if near else 0.0,
+        compared=compared,
+        places=_named(scores, [*exact_cells, *near]),
+        proven=_with_equal_scores(scores, exact_cells, 0.0)
+        or _with_equal_scores(scores, near[:SHOWN], 2 * limit),
+        genuine=genuine,
+        genuine_limit=genuine_limit if near_genuine else 0.0,
+        genuine_places=_named(scores, [*scanned.cells(PERFECT_GENUINE), *near_genuine]),
+        of=" of different templates",
+        fault=genuine < scanned.counts[GENUINE] / 2 and not on_lattice,
+    )
+
+
+def copies_of_pairs(scores: PairScores, distances: np.ndarray) -> Copies | None:
+    """Look for copies in a list of pairs."""
+    known, genuine = np.isfinite(distances), scores.genuine
+    copy = distance_of_copy(scores.kind, distances[known])
+    if math.isnan(copy):
+        return None
+    away = abs(distances - copy)
+    limit = near_limit(distances[known & ~genuine] - copy, int((known & ~genuine).sum()))
+    of_genuine = genuine_near_limit(distances[known & genuine] - copy, int(genuine.sum()))
+    exact = np.flatnonzero(~genuine & (away == 0))
+    near = np.flatnonzero(~genuine & (away > 0) & (away <= limit))
+    copied = np.flatnonzero(genuine & (away <= of_genuine))
+    names = scores._templates
+    differ = names is not None and (names.a[copied] != names.b[copied]).all()
+    return Copies(
+        impostor=len(exact) + len(near),
+        exact=len(exact),
+        limit=limit if len(near) else 0.0,
+        compared=int((~genuine).sum()),
+        places=listed_pairs([*exact, *near]),
+        proven=False,
+        genuine=len(copied),
+        genuine_limit=of_genuine if away[copied].any() else 0.0,
+        genuine_places=listed_pairs(copied),
+        of=" of different templates" if differ else "",
+        fault=len(copied) < genuine.sum() / 2,
+    )
+
+
+def copy_finding(scores: Scores, copies: Copies | None) -> Finding:
+    """Return the finding of impostor comparisons at the distance of a copy, or of genuine ones."""
+    check = "zero-distance"
+    if copies is None or not (copies.impostor or copies.genuine):
+        return passed(check)
+    copy = "distance 0" if scores.kind == "distance" else "similarity 1"
+    limit = copies.limit if copies.impostor else copies.genuine_limit
+    copy = f"within {limit:.3g} of {copy}" if limit else f"at {copy}"
+    if not copies.impostor:
+        message = Message("genuine-copies", comparisons=copies.genuine, of=copies.of, copy=copy)
+        severity = "warning" if copies.fault else "note"
+        return Finding(check, severity, message, copies.genuine, copies.genuine_places)
+    about: dict[str, Any] = {"comparisons": copies.impostor, "compared": copies.compared}
+    proof = ""
+    if copies.proven:
+        equal = "equal" if copies.exact else "nearly equal"
+        proof = f", and their rows are {equal}: copies of one template"
+    message = Message("impostor-copies", **about, copy=copy, proof=proof)
+    severity = "error" if copies.proven else "warning"
+    return Finding(check, severity, message, copies.impostor, copies.places)
 
 
 def distance_of_copy(kind: str, distances: np.ndarray) -> float:
@@ -172,56 +245,10 @@ def _equal(side: str, digests: np.ndarray, considered: np.ndarray) -> list[_Equa
     return sorted(groups, key=lambda lines: lines.places[0])
 
 
-def distance_finding(
-    scores: Scores, scanned: DataScan, copies: Copies, on_lattice: bool
-) -> Finding:
-    """Return the finding of different labels or templates at the distance of a copy."""
-    genuine = int(scanned.counts[PERFECT_GENUINE]) + len(copies.near_genuine)
-    if genuine and not (copies.exact or copies.near or math.isnan(copies.limit)):
-        where = listed(_named(scores, [*scanned.cells(PERFECT_GENUINE), *copies.near_genuine]))
-        fault = genuine < scanned.counts[GENUINE] / 2 and not on_lattice
-        return genuine_copies(scores, genuine, copies, where, " of different templates", fault)
-    cells = [*scanned.cells(PERFECT_IMPOSTOR), *copies.near]
-    where = listed(_named(scores, cells))
-    return copy_finding(scores, copies, int(scanned.counts[IMPOSTOR]), where)
-
-
-def genuine_copies(
-    scores: Scores, number: int, copies: Copies, where: Text, detail: str, fault: bool
-) -> Finding:
-    """Return the finding about genuine comparisons at the distance of a copy, or near it."""
-    limit = copies.genuine_limit if copies.near_genuine else 0.0
-    copy = _copy_in_words(scores, limit)
-    message = Message("genuine-copies", comparisons=number, of=detail, copy=copy)
-    return Finding("zero-distance", "warning" if fault else "note", message, number, where)
-
-
-def _copy_in_words(scores: Scores, limit: float) -> str:
-    """Return where copies are: at the score of one, or within a limit of it."""
-    copy = "distance 0" if scores.kind == "distance" else "similarity 1"
-    return f"within {limit:.3g} of {copy}" if limit else f"at {copy}"
-
-
-def copy_finding(scores: Scores, copies: Copies, compared: int, where: Text) -> Finding:
-    """Return the finding about impostor comparisons at the distance of a copy."""
-    number = copies.exact + len(copies.near)
-    if math.isnan(copies.limit) or not number:
-        return passed("zero-distance")
-    about: dict[str, Any] = {"comparisons": number, "compared": compared}
-    about["copy"] = _copy_in_words(scores, copies.limit if copies.near else 0.0)
-    if not copies.proven:
-        message = Message("impostor-copies", **about, proof="")
-        return Finding("zero-distance", "warning", message, number, where)
-    equal = "equal" if copies.exact else "nearly equal"
-    about["proof"] = f", and their rows are {equal}: copies of one template"
-    message = Message("impostor-copies", **about)
-    return Finding("zero-distance", "error", message, number, where)
-
-
-def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[Text]:
-    """Return cells in words, with their labels and names."""
+def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> Text:
+    """Return the first cells in words, with their labels and names."""
     named = list[Text]()
-    for i, j in cells:
+    for i, j in cells[:SHOWN]:
         text = say(
             "row {row} column {column}",
             row=place_in_words(i, scores.probe_meta),
@@ -235,13 +262,11 @@ def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[Text]:
                 gallery=repr(plain(scores.gallery_labels[j])),
             )
         named.append(text)
-    return named
+    return listed(named)
 
 
-def _with_equal_scores(
-    scores: Scores, cells: Iterable[tuple[int, int]], within: float
-) -> Iterator[tuple[int, int]]:
-    """Yield the cells of which the templates of the row and of the column have the same scores."""
+def _with_equal_scores(scores: Scores, cells: Iterable[tuple[int, int]], within: float) -> bool:
+    """Whether the templates of the row and of the column of some cell have the same scores."""
     for row, column in cells:
         places = np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])
         if not len(places):
@@ -252,4 +277,5 @@ def _with_equal_scores(
         atol = max(1e-6 * np.nanmax(np.abs(both), initial=0.0), within)
         close = np.isclose(of_row, of_column, rtol=1e-5, atol=atol, equal_nan=True)
         if len(close) and close.all():
-            yield row, column
+            return True
+    return False

@@ -11,7 +11,6 @@ from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, knows_people
-from bioeval.studies.check.kernel import label_medians
 
 # Positions in `counts`, and in the first axis of `places`.
 GENUINE, IMPOSTOR, FAILED, FARTHEST, NEAREST, PERFECT_GENUINE, PERFECT_IMPOSTOR = range(7)
@@ -22,43 +21,46 @@ _ODD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray:
-    """Return the medians of rows of distances to all columns, from `low` on, (b, 3)."""
-    gallery, rows = reader.gallery, slice(low, low + len(values))
-    medians = np.empty((len(values), 3))
-    label_medians(
-        values,
-        gallery.columns[0],
-        gallery.starts,
-        gallery.probe_group[rows],
-        gallery.probe_position[rows],
-        medians,
-    )
-    return medians
-
-
-def medians_of_columns(
-    values: np.ndarray, order: np.ndarray, starts: np.ndarray, labels: np.ndarray
+def label_medians(
+    values: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    own: np.ndarray,
+    itself: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the medians of gallery templates, (k, 3), of their distances to all probes, (m, k).
+    """Return the median distance of each row to its own label, and the least to another, (b, 3).
 
-    - `order`, `starts`: the probes, those of a label side by side, and where each label starts
-    - `labels`: of the gallery templates, -1 where no probe has it
+    The median of an even number of distances is the lower of the two in the middle. Distances that
+    are not finite are left out. Third is which label is the nearest, the first of equal ones and -1
+    for none, where the median is NaN.
+
+    - `values` (float64 (b, n)): distances, NaN where there is no attempt
+    - `columns` (int64 (n,)): column of each position: label ``g`` has those at positions
+      ``starts[g]:starts[g + 1]``
+    - `own`, `itself` (int64 (b,)): the label of each row, and the position that is the probe
+      itself; -1 for none
     """
-    medians = np.empty((values.shape[1], 3))
-    not_a_probe = np.full(values.shape[1], -1)
-    label_medians(np.ascontiguousarray(values.T), order, starts, labels, not_a_probe, medians)
-    return medians
-
-
-def medians_to(values: np.ndarray) -> np.ndarray:
-    """Return the median of each row of distances, (b, k), to one label."""
-    none = np.full(len(values), -1)
+    rows = np.arange(len(values))
+    if itself is not None:
+        values = values.copy()
+        there = np.flatnonzero(itself >= 0)
+        values[there, columns[itself[there]]] = np.nan
+    sizes = np.diff(starts)
+    to_label = np.full((len(values), len(sizes)), np.inf)
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        labels = np.flatnonzero(sizes == size)
+        cells = values[:, columns[starts[labels, None] + np.arange(size)]]
+        cells = np.sort(np.where(np.isfinite(cells), cells, np.inf), axis=2)
+        middle = (np.isfinite(cells).sum(axis=2) - 1) // 2
+        to_label[:, labels] = np.take_along_axis(cells, middle[..., None].clip(0), axis=2)[..., 0]
     medians = np.empty((len(values), 3))
-    ends = np.array([0, values.shape[1]])
-    values = np.ascontiguousarray(values)  # columns that were selected are not
-    label_medians(values, np.arange(values.shape[1]), ends, none, none, medians)
-    return medians[:, 1]
+    medians[:, 0] = np.where(own >= 0, to_label[rows, own], np.inf)
+    to_label[rows[own >= 0], own[own >= 0]] = np.inf
+    medians[:, 2] = to_label.argmin(axis=1)
+    medians[:, 1] = to_label[rows, medians[:, 2].astype(np.int64)]
+    medians[medians[:, 1] == np.inf, 2] = -1
+    medians[medians == np.inf] = np.nan
+    return medians
 
 
 #: Places that are kept of each kind of comparison.
@@ -97,8 +99,8 @@ class DataScan:
     sampled: np.ndarray  # int64 (k,): rows of a sample
     #: float64 (k, n): their finite distances, NaN where there is no comparison.
     sample: np.ndarray
-    #: float64 (m, 3): of each row, as :func:`bioeval.studies.check.kernel.label_medians` writes
-    #: them; empty without labels, and of scores that are only an order.
+    #: float64 (m, 3): of each row, by :func:`label_medians`; empty without labels, and of scores
+    #: that are only an order.
     medians: np.ndarray
     #: float64: genuine distances, at most about a million.
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -202,7 +204,14 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
     known = np.isfinite(seen[chosen]) & (np.arange(seen.shape[1]) != self_columns[chosen, None])
     scanned.sample[first:last] = np.where(known, seen[chosen], np.nan)
     if len(scanned.medians):
-        scanned.medians[low:high] = row_medians(reader, low, seen)
+        gallery, part = reader.gallery, slice(low, high)
+        scanned.medians[low:high] = label_medians(
+            seen,
+            gallery.columns[0],
+            gallery.starts,
+            gallery.probe_group[part],
+            gallery.probe_position[part],
+        )
     kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]

@@ -85,60 +85,6 @@ def _how(last: float, others: np.ndarray, shared: int) -> str:
     return APART if is_apart else ""
 
 
-class ConstantLines(NamedTuple):
-    """Rows and columns of one value in every comparison, with their values."""
-
-    rows: np.ndarray
-    row_values: np.ndarray
-    columns: np.ndarray
-    column_values: np.ndarray
-    others: np.ndarray  # bool: the sampled comparisons of other rows and columns
-
-
-def constant_lines(scores: Scores, scanned: DataScan) -> ConstantLines:
-    """Return the rows and columns that have too many equal scores to be chance."""
-    sides = list[np.ndarray]()
-    known = ~np.isnan(scanned.sample)
-    lines = [scanned.rows.T, scanned.columns]
-    found = [np.flatnonzero((x[0] == x[1]) & (x[3] >= LEAST_COMPARISONS)) for x in lines]
-    known[np.isin(scanned.sampled, found[0])] = False
-    known[:, found[1]] = False
-    others = np.sort(scanned.sample[known])
-    for places, (value, _, _, count) in zip(found, lines, strict=True):
-        at, number = value[places], count[places]
-        same = np.searchsorted(others, at, "right") - np.searchsorted(others, at, "left")
-        share = (same + 1) / (len(others) + 1)
-        kept = places[(share < 0.5) & (share**number * len(value) < CHANCE)]
-        sides += [kept, 0.0 + sign_of(scores.kind) * value[kept]]
-    rows, row_values, columns, column_values = sides
-    return ConstantLines(rows, row_values, columns, column_values, known)
-
-
-def sampled_ends(
-    scores: Scores, scanned: DataScan, lines: ConstantLines, copies: bool
-) -> list[tuple[EndValue, np.ndarray]]:
-    """Return the end values of sampled comparisons, each with the rows and columns that have it.
-
-    Constant rows and columns are left out; `copies` are as in :func:`sentinels`.
-    """
-    sample = 0.0 + sign_of(scores.kind) * scanned.sample
-    known = lines.others
-    impostor = np.ones(sample.shape, dtype=bool)
-    if knows_people(scores):
-        codes = codes_of(scores)
-        impostor = codes.probe[scanned.sampled][:, None] != codes.gallery
-    ends = end_values(sample[known], impostor[known], scores.kind)
-    if copies:
-        more = end_values(sample[known], impostor[known], scores.kind, copies=True)
-        ends += [end for end in more if end.accepted and end not in ends]
-    found = []
-    for end in ends:
-        places = np.argwhere(sample == end.value)
-        places[:, 0] = scanned.sampled[places[:, 0]]
-        found.append((end, places))
-    return found
-
-
 def failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates without any other."""
     number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
@@ -178,22 +124,45 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
 
     `copies` says whether some impostors are at the distance of a copy, and none is known to be one.
     """
-    lines = constant_lines(scores, scanned)
-    places = [f"row {i}" for i in lines.rows] + [f"column {j}" for j in lines.columns]
+    sample = 0.0 + sign_of(scores.kind) * scanned.sample
+    known = ~np.isnan(sample)
+    sides = scanned.rows.T, scanned.columns
+    constant = [np.flatnonzero((x[0] == x[1]) & (x[3] >= LEAST_COMPARISONS)) for x in sides]
+    known[np.isin(scanned.sampled, constant[0])] = False
+    known[:, constant[1]] = False
+    others = np.sort(scanned.sample[known])
+    places, values = list[str](), list[np.ndarray]()
+    for name, lines, (value, _, _, count) in zip(("row", "column"), constant, sides, strict=True):
+        at, number = value[lines], count[lines]
+        same = np.searchsorted(others, at, "right") - np.searchsorted(others, at, "left")
+        share = (same + 1) / (len(others) + 1)
+        odd = lines[(share < 0.5) & (share**number * len(value) < CHANCE)]  # beyond chance
+        places += [f"{name} {i}" for i in odd.tolist()]
+        values.append(0.0 + sign_of(scores.kind) * value[odd])
     if places:
-        values = np.unique(np.concatenate([lines.row_values, lines.column_values]))
         message = Message(
             "values-of-failures",
             comparisons=[len(places)],
             compared={"templates": scores.shape[0] + scores.shape[1]},
-            values=values[:SHOWN].tolist(),
+            values=np.unique(np.concatenate(values))[:SHOWN].tolist(),
             how="in every comparison of the template",
         )
         return Finding("sentinels", "error", message, len(places), listed(places))
-    ends = sampled_ends(scores, scanned, lines, copies)
-    compared = {"sampled comparisons": int((~np.isnan(scanned.sample)).sum())}
-    where = listed_cells(cell for _, cells in ends for cell in cells)
-    return end_finding([(end, len(cells)) for end, cells in ends], compared, where)
+    impostor = np.ones(sample.shape, dtype=bool)
+    if knows_people(scores):
+        codes = codes_of(scores)
+        impostor = codes.probe[scanned.sampled][:, None] != codes.gallery
+    ends = end_values(sample[known], impostor[known], scores.kind)
+    if copies:
+        more = end_values(sample[known], impostor[known], scores.kind, copies=True)
+        ends += [end for end in more if end.accepted and end not in ends]
+    cells = []
+    for end in ends:
+        at = np.argwhere(sample == end.value)
+        cells.append(np.column_stack([scanned.sampled[at[:, 0]], at[:, 1]]))
+    compared = {"sampled comparisons": int((~np.isnan(sample)).sum())}
+    where = listed_cells(cell for x in cells for cell in x)
+    return end_finding(zip(ends, map(len, cells), strict=True), compared, where)
 
 
 def end_finding(

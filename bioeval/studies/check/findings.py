@@ -187,6 +187,11 @@ def listed(places: Iterable[Text | int], most: int = 3) -> Text:
     return Enumeration(texts, "")
 
 
+def listed_pairs(places: Iterable[Any]) -> Text:
+    """Return the first pairs of a list in words."""
+    return listed(say("pair {place:name}", place=int(i)) for i in places)
+
+
 def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> Text:
     """Return the place of a template, with its name where a column of the metadata has names."""
     for column in NAME_COLUMNS:

@@ -39,7 +39,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.studies.check.confusions import Side, names_of_template
-from bioeval.studies.check.counts import medians_of_columns, medians_to, row_medians
+from bioeval.studies.check.counts import label_medians
 from bioeval.studies.check.findings import Finding, LabelError, passed, place_in_words
 
 # Rates of false discoveries at which a template is named, and is certain; and how much nearer to
@@ -143,8 +143,7 @@ def _medians_of_gallery(scores: Scores, subjects: np.ndarray) -> np.ndarray:
     with threads_for(scores):
         for low in range(0, n, step):
             columns = np.arange(low, min(low + step, n))
-            values = reader.columns(columns)
-            medians[columns] = medians_of_columns(values, order, starts, own[columns])
+            medians[columns] = label_medians(reader.columns(columns).T, order, starts, own[columns])
     return medians
 
 
@@ -320,7 +319,9 @@ class _Left(_Medians):
         columns = self.gallery.columns[0, slice(*self.gallery.starts[group : group + 2])]
         if group not in self._columns:
             self._columns = {group: self.reader.columns(columns)}
-        median = medians_to(self._columns[group][:, self._enrolled[columns]])
+        cells = self._columns[group][:, self._enrolled[columns]]
+        of_one, nobody = np.array([0, cells.shape[1]]), np.full(len(cells), -1)
+        median = label_medians(cells, np.arange(cells.shape[1]), of_one, nobody)[:, 1]
         mine = (self.gallery.probe_group == group) & ~np.isnan(self.same_label)
         self.same_label[mine] = median[mine]
         first = (median < self.near) | ((median == self.near) & (group <= self.group))
@@ -330,4 +331,12 @@ class _Left(_Medians):
         for i in np.flatnonzero(again).tolist():
             values = self.reader.attempted(i, i + 1)
             values[:, ~self._enrolled] = np.nan
-            self.near[i], self.group[i] = row_medians(self.reader, i, values)[0, 1:]
+            part = slice(i, i + 1)
+            of_labels = label_medians(
+                values,
+                self.gallery.columns[0],
+                self.gallery.starts,
+                self.gallery.probe_group[part],
+                self.gallery.probe_position[part],
+            )
+            self.near[i], self.group[i] = of_labels[0, 1:]

@@ -1,4 +1,4 @@
-"""What ``be.check_data`` finds in sound data, and in data with planted errors of labels."""
+"""What ``be.check_data`` finds in sound data."""
 
 from __future__ import annotations
 
@@ -103,37 +103,9 @@ SOUND: dict[str, Callable[[np.random.Generator], be.Scores]] = {
 }
 
 
-#: Data with planted errors of labels: subjects, templates, spread of a person's templates, kind.
-PLANTED = (
-    (50, 5, 0.4, "distance"),
-    (50, 5, 0.4, "similarity"),
-    (50, 5, 0.6, "distance"),
-)
-
-
 def alarms(kind: str, seeds: range) -> Iterator[tuple[int, str, str]]:
     """Yield seed, check and severity of all findings in sound data of a kind, but ``"ok"``."""
     for seed in seeds:
         for found in be.check_data(SOUND[kind](np.random.default_rng(seed))):
             if found.severity != "ok":
                 yield seed, found.check, found.severity
-
-
-def label_errors(
-    rng: np.random.Generator, people: int, each: int, within: float, kind: str, wrong: int
-) -> dict[str, float]:
-    """Return what is found of some planted errors of labels, in one set of data."""
-    right = _equal(people, each)
-    values = euclidean(templates(rng, right, within))
-    values = np.exp(-values / 4) if kind == "similarity" else values
-    given, planted = right.copy(), rng.choice(len(right), wrong, replace=False)
-    given[planted] = (given[planted] + rng.integers(1, people, wrong)) % people
-    scores = be.Scores(values, given, kind=kind)
-    check = be.check_data(scores, threshold=None, worst=1000)
-    named = {error.template.place for error in check.label_errors}
-    hits = len(named & set(planted.tolist()))
-    severity = check["label-errors"].severity
-    return {
-        "planted": wrong, "named": len(named), "hits": hits,
-        "warned": severity == "warning",
-    }  # fmt: skip

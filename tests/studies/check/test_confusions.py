@@ -138,16 +138,3 @@ def test_the_command_names_templates_and_the_page_shows_them(folder, capsys):
     assert rows[0]["template"] == check.confusions.listed[0].probe.names["image"]
     assert main(["check", "scores.npz", "--threshold", "5", "--report", "page.html"]) == 0
     assert Path("page.html").read_text().count('class="thumb"') == 2 * len(rows)
-
-
-def test_a_saved_check_is_the_check(folder):
-    from bioeval.studies.check.saved import dataset_of, restored
-
-    for threshold in (5, -1, None):
-        check = be.check_data(be.load("scores.npz", kind="distance"), threshold=threshold)
-        again = restored(dataset_of(check))
-        assert str(be.show(again)) == str(be.show(check))
-        assert again.misleads == check.misleads
-        assert be.messages(again) == be.messages(check)
-        assert again.fingerprint == check.fingerprint
-    assert restored(be.verification(be.simulate(4, 2), auc=False)) is None

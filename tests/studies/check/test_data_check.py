@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 from limits import streaming
 from result_messages import arguments
-from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
 from bioeval.base.messages import MessageWarning
-from bioeval.studies.check import counts as data_scan
-from bioeval.studies.check.counts import scan
 
 WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)
@@ -476,46 +472,6 @@ def test_masks_orders_cards_and_lists():
     assert not {"kind", "duplicates"} & {x.check for x in lists.findings}
 
 
-@settings(max_examples=examples_of(25))
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.sampled_from(["C", "F"]))
-def test_a_pass_counts_what_is_there(seed, square, masked, order):
-    rng = np.random.default_rng(seed)
-    m, n = (11, 11) if square else (7, 11)
-    values = np.asarray(rng.integers(0, 4, (m, n)).astype(float), order=order)
-    values[rng.random((m, n)) < 0.1] = np.nan
-    values[rng.random((m, n)) < 0.1] = np.inf
-    values[rng.random((m, n)) < 0.1] = -np.inf
-    probe, gallery = rng.integers(0, 3, m), rng.integers(0, 3, n)
-    gallery = probe if square else gallery
-    mask = rng.integers(0, 2, (m, n)) if masked else np.ones((m, n), dtype=int)
-    mask = mask * np.where(probe[:, None] == gallery, 2, 1)
-    scores = be.Scores(
-        values, probe, None if square else gallery, nan="exclude", mask=mask if masked else None
-    )
-    result = scan(scores)
-    expected = dict.fromkeys(range(data_scan.KINDS), 0)
-    first: dict[int, tuple[int, int]] = {}
-    for i in range(m):
-        for j in range(n):
-            if not mask[i, j] or (square and i == j):
-                continue
-            x, genuine = values[i, j], mask[i, j] == 2
-            expected[data_scan.GENUINE if genuine else data_scan.IMPOSTOR] += 1
-            what = None
-            if np.isnan(x):
-                what = data_scan.FAILED
-            elif np.isinf(x):
-                what = data_scan.FARTHEST if x > 0 else data_scan.NEAREST
-            elif x == 0:
-                what = data_scan.PERFECT_GENUINE if genuine else data_scan.PERFECT_IMPOSTOR
-            if what is not None:
-                expected[what] += 1
-                first.setdefault(what, (i, j))
-    assert result.counts.tolist() == list(expected.values())
-    for what, cell in first.items():
-        assert tuple(result.places[what][0].tolist()) == cell
-
-
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("check") / "s.npz"
@@ -648,8 +604,7 @@ def test_rows_are_named_by_their_images():
     assert "rows 8 (8.png), 9 (9.png)" in be.check_data(doubled)["duplicates"].where
 
 
-def test_messages_of_a_check_are_its_findings(capsys, tmp_path):
-    """In Python, in JSON and as a page of the catalogue, by their codes."""
+def test_messages_of_a_check_are_its_findings():
     scores = be.Scores(copied(distances(), 4, 60), WHO)
     result = be.check_data(scores)
     findings = [x for x in result if x.severity != "ok"]
@@ -657,7 +612,3 @@ def test_messages_of_a_check_are_its_findings(capsys, tmp_path):
     assert {x.code for x in messages} == {x.code for x in findings}
     assert messages[0].code in {x.code for x in result.of("error")}
     assert {x.sentence for x in messages} == {x.message for x in findings}
-    be.save(scores, tmp_path / "s.npz")
-    assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 1
-    shown = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
-    assert {name: x["code"] for name, x in shown.items()} == {x.check: x.code for x in result}

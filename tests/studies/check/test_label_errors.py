@@ -7,7 +7,6 @@ from typing import Any
 import naive_label_errors
 import numpy as np
 import pytest
-import xarray as xr
 from hypothesis import given, settings, strategies as st
 from limits import streaming
 from strategies import examples_of
@@ -15,7 +14,6 @@ from strategies import examples_of
 import bioeval as be
 from bioeval.scores import blocks
 from bioeval.studies.check import label_errors
-from bioeval.studies.check.saved import dataset_of, restored
 
 
 def people(rng: np.random.Generator, labels: np.ndarray, within: float = 0.4) -> np.ndarray:
@@ -90,22 +88,6 @@ def test_against_the_definition(layout, kind, seed, form):
     assert finding.severity == severity
     for x in errors:
         compare_with_loops(given, x)
-
-
-def test_a_saved_check_is_the_same(tmp_path):
-    rng = np.random.default_rng(1)
-    who = np.array([f"p{x}" for x in np.repeat(np.arange(30), 4)], dtype=object)
-    values = people(rng, np.repeat(np.arange(30), 4), 0.2)
-    gallery = np.arange(120) % 4 < 2
-    enrolled = who[gallery].copy()
-    enrolled[5] = "p20"
-    names = {"file": [f"{i}.png" for i in range(60)]}
-    scores = be.Scores(values[~gallery][:, gallery], who[~gallery], enrolled, gallery_meta=names)
-    check = be.check_data(scores)
-    assert [x.template.names["file"] for x in check.label_errors if x.certain] == ["5.png"]
-    dataset_of(check).to_netcdf(tmp_path / "check.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "check.nc", engine="h5netcdf") as saved:
-        assert restored(saved.load()).label_errors == check.label_errors
 
 
 def compare_with_loops(given: dict[str, Any], x: Any) -> None:
