@@ -358,10 +358,10 @@ def cell_of(
         return Probability(value, **about)
     if shown == "count":
         return Count(value, **about)
-    if shown or name in dataset.dims:
-        return Number(value, digits=int(shown or 6), **about)
     if units == "score":
         return Score(value, **about)
+    if shown or name in dataset.dims:
+        return Number(value, digits=int(shown or 6), **about)
     if isinstance(value, int) and units != "1":
         return Count(value, **about)
     if units == "cost":

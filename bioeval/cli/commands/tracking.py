@@ -54,7 +54,7 @@ def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
     else:
         del options["measures"], options["random_state"], options["name"]
     with StudyCommand(truth, options, reads=False) as run:
-        from bioeval.studies.tracking.section import with_targets
+        from bioeval.studies.tracking.section import section
         from bioeval.studies.tracking.tracking import tracking
 
         if several:
@@ -67,7 +67,7 @@ def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
         run.finish(
             dataset,
             more={"truth": truth, "result": results[0]},
-            shown=run.table(with_targets(dataset)) if targets else None,
+            shown=run.table(section({"": dataset}, targets=True)) if targets else None,
             files=[truth, results[0]],
         )
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import xarray as xr
 
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label, Rate, Score
-from bioeval.document.results import data_facts, result_messages
+from bioeval.document.cells import Count, Label
+from bioeval.document.results import cell_of, data_facts, result_messages
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.results.support import RuleOf
@@ -95,16 +95,9 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
 def _rates(ds: xr.Dataset) -> Table:
     """Return the rate beside the claim, for data."""
     rate = ds.attrs["rate"]
-    limits = ds[f"{rate}_low"].item(), ds[f"{rate}_high"].item()
-    row = (
-        Label(rate),
-        Score(ds["threshold"].item(), variable="threshold"),
-        Rate(ds[rate].item(), interval=limits, variable=rate),
-        Rate(ds["claim"].item(), variable="claim"),
-        Label(ds["verdict"].item()),
-    )
-    columns = map(Column, ("rate", "threshold", "value", "claim", "verdict"))
-    return Table("rates", tuple(columns), (row,), shown=0)
+    names = {"threshold": "threshold", "value": rate, "claim": "claim", "verdict": "verdict"}
+    cells = [cell_of(ds, name, shown="rate") for name in names.values()]
+    return Table("rates", [*map(Column, ("rate", *names))], [[Label(rate), *cells]], shown=0)
 
 
 def may_be_absent(people: int) -> Text:

@@ -15,35 +15,27 @@ from bioeval.studies.check.findings import SEVERITIES, TASK, DataCheck, Finding
 
 def section(check: DataCheck) -> Section:
     """Return what is said of a check of data."""
-    well = [_well(check, "samples"), _well(check, "kind")]
-    about = Facts(
+    well: list[Text] = []
+    for name in ("samples", "kind"):
+        well += [x.found for x in check.of("ok") if x.check == name][:1]
+    facts = Facts(
         (
             data_fact([check.system], check.data),
             Fact("", Label(check.data), "data"),
             Fact("Scores", scores_in_words(check.kind, check.protocol)),
             Fact("", Label(check.protocol), "protocol"),
-            Fact("Found", Enumeration([text for text in well if text], ";")),
+            Fact("Found", Enumeration(well, ";")),
         )
     )
-    return Section(
-        "check",
-        "",
-        (
-            about,
-            _findings(check),
-            _verdict(check),
-            _in_data(check),
-            *_label_errors(check),
-            *_confusions(check),
-        ),
-        task=TASK,
+    blocks = (
+        facts,
+        _findings(check),
+        _verdict(check),
+        _in_data(check),
+        *_label_errors(check),
+        *_confusions(check),
     )
-
-
-def _well(check: DataCheck, name: str) -> Text:
-    """Return what a check says that found no fault; empty without."""
-    found = [finding.found for finding in check.of("ok") if finding.check == name]
-    return found[0] if found else ""
+    return Section("check", "", blocks, task=TASK)
 
 
 def _label_errors(check: DataCheck) -> Iterator[Block]:
@@ -85,15 +77,9 @@ def _label_errors(check: DataCheck) -> Iterator[Block]:
         "that it looks like. Rows and columns count from 0."
     ]
     if len(rows) < number:
-        listed = say("{listed} of {all}", listed=Count(len(rows)), all=Count(number))
-        notes.append(say("{listed} templates are listed.", listed=listed))
-    yield Table(
-        "label_errors",
-        columns,
-        rows,
-        title="Templates whose label is likely wrong",
-        notes=tuple(notes),
-    )
+        notes.append(say("{listed} of {all} templates are listed.", listed=len(rows), all=number))
+    title = "Templates whose label is likely wrong"
+    yield Table("label_errors", columns, rows, title=title, notes=notes)
 
 
 def _confusions(check: DataCheck) -> Iterator[Block]:
@@ -103,11 +89,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         return
     at: Text = threshold_to_install(found.threshold, found.kind)
     if found.at:
-        at = say(
-            "{threshold}, {where}",
-            threshold=threshold_to_install(found.threshold, found.kind),
-            where=found.at,
-        )
+        at = say("{threshold}, {where}", threshold=at, where=found.at)
     if not found.listed:
         yield Paragraph(say("No impostor is accepted at the threshold {at}.", at=at), "note")
         return
@@ -137,30 +119,20 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         Column("other_template", "other template", 1),
         Column("other_image", "other image", only="page"),
     )
-    counted: Text = say(
-        "{pairs:count pairs} of people make {all} {false accepts}, counted in both directions, and "
-        "are listed with their nearest comparison.",
-        pairs=found.pairs,
-        all=Count(found.false_accepts),
-    )
-    if len(rows) < found.pairs:
-        counted = say(
-            "{pairs:count pairs} of people make {all} {false accepts}, counted in both directions; "
-            "the {listed} pairs with most are listed with their nearest comparison.",
+    most = "" if len(rows) == found.pairs else say("; the {n} with most are listed", n=len(rows))
+    notes: list[Text] = [
+        say(
+            "{pairs:count pairs} of people make {all} {false accepts}, counted in both "
+            "directions{most}. Nearest: the nearest comparison of a pair.",
             pairs=found.pairs,
-            all=Count(found.false_accepts),
-            listed=Count(len(rows)),
+            all=found.false_accepts,
+            most=most,
         )
-    yield Table(
-        "confusions",
-        columns,
-        rows,
-        title=say("Who is confused with whom at the threshold {at}", at=at),
-        notes=(
-            counted,
-            *([f"{found.use}."] if found.use else []),
-        ),
-    )
+    ]
+    if found.use:
+        notes.append(f"{found.use}.")
+    title = say("Who is confused with whom at the threshold {at}", at=at)
+    yield Table("confusions", columns, rows, title=title, notes=notes)
 
 
 def _template(side: Side) -> Text:

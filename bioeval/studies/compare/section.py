@@ -34,6 +34,9 @@ SHOWN = 4
 #: Differences of all pairs are shown of up to so many systems; data have those of more.
 FEW_SYSTEMS = 4
 
+#: A rank, and the limits of the ranks that a system may have.
+_RANKS = ("rank", "rank_low", "rank_high")
+
 # Systems, at most, whose names are in the answer.
 _NAMED = 5
 
@@ -68,6 +71,8 @@ class MeasureOfSystems:
         self.systems = ds["system"].values.tolist()
         self.task = "identification" if self.scalar.name == "dir_at_far" else "verification"
         self.supported = bool(self._ds["supported"])
+        self.noun = "sequences" if "sequences" in ds.attrs else "people"
+        self.least_discordant = int(ds.attrs["least_discordant"])
         rank = self._ds["rank"].values
         #: Places of the systems from the best to the worst; those without a value come last.
         self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
@@ -114,40 +119,25 @@ class MeasureOfSystems:
 
     def conclusion(self, i: int, j: int) -> Text:
         """Return which of two systems is better, or why neither is."""
-        attrs, discordant = self._ds.attrs, int(self.number("discordant", i, j))
-        noun = "sequences" if "sequences" in attrs else "people"
         if better := self.number("separated", i, j):
             name = self.systems[i if better > 0 else j]
             return Strong(say("{system:name} is better", system=name))
         if np.isnan(self.number("difference", i, j)):
             return "not defined"
         if not self.supported:
-            return say("no conclusion: {why}", why=self.too_few_attempts)
-        if not discordant and self.number("difference", i, j) == 0:
-            if "sequences" in attrs:
-                return "every sequence has the same value"
-            return "every decision is the same"
+            return "no conclusion: too few people or attempts for the target"
         if self.too_few(i, j):
-            return say(
-                f"too few to decide: the systems differ on {{discordant:count {noun}}}, and "
-                "{needed} are needed",
-                discordant=discordant,
-                needed=int(attrs["least_discordant"]),
-            )
+            text = f"too few to decide: they differ on {{discordant:count {self.noun}}}"
+            return say(text, discordant=int(self.number("discordant", i, j)))
         if np.isnan(self.number("difference_low", i, j)):
             return "no conclusion: the uncertainty of the difference is not known"
-        if self.number("p_value", i, j) <= 1 - float(attrs["confidence"]):
-            return say(
-                "no conclusion: the p-value is {p:probability} after Holm's adjustment",
-                p=self.number("p_adjusted", i, j),
-            )
         return "no significant difference"
 
     def too_few(self, i: int, j: int) -> bool:
         """Whether two systems differ on too few people to tell which is better."""
         if not self.number("discordant", i, j) and self.number("difference", i, j) == 0:
             return False
-        return self.number("discordant", i, j) < int(self._ds.attrs["least_discordant"])
+        return self.number("discordant", i, j) < self.least_discordant
 
     @property
     def outcome(self) -> Any:
@@ -162,22 +152,14 @@ class MeasureOfSystems:
         few = all(self.too_few(i, j) for i, j in itertools.combinations(order, 2))
         return "few" if few and len(order) > 1 else "equal"
 
-    def too_few_in_words(self, measures: Text) -> Text:
-        """Return the answer where systems differ on too few people in these measures."""
-        noun = "sequences" if "sequences" in self._ds.attrs else "people"
-        return say(
-            f"Too few to decide, as the systems differ on fewer than {{needed:count {noun}}}: "
-            "{measures}.",
-            needed=int(self._ds.attrs["least_discordant"]),
-            measures=measures,
-        )
 
-    @property
-    def too_few_attempts(self) -> Text:
-        """Why there is no conclusion at a target."""
-        if self.scalar.name == "far_at_frr":
-            return say("too few people or attempts for this {frr}", task=self.task)
-        return say("too few people or attempts for this {far}", task=self.task)
+#: What is said of measures of which no system is shown to be the best.
+_OUTCOMES = {
+    "undefined": "Not defined: {measures}.",
+    "unsupported": "No conclusion: too few people or attempts for {measures}.",
+    "few": "Too few to decide, as the systems differ on fewer than {needed}: {measures}.",
+    "equal": "No significant difference between {systems}: {measures}.",
+}
 
 
 def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
@@ -185,47 +167,26 @@ def _answers(measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
     groups: dict[Any, list[MeasureOfSystems]] = {}
     for x in measures:
         groups.setdefault(x.outcome, []).append(x)
-    systems = measures[0].systems
-    others: Text = "all others"
+    first = measures[0]
     for outcome, group in groups.items():
-        names = _joined(group)
-        if outcome == "undefined":
-            yield say("Not defined: {measures}.", measures=names)
-        elif outcome == "unsupported":
-            yield say("No conclusion: too few people or attempts for {measures}.", measures=names)
-        elif outcome == "few":
-            yield group[0].too_few_in_words(names)
-        elif outcome == "equal":
-            between: Text = "these systems"
-            if len(systems) == 2:
-                between = Enumeration([Label(x) for x in systems], "and")
-            yield say(
-                "No significant difference between {systems}: {measures}.",
-                systems=between,
-                measures=names,
-            )
-        else:
-            best, worse = outcome
-            if len(systems) == 2:
-                others = Label(systems[1 - best[0]])
-            if len(best) == 1:
-                yield say(
-                    "{system:name} is better than {others}: {measures}.",
-                    system=systems[best[0]],
-                    others=others,
-                    measures=names,
-                )
-                continue
-            several: Text = Enumeration([Label(systems[i]) for i in best], "or")
-            if len(best) > _NAMED:
-                several = say("one of {best:count systems}", best=len(best))
-            yield say(
-                "The best is {systems}; shown to be worse: {others:count other systems}: "
-                "{measures}.",
-                systems=several,
-                others=worse,
-                measures=names,
-            )
+        labels = [Label(x) for x in first.systems]
+        names: dict[str, Text] = {"measures": _joined(group)}
+        if isinstance(outcome, str):
+            names["systems"] = "these systems" if len(labels) > 2 else Enumeration(labels)
+            names["needed"] = Count(first.least_discordant, noun=first.noun)
+            used = {x: y for x, y in names.items() if f"{{{x}}}" in _OUTCOMES[outcome]}
+            yield say(_OUTCOMES[outcome], **used)
+            continue
+        best, worse = outcome
+        text = "The best is {systems}; shown to be worse: {others:count other systems}: {measures}."
+        several: Text = Enumeration([labels[i] for i in best], "or")
+        if len(best) > _NAMED:
+            several = say("one of {best:count systems}", best=len(best))
+        others: Text | int = worse
+        if len(best) == 1:
+            text = "{systems} is better than {others}: {measures}."
+            others = "all others" if len(labels) > 2 else labels[1 - best[0]]
+        yield say(text, systems=several, others=others, **names)
 
 
 def _joined(measures: Sequence[MeasureOfSystems]) -> Text:
@@ -291,25 +252,20 @@ def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
 
 def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> Table:
     """Return values, intervals and ranks, from the best to the worst in each measure."""
-    level = float(ds.attrs["confidence"])
     columns = [
         Column("measure", "measure", grouped=True),
         Column("system", "system"),
-        Column("value", say("value [{level:rate} interval]", level=level)),
-        Column("rank", "rank", only="data"),
-        Column("rank_low", "", only="data"),
-        Column("rank_high", "", only="data"),
+        Column("value", say("value [{level:rate} interval]", level=float(ds.attrs["confidence"]))),
+        *(Column(name, only="data") for name in _RANKS),
         Column("ranks", "may have rank", only="readers"),
         Column("letters", "letters"),
     ]
     rows: list[list[Text | None]] = []
     for measure in measures:
         for i in measure.order:
-            ranks: list[Text | None] = []
-            for name in ("rank", "rank_low", "rank_high"):
-                rank, at = measure.number(name, i), measure.at(i)
-                ranks.append(None if np.isnan(rank) else Count(int(rank), variable=name, at=at))
-            _, low, high = (measure.number(x, i) for x in ("rank", "rank_low", "rank_high"))
+            numbers = [measure.number(name, i) for name in _RANKS]
+            ranks = [None if np.isnan(x) else Count(int(x)) for x in numbers]
+            _, low, high = numbers
             limits = "" if np.isnan(low) else f"{low:.0f}-{high:.0f}"
             rows.append(
                 [
@@ -321,17 +277,16 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
                     measure.letters(i),
                 ]
             )
-    return Table(
-        "ranking",
-        columns,
-        rows,
-        title="Ranks",
-        notes=[
-            "The interval is for each value by itself. The ranks that a system may have, and the "
-            "letters, follow from the limits of all differences."
-        ],
-        shown=shown * ds.sizes["system"],
+    note = (
+        "The interval is for each value by itself. The ranks that a system may have, and the "
+        "letters, follow from the limits of all differences."
     )
+    shown *= ds.sizes["system"]
+    return Table("ranking", columns, rows, title="Ranks", notes=[note], shown=shown)
+
+
+#: Numbers of a pair of systems that data have.
+_OF_PAIRS = ("p_value", "p_adjusted", "separated", "discordant")
 
 
 def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> Table:
@@ -339,69 +294,53 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
 
     Of two systems the first one is first, with the values of both.
     """
-    k, level = ds.sizes["system"], float(ds.attrs["confidence"])
-    columns = [Column("measure", "measure", grouped=True)]
+    k, level, systems = ds.sizes["system"], float(ds.attrs["confidence"]), measures[0].systems
+    names = [
+        Column("system", "system", grouped=True, only="" if k > 2 else "data"),
+        Column("other_system", "other system", only="" if k > 2 else "data"),
+    ]
     if k == 2:
-        columns += [
-            Column("system", only="data"),
-            Column("other_system", only="data"),
-            *(
-                Column(f"value_{i}", Label(name), only="readers")
-                for i, name in enumerate(measures[0].systems)
-            ),
-        ]
-    else:
-        columns += [
-            Column("system", "system", grouped=True),
-            Column("other_system", "other system"),
-        ]
-    columns += [
+        for i, name in enumerate(systems):
+            names.append(Column(f"value_{i}", Label(name), only="readers"))
+    columns = [
+        Column("measure", "measure", grouped=True),
+        *names,
         Column("difference", say("difference [{level:rate} limits]", level=level)),
         Column("p_value", "p-value", 1),
-        Column("p_adjusted", only="data"),
-        Column("separated", only="data"),
-        Column("discordant", only="data"),
+        *(Column(name, only="data") for name in _OF_PAIRS[1:]),
         Column("conclusion", "conclusion", only="data" if k == 2 else ""),
     ]
     rows: list[list[Text | None]] = []
     for measure in measures:
-        order = measure.order if k > 2 else [0, 1]
-        for place, i in enumerate(order):
-            for j in order[place + 1 :]:
-                at = measure.at(i, j)
-                numbers: list[Text] = [
-                    Probability(measure.number(name, i, j), variable=name, at=at)
-                    for name in ("p_value", "p_adjusted")
+        for i, j in itertools.combinations(measure.order if k > 2 else range(2), 2):
+            p, adjusted, *whole = (measure.number(name, i, j) for name in _OF_PAIRS)
+            rows.append(
+                [
+                    measure.name,
+                    Label(systems[i]),
+                    Label(systems[j]),
+                    *([measure.value(i), measure.value(j)] if k == 2 else []),
+                    measure.difference(i, j),
+                    Probability(p),
+                    Probability(adjusted),
+                    *(Number(int(x), decimals=0) for x in whole),
+                    measure.conclusion(i, j),
                 ]
-                numbers += [
-                    Number(int(measure.number(name, i, j)), decimals=0, variable=name, at=at)
-                    for name in ("separated", "discordant")
-                ]
-                rows.append(
-                    [
-                        measure.name,
-                        Label(measure.systems[i]),
-                        Label(measure.systems[j]),
-                        *([measure.value(i), measure.value(j)] if k == 2 else []),
-                        measure.difference(i, j),
-                        *numbers,
-                        measure.conclusion(i, j),
-                    ]
-                )
+            )
     return Table(
         "differences",
         columns,
         rows,
         title="Differences",
-        notes=list(_notes(ds)),
+        notes=list(_notes(ds, measures)),
         shown=shown * (k * (k - 1) // 2) if k <= FEW_SYSTEMS else 0,
         brief=[i for i, x in enumerate(measures) if x.supported] if k == 2 else None,
     )
 
 
-def _notes(ds: xr.Dataset) -> Iterator[Text]:
+def _notes(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
     """Yield what the limits are, and for whom they are."""
-    attrs, systems = ds.attrs, ds["system"].values.tolist()
+    attrs, systems = ds.attrs, measures[0].systems
     limits: Text = "The limits hold for all pairs of systems together,"
     if len(systems) == 2:
         limits = say("Difference: {a:name} - {b:name}. The limits hold", a=systems[0], b=systems[1])
@@ -409,20 +348,16 @@ def _notes(ds: xr.Dataset) -> Iterator[Text]:
     if attrs["adjust"] == "holm":
         adjusted += "; conclusions are adjusted for the number of measures (Holm)"
     yield say("{limits} for {adjusted}.", limits=limits, adjusted=adjusted)
-    populations: dict[str, list[Text]] = {}
-    for i in range(ds.sizes["measure"]):
-        measure = MeasureOfSystems(ds, i)
-        populations.setdefault(str(ds["interval_for"].values[i]), []).append(measure.name)
-    first, *others = populations
-    whom: Text = first
-    for other in others:
-        whom = say(
-            "{whom}; of {measures} for {other}",
-            whom=whom,
-            measures=Enumeration(populations[other], "and"),
-            other=other,
-        )
-    yield say("Intervals and limits are for {whom}.", whom=whom)
+    populations: dict[str, list[MeasureOfSystems]] = {}
+    for measure, population in zip(measures, ds["interval_for"].values.tolist(), strict=True):
+        populations.setdefault(str(population), []).append(measure)
+    texts: list[Text] = list(populations)
+    if len(texts) > 1:
+        texts = [
+            say("{whom} ({measures})", whom=whom, measures=_joined(group))
+            for whom, group in populations.items()
+        ]
+    yield say("Intervals and limits are for {whom}.", whom=Enumeration(texts, ";"))
     if "jackknifed" in attrs:
         yield say("Left out in turn: {people}.", people=str(attrs["jackknifed"]))
     if len(systems) == 2 and "sequences" not in attrs:

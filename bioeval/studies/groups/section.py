@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import (
     Count,
@@ -21,7 +20,6 @@ from bioeval.document.cells import (
     Number,
     Probability,
     Rate,
-    Score,
     threshold_to_install,
 )
 from bioeval.document.results import (
@@ -30,7 +28,7 @@ from bioeval.document.results import (
     interval_note,
     rate_of,
     result_messages,
-    rule_in_words,
+    rule_of,
     table_of_variables,
 )
 from bioeval.document.terms import rates_are_of
@@ -90,65 +88,28 @@ def _names(ds: xr.Dataset) -> list[Label]:
     return [Label(name) for name in ds["group"].values.tolist()]
 
 
-def _at(ds: xr.Dataset) -> Score:
-    """Return the threshold of all groups, as people may copy it."""
-    return threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
-
-
 def _threshold(ds: xr.Dataset) -> Text:
     """Return the threshold of all groups, and the rule that chose it."""
-    at = _at(ds)
+    at = threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
     if ds.attrs["chosen_on"] == "given":
         return at
-    rule = rule_in_words(Rule.written(str(ds.attrs["threshold_rule"])))
-    return say("{threshold}, {rule} of all groups", threshold=at, rule=rule)
+    return say("{threshold}, {rule} of all groups", threshold=at, rule=rule_of(ds.attrs))
 
 
 def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
-    """Yield the smallest and the largest FRR of a group with people enough to be named."""
+    """Yield the smallest and the largest FRR of the groups with people enough to be named."""
     rates, names = ds["frr"].values, _names(ds)
-    known = ~np.isnan(rates)
-    if known.sum() < 2:
-        return
-    few = known & (ds["few_subjects"].values != 0)
-    enough = np.flatnonzero(known & ~few)
-    left_out = [names[i] for i in np.flatnonzero(few)]
+    enough = [i for i in _compared(ds) if not np.isnan(rates[i])]
     if len(enough) < 2:
-        yield Paragraph(
-            say(
-                "Which group has the smallest or the largest {frr} is not said: fewer than two "
-                "groups have {needed:count subjects}.",
-                needed=FEW_SUBJECTS,
-            ),
-            "answer",
-        )
         return
     least, most = (int(enough[place(rates[enough])]) for place in (np.argmin, np.argmax))
-    sentence = (
+    text = (
         "At the threshold {threshold}, the same for all groups, genuine attempts are rejected in "
-        "{least} (group {first}) to {most} (group {last})."
+        "{least:rate} (group {first}) to {most:rate} (group {last})."
     )
-    if rates[least] == rates[most]:
-        sentence = (
-            "At the threshold {threshold}, the same for all groups, genuine attempts are rejected "
-            "in {least} of each group."
-        )
-    text = say(
-        sentence,
-        threshold=_at(ds),
-        least=Rate(float(rates[least])),
-        most=Rate(float(rates[most])),
-        first=names[least],
-        last=names[most],
-    )
-    if left_out:
-        text = say(
-            "{text} Left out here, with fewer than {needed:count subjects}: {groups}.",
-            text=text,
-            needed=FEW_SUBJECTS,
-            groups=Enumeration(left_out, "and"),
-        )
-    yield Paragraph(text, "answer")
+    at = threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+    ends = {"least": float(rates[least]), "most": float(rates[most])}
+    yield Paragraph(say(text, threshold=at, first=names[least], last=names[most], **ends), "answer")
 
 
 def _rate(ds: xr.Dataset, name: str, i: int, j: int) -> Rate:
@@ -163,10 +124,7 @@ def _rates(ds: xr.Dataset) -> Table:
     rows: list[tuple[Text | None, ...]] = []
     for i, name in enumerate(_names(ds)):
         at = {"group": i, "claimed_group": i}
-        flagged = bool(ds["few_subjects"][i])
-        subjects = Count(
-            int(ds["subjects"][i]), None, "subjects", {"group": name.value}, "", flagged
-        )
+        subjects = Count(int(ds["subjects"][i]), flagged=bool(ds["few_subjects"][i]))
         others = ("genuine_attempts", "impostor_attempts", "frr", "far")
         rows.append((name, subjects, *(cell_of(ds, x, at) for x in others)))
     genuine = int(ds["genuine_attempts"].sum())
@@ -213,14 +171,13 @@ def _measures(ds: xr.Dataset) -> Table:
     alpha = Number(float(ds.attrs["alpha"]), digits=6)
     rows, notes = [], list[Text]()
     for name in INEQUITY:
-        label = say(_LABELS[name], alpha=alpha)
-        interval = None
-        if f"{name}_low" in ds and not np.isnan(ds[f"{name}_low"]):
-            interval = float(ds[f"{name}_low"]), float(ds[f"{name}_high"])
-        rows.append((name, label, Number(float(ds[name]), interval, name, decimals=4)))
-    if "fdr_low" in ds and not np.isnan(ds["fdr_low"]):
+        cell = cell_of(ds, name)
+        assert isinstance(cell, Number)
+        rows.append((name, say(_LABELS[name], alpha=alpha), replace(cell, decimals=4)))
+    intervals = [cell.interval for *_, cell in rows if cell.interval]
+    if intervals:
         notes.append("In brackets: their values within limits that all rates keep together.")
-    if any(x.interval is not None and np.isinf(x.interval[1]) for *_, x in rows):
+    if any(np.isinf(high) for _, high in intervals):
         notes.append("inf: there is no upper limit, since the smallest rate may be 0.")
     return Table(
         "measures",
@@ -265,18 +222,13 @@ def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
         notes=[note] if lettered else [],
     )
     tests = []
-    for rate, words in (("frr", say("{frr}")), ("far", say("{far} within groups"))):
-        p_value = Probability(float(ds[f"{rate}_groups_p"]), variable=f"{rate}_groups_p")
-        if p_value.is_defined:
-            tests.append(say("{rate} p {p_value}", rate=words, p_value=p_value))
+    for rate, heading in _COMPARED.items():
+        p = cell_of(ds, f"{rate}_groups_p", shown="p")
+        if isinstance(p, Probability) and p.is_defined:
+            tests.append(say("{rate} p {p}", rate=heading, p=p))
     if tests:
-        yield Paragraph(
-            say(
-                "Test that people of all groups have the same distribution (permutation): {tests}",
-                tests=Enumeration(tests, ""),
-            ),
-            "note",
-        )
+        words = "Test that people of all groups have the same distribution (permutation): {tests}"
+        yield Paragraph(say(words, tests=Enumeration(tests, "")), "note")
 
 
 def _differences(ds: xr.Dataset) -> Iterator[Table]:
@@ -310,8 +262,7 @@ def _difference(ds: xr.Dataset, rate: str, i: int, j: int) -> Text | None:
     )
     if np.isnan(low):
         return None
-    at = {"group": ds["group"].values[i].item(), "other_group": ds["group"].values[j].item()}
-    cell = Rate(value, (low, high), f"{rate}_difference", at, difference=True)
+    cell = Rate(value, (low, high), f"{rate}_difference", difference=True)
     return Strong(cell) if ds[f"{rate}_separated"].values[i, j] else cell
 
 

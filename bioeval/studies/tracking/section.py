@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import xarray as xr
 
 from bioeval.document.blocks import Block, Column, Fact, Facts, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label, Number, Rate
+from bioeval.document.cells import Count, Label, Rate
 from bioeval.document.results import result_messages, table_of_variables
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Strong, Text, say
@@ -63,72 +61,50 @@ _KEPT = {
 }
 
 
-def section(results: ResultsBySystem) -> Section:
-    """Return what is said of tracking."""
+def section(results: ResultsBySystem, targets: bool = False) -> Section:
+    """Return what is said of tracking, with a row for every target on request."""
     ds = results[""]
     blocks: list[Block] = [_about(ds), *(_by_sequence(ds, x) for x in (_RATES, _HOTA))]
     blocks.append(_by_sequence(ds, _COUNTS, _LEGEND))
     if "interval_method" in ds.attrs:
         blocks.append(_intervals(ds))
-    blocks.append(_targets(ds))
+    rows = [
+        [Label(name), *(_cell(ds, x, i) for x in _TARGETS.values())]
+        for i, name in enumerate(ds["target"].values.tolist())
+    ]
+    columns = [Column("target", "target")]
+    columns += [Column(name, heading) for heading, name in _TARGETS.items()]
+    shown = None if targets else 0
+    blocks.append(Table("targets_table", columns, rows, title="Targets", shown=shown))
     blocks += [table_of_variables(ds, x, id=name) for x, name in _IN_DATA.items() if x in ds.dims]
     return Section("tracking", "", [*blocks, result_messages(results)])
-
-
-def with_targets(ds: xr.Dataset) -> Section:
-    """Return what is said of tracking, with a row for every target."""
-    whole = section({"": ds})
-    blocks = [
-        replace(x, shown=None) if isinstance(x, Table) and x.id == "targets_table" else x
-        for x in whole.blocks
-    ]
-    return replace(whole, blocks=blocks)
 
 
 def _about(ds: xr.Dataset) -> Facts:
     """Return the numbers of boxes, and how they are matched."""
     attrs = ds.attrs
-    cameras = int(attrs["cameras"])
+    facts = []
+    for name, noun, boxes in (
+        ("Truth", "targets", "truth_boxes"),
+        ("Result", "identities", "result_boxes"),
+    ):
+        text = f"{{tracks:count {noun}}}, {{boxes:count boxes}}"
+        facts.append(Fact(name, say(text, tracks=int(ds[noun]), boxes=int(ds[boxes]))))
+    if int(attrs["cameras"]) > 1:
+        facts.append(Fact("Cameras", f"{attrs['cameras']} with common identities"))
+    evaluated, ignored = attrs.get("classes_evaluated", ""), attrs.get("classes_ignored", "")
+    if evaluated or ignored:
+        text = f"{evaluated or 'none'} evaluated"
+        facts.append(Fact("Classes", f"{text}; {ignored} ignored" if ignored else text))
     match = say(
-        "overlap (IoU) of {iou} or more; {kept}",
-        iou=Number(float(attrs["iou"]), digits=6),
+        "overlap (IoU) of {iou:digits 6} or more; {kept}",
+        iou=float(attrs["iou"]),
         kept=_KEPT[str(attrs["pairing"])],
     )
-    more = attrs["mostly_tracked"] != "at-least"
-    return Facts(
-        (
-            Fact("Truth", _sizes(Count(int(ds["targets"]), noun="targets"), ds["truth_boxes"])),
-            Fact(
-                "Result",
-                _sizes(Count(int(ds["identities"]), noun="identities"), ds["result_boxes"]),
-            ),
-            Fact(
-                "Cameras",
-                say("{cameras:count} with common identities", cameras=cameras)
-                if cameras > 1
-                else "",
-            ),
-            Fact("Classes", _classes(attrs)),
-            Fact("Match", match),
-            Fact(
-                "MT",
-                say("covered for more than {most:rate} of the frames", most=0.8) if more else "",
-            ),
-        )
-    )
-
-
-def _classes(attrs: Mapping[Any, Any]) -> Text:
-    """Return the classes that are evaluated, where the ground truth has some."""
-    evaluated, ignored = attrs.get("classes_evaluated", ""), attrs.get("classes_ignored", "")
-    if not (evaluated or ignored):
-        return ""
-    text = f"{evaluated or 'none'} evaluated"
-    return f"{text}; {ignored} ignored" if ignored else text
-
-
-def _sizes(tracks: Count, boxes: xr.DataArray) -> Text:
-    return say("{tracks}, {boxes:count boxes}", tracks=tracks, boxes=int(boxes))
+    facts.append(Fact("Match", match))
+    if attrs["mostly_tracked"] != "at-least":
+        facts.append(Fact("MT", "covered for more than 80 % of the frames"))
+    return Facts(facts)
 
 
 def _by_sequence(ds: xr.Dataset, variables: Mapping[str, str], *notes: Text) -> Table:
@@ -150,8 +126,7 @@ def _intervals(ds: xr.Dataset) -> Table:
     rows: list[list[Text | None]] = []
     for name, measure in MEASURES.items():
         limits = ds[f"{name}_low"].item(), ds[f"{name}_high"].item()
-        interval = None if any(map(math.isnan, limits)) else limits
-        cell = cell_of_scalar(measure, ds[name].item(), interval=interval)
+        cell = cell_of_scalar(measure, ds[name].item(), interval=limits)
         rows.append([label_of(measure), name, cell])
     columns = [
         Column("label", "measure", only="readers"),
@@ -164,16 +139,6 @@ def _intervals(ds: xr.Dataset) -> Table:
         population=str(ds.attrs["interval_for"]),
     )
     return Table("measures", columns, rows, title="Intervals", notes=[note])
-
-
-def _targets(ds: xr.Dataset) -> Table:
-    """Return a row for each target; readers see it on request."""
-    rows: list[list[Text | None]] = []
-    for i, name in enumerate(ds["target"].values.tolist()):
-        rows.append([Label(name), *(_cell(ds, x, i) for x in _TARGETS.values())])
-    columns = [Column("target", "target")]
-    columns += [Column(name, heading) for heading, name in _TARGETS.items()]
-    return Table("targets_table", columns, rows, title="Targets", shown=0)
 
 
 def _cell(ds: xr.Dataset, variable: str, place: Any = ()) -> Text:

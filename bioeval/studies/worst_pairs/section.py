@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import xarray as xr
 
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Label, Number, Picture, Score
-from bioeval.document.results import result_messages, table_of_variables
+from bioeval.document.cells import Label, Picture
+from bioeval.document.results import cell_of, result_messages, table_of_variables
 from bioeval.document.text import Enumeration, Text, say
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
+
+#: Columns for readers: data have all variables in a table of their own.
+_COLUMNS = (
+    Column("score", "score", only="readers"),
+    Column("row", "row", 1, only="readers"),
+    Column("column", "column", 1, only="readers"),
+    Column("probe_image", "probe image", only="page"),
+    Column("probe", "probe", only="readers"),
+    Column("gallery_image", "gallery image", only="page"),
+    Column("gallery", "gallery", only="readers"),
+)
 
 
 def section(results: ResultsBySystem) -> Section:
@@ -38,66 +47,20 @@ def table_of_data(ds: xr.Dataset) -> Table:
 
 def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     """Return the pairs of a kind, the worst first."""
-    rows: list[tuple[Text | None, ...]] = []
+    rows: list[list[Text | None]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
-        score = Score(float(ds["score"][i]), variable="score", at={"pair": i})
-        row, column = (_position(ds, side, i) for side in ("row", "column"))
-        probe, gallery = _template(ds, "probe", i), _template(ds, "gallery", i)
-        rows.append(
-            (
-                score,
-                row,
-                column,
-                _image(ds, "probe", i),
-                probe,
-                _image(ds, "gallery", i),
-                gallery,
-            )
-        )
+        row = [cell_of(ds, name, {"pair": i}, shown="6") for name in ("score", "row", "column")]
+        for side in ("probe", "gallery"):
+            start = f"{side}_meta_"
+            names = [str(x) for x in ds.data_vars if str(x).startswith(start)]
+            meta = {name.removeprefix(start): ds[name].values[i] for name in names}
+            label: Text = Label(ds[f"{side}_label"].values[i])
+            texts = [say("{name:name} {value:name}", name=k, value=x) for k, x in meta.items()]
+            if texts:
+                label = say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
+            # An image may be named in each column of the metadata.
+            row += [Picture({name: str(x) for name, x in meta.items()}, ""), label]
+        rows.append(row)
     if not rows:
         return Paragraph(f"There is no {comparison} pair.")
-    return Table(
-        f"{comparison}_pairs",
-        _columns("score", "row", "column", "probe image", "probe", "gallery image", "gallery"),
-        rows,
-        title=_TITLES[comparison],
-    )
-
-
-def _columns(*headings: str) -> tuple[Column, ...]:
-    """Return columns for readers: data have all variables in tables of their own."""
-    columns = []
-    for heading in headings:
-        only: Literal["page", "readers"] = "page" if heading.endswith("image") else "readers"
-        priority = int(heading in ("row", "column"))
-        columns.append(Column(heading.replace(" ", "_"), heading, priority, only=only))
-    return tuple(columns)
-
-
-def _image(ds: xr.Dataset, side: str, i: int) -> Picture:
-    """Return the image of a template: its name in each column of its metadata."""
-    start = f"{side}_meta_"
-    names = {
-        name.removeprefix(start): str(ds[name].values[i])
-        for name in map(str, ds.data_vars)
-        if name.startswith(start)
-    }
-    return Picture(names, "")
-
-
-def _position(ds: xr.Dataset, variable: str, i: int) -> Number:
-    return Number(int(ds[variable][i]), decimals=0, variable=variable)
-
-
-def _template(ds: xr.Dataset, side: str, i: int) -> Text:
-    """Return the label of a template, with its metadata behind."""
-    label = Label(ds[f"{side}_label"].values[i])
-    start = f"{side}_meta_"
-    meta = [name for name in map(str, ds.data_vars) if name.startswith(start)]
-    texts = [
-        say("{name:name} {value:name}", name=name.removeprefix(start), value=ds[name].values[i])
-        for name in meta
-    ]
-    if not texts:
-        return label
-    return say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
+    return Table(f"{comparison}_pairs", _COLUMNS, rows, title=_TITLES[comparison])
