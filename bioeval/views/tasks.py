@@ -69,8 +69,13 @@ class Averaged(NamedTuple):
     label: str  # in the words of the view, with its unit
     name_in_text: Text  # of a document
     scalar: Scalar
-    at: dict[str, Any]
+    places: dict[str, tuple[int, Any]]
     dataset: xr.Dataset
+
+    @property
+    def at(self) -> dict[str, Any]:
+        """The labels of its place."""
+        return {dim: label for dim, (_, label) in self.places.items()}
 
     @property
     def name(self) -> str:
@@ -101,10 +106,9 @@ class Averaged(NamedTuple):
         return float(self._at(name)) if name in self.dataset else np.nan
 
     def _at(self, name: str) -> np.ndarray:
-        """Return the values of a variable at the place; selecting by xarray would load dask."""
-        variable = self.dataset[name]
-        at = {str(dim): variable.indexes[dim].get_loc(label) for dim, label in self.at.items()}
-        return values_at(variable.variable, at)
+        """Return the values of a variable at the place."""
+        places = {dim: place for dim, (place, _) in self.places.items()}
+        return values_at(self.dataset[name].variable, places)
 
 
 def figure_scalars() -> dict[str, Scalar]:
@@ -132,8 +136,6 @@ def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds, repeats or partitions, one row each."""
     rule = str(dataset.attrs.get("threshold_rule", ""))
-    if "cost_prior" in dataset:  # of partitions
-        dataset = dataset.assign_coords(cost=("cost", dataset["cost_prior"].values))
     lines = Lines(words_of(dataset), task_of(dataset))
     order = (*_FIRST, *_POINTS)
     for name, scalar in sorted(figure_scalars().items(), key=lambda x: place_in(order, x[0])):
@@ -143,7 +145,7 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
             continue
         if name == "recognition_rate" and 1 in dataset["rank"].values:
             continue  # a row of CMS
-        for text, at in _places(dataset, scalar):
+        for text, at in places_of(dataset, scalar):
             label = lines.write(_with_unit(text, scalar))
             yield Averaged(label, text, scalar, at, dataset)
 
@@ -158,39 +160,35 @@ def _with_unit(label: Text, scalar: Scalar) -> Text:
     return say("{label} (in %)", label=label) if scalar.kind == "rate" else label
 
 
-def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[Text, dict[str, Any]]]:
-    """Return the label and the coordinates of each value of a scalar that is shown in a row."""
-    dims = dataset[scalar.name].dims
+def places_of(
+    dataset: xr.Dataset, scalar: Scalar, name: str = ""
+) -> Iterator[tuple[Text, dict[str, tuple[int, Any]]]]:
+    """Yield the label of each value of a scalar that is shown in a row, and where it is.
+
+    That is its place along each dimension, with the label there; `name` is a bound of the scalar.
+    """
+    dims = dataset[name or scalar.name].dims
     ranks = dataset["rank"].values.tolist() if "rank" in dims else []
-    for over in TARGETS:
-        if over in dims:
-            at = {}
-            if ranks:
-                at["rank"] = ranks[0]
-            for target in dataset[over].values.tolist():
-                yield _at_target(scalar, target, at.get("rank", 1)), {over: target, **at}
-            return
-    if "cost" in dims:
-        for prior in dataset["cost"].values.tolist():
-            yield label_of(scalar, prior=prior), {"cost": prior}
+    over = next((dim for dim in (*TARGETS, "cost") if dim in dims), "")
+    if over:
+        at = {"rank": (0, ranks[0])} if ranks else {}
+        labels = dataset["cost_prior" if over == "cost" else over].values.tolist()
+        for i, label in enumerate(labels):
+            text: Text = label_of(scalar, **{"prior" if over == "cost" else "target": label})
+            if scalar is DIR_AT_FAR and ranks[:1] not in ([], [1]):
+                text = "{dir} at {far} <= {target:rate}, rank {rank:count}"
+                text = say(text, target=label, rank=ranks[0])
+            yield text, {over: (i, label), **at}
     elif ranks:
         for rank in report_ranks(dataset):
-            label = label_of(scalar, rank=rank)
+            text = label_of(scalar, rank=rank)
             if not scalar.places:
-                label = say("{label}, rank {rank:count}", label=label, rank=rank)
-            yield label, {"rank": rank}
+                text = say("{label}, rank {rank:count}", label=text, rank=rank)
+            yield text, {"rank": (ranks.index(rank), rank)}
     elif scalar.name == "eer" and "rank" in dataset.dims:
         yield label_of(OPEN_SET_EER), {}
     else:
         yield label_of(scalar, **dict.fromkeys(scalar.places, "K")), {}
-
-
-def _at_target(scalar: Scalar, target: float, rank: int) -> Text:
-    """Return the label of a scalar at a FAR or FRR target, and at a rank."""
-    if scalar is DIR_AT_FAR and rank != 1:
-        text = "{dir} at {far} <= {target:rate}, rank {rank:count}"
-        return say(text, target=target, rank=rank)
-    return label_of(scalar, target=target)
 
 
 def unit_of(attrs: Any) -> str:

@@ -154,14 +154,8 @@ def test_subjects_are_those_who_made_the_attempts():
     d = [[1.0, 4, 6], [5, 1, 2], [3, 3, 3]]
     scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
-    for path, rows in {
-        "verification/single": {"EER": 3, "FAR 14.29 %": 3, "FRR 0.00 %": 2},
-        "open_set": {"EER": 3, "DIR, rank 1": 2, "FAR": 1},
-    }.items():
-        lines = [" ".join(line.split()) for line in as_text(tree[path].to_dataset()).splitlines()]
-        for name, subjects in rows.items():
-            shown = next(line for line in lines if line.startswith(name))
-            assert shown.split()[-1] == str(subjects), shown
+    for path in ("verification/single", "open_set"):
+        assert " of 3 subjects" in as_text(tree[path].to_dataset()).partition("EER")[0]
     everyone = be.open_set(scores, impostors="leave-subject-out")
     assert " of 2 subjects" in as_text(everyone)
     assert "2 genuine attempts of 2 subjects" in as_text(tree["closed_set"].to_dataset())
@@ -201,10 +195,11 @@ def test_without_operating_points_there_are_rates():
     kept = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
     text = as_text(kept)
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "FAR 0.00 % 1.5 10 3" in lines
-    assert "FRR 50.00 % 1.5 2 3" in lines
-    assert "FAR 20.00 % 2.0 10 3" in lines
-    assert "FRR 0.00 % 2.0 2 3" in lines
+    assert "2 genuine and 10 impostor attempts of 3 subjects" in text
+    assert "FAR 0.00 % 1.5" in lines
+    assert "FRR 50.00 % 1.5" in lines
+    assert "FAR 20.00 % 2.0" in lines
+    assert "FRR 0.00 % 2.0" in lines
 
 
 def test_warnings_are_told_once():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import xarray as xr
 
@@ -25,6 +25,7 @@ from bioeval.views.sections.rows import (
     open_set_rows,
     precision_of_queries,
     reid_rows,
+    sample_size,
     verification_rows,
 )
 from bioeval.views.tasks import datasets, system_of, systems, value_of
@@ -145,24 +146,18 @@ def _task(
         return Section(name, none, (), task=task)
     notes = _options_and_notes(dataset)[1]
     notes += [say("n/a: {why}", why=why) for why in reasons]
-    sizes = {row.over for row in rows}
-    size = _sample_size(rows, ranked)
-    same: Literal["", "data"] = "data" if len(sizes) == 1 else ""
     columns = [
         Column("measure"),
         Column("value", "value"),
         Column("threshold", "threshold", only="data" if ranked else "", priority=1),
-        Column("genuine", "queries" if ranked else "genuine", only=same, priority=2),
-        Column("impostor", "impostor", only="data" if ranked else same, priority=2),
-        Column("subjects", "subjects", only=same, priority=2),
     ]
     support = [x for x in messages_of_result(dataset) if x.code in SUPPORT]
-    if same and size:
+    if size := _sample_size(dataset):
         named = say("{title}: {size}", title=named, size=size)
     table = Table(
         name,
         columns,
-        [_cells(row) for row in rows],
+        [(x.label, x.value, None if x.threshold is None else Score(x.threshold)) for x in rows],
         title=named,
         details=[details],
         notes=[*support, *notes],
@@ -209,34 +204,20 @@ def _brief(
     return places
 
 
-def _sample_size(rows: Iterable[Row], ranked: bool) -> str:
+def _sample_size(dataset: xr.Dataset) -> str:
     """Return the sample size of a task in words."""
-    genuine = max((row.over.genuine or 0 for row in rows), default=0)
-    impostor = max((row.over.impostor or 0 for row in rows), default=0)
-    subjects = max((row.over.subjects for row in rows), default=0)
-    if ranked:
-        text = counted(genuine, "queries") if genuine else ""
+    genuine, impostor, subjects = sample_size(dataset)
+    if _is_ranked(dataset):
+        queries = value_of(dataset, "queries")
+        text = counted(queries, "queries") if queries else ""
+        if "mrep" not in dataset:
+            subjects = int(value_of(dataset, "subjects") or 0)
     elif genuine and impostor:
         text = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
-    elif genuine or impostor:
-        role = "genuine" if genuine else "impostor"
-        text = counted(genuine or impostor, f"{role} attempts")
     else:
-        return ""
-    return f"{text} of {counted(subjects, 'subjects')}" if subjects else text
-
-
-def _cells(row: Row) -> tuple[Text | None, ...]:
-    """Return the cells of a row."""
-    over = row.over
-    return (
-        row.label,
-        row.value,
-        None if row.threshold is None else Score(row.threshold),
-        None if over.genuine is None else Count(over.genuine),
-        None if over.impostor is None else Count(over.impostor),
-        Count(over.subjects) if over.subjects else None,
-    )
+        role = "genuine" if genuine else "impostor"
+        text = counted(genuine or impostor, f"{role} attempts") if genuine or impostor else ""
+    return f"{text} of {counted(subjects, 'subjects')}" if text and subjects else text
 
 
 def _messages(

@@ -850,7 +850,6 @@ def test_subjects_are_those_of_the_queries_in_the_means(card, unmatched, tmp_pat
     assert subjects < 9 or unmatched == "zero"
     ds = be.reid(scores, card, unmatched=unmatched)
     assert (int(ds.queries), int(ds.subjects)) == (queries, subjects)
-    assert set(be.to_frame(ds)["subjects"]) == {subjects}
     if unmatched == "skip":
         be.save(scores, tmp_path / "s.npz")
         assert main(["run", str(tmp_path / "s.npz"), "--protocol", card, "--json"]) == 0
