@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -107,28 +107,11 @@ class CellCounts:
         # Past the largest float there is no finite edge, nor a finite score.
         return low, min(high, sys.float_info.max)
 
-    def fitted(self) -> CellCounts:
-        """Return the same counts without empty cells at the ends, in cells no wider than needed."""
-        filled = np.nonzero(self.counts)[0]
-        if not len(filled):
-            return replace(self, exponent=0, first=0, counts=self.counts[:0])
-        low, high = int(filled[0]), int(filled[-1]) + 1
-        cells = replace(self, first=self.first + low, counts=self.counts[low:high])
-        while len(cells.counts) > CELLS:
-            cells = cells.coarsened(cells.exponent + 1)
-        return cells
-
-    def coarsened(self, exponent: int) -> CellCounts:
-        """Return the same counts in wider cells, of another exponent."""
-        if exponent == self.exponent or not len(self.counts):
-            return replace(self)
-        k = self.first + np.nonzero(self.counts)[0]
-        # ceil(k / 2**shift): cells are closed above.
-        joined = -((-k) >> min(62, exponent - self.exponent))
-        first = int(joined[0])
-        counts = np.zeros(int(joined[-1]) - first + 1, dtype=np.int64)
-        np.add.at(counts, joined - first, self.counts[self.counts > 0])
-        return replace(self, exponent=exponent, first=first, counts=counts)
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Numbers below and above all finite scores, which are counted to about a cell."""
+        low, high = self.range
+        return low - math.ldexp(3.0, self.exponent), high + math.ldexp(2.0, self.exponent)
 
 
 def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.cells import CellCounts, CellGrid
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
+from bioeval.results.dataset import about_attrs
+from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
 from bioeval.scores.arrays import as_distances
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
@@ -38,48 +37,44 @@ def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
 
 
 def _histograms(data: Any) -> ScoreHistograms:
-    """Count single-template verification, once more where cells are too coarse."""
+    """Count single-template verification, once more between edges where scores are not listed."""
     if not isinstance(data, Scores):
         raise DataError(
             f"be.plot.score_distributions got {type(data).__name__}; expected Scores, or a mapping "
             "of name to Scores"
         )
     data = without_attacks(data)
-    reader = BlockReader(data)
-    counter = VerificationCounter(reader)
-    counts = count_together(reader, [counter])[0]
-    if is_coarse(counts) and (grid := _robust_grid(data)) is not None:
-        counter = counter.fresh()
-        counter.given = grid.boundaries
-        (tally,) = count_together(reader, [counter])
-        reached = tally.accepted
-        below, above = int(reached[0]), tally.impostors - int(reached[-1])
-        cells = CellCounts(grid.exponent, grid.first, np.diff(reached), below, above)
-        attempts = replace(tally.attempts, counted_cells=cells.fitted())
-        counts = replace(counts, attempts=attempts)
-    return score_histograms(counts)
-
-
-def _robust_grid(scores: Scores) -> CellGrid | None:
-    """Return cells for impostor scores, without far outliers, from a sample."""
-    if are_pairs(scores):
-        sample = as_distances(scores.values[None, ~scores.genuine], scores.kind)[0]
+    counter = VerificationCounter(BlockReader(data))
+    (tally,) = count_together(counter.reader, [counter])
+    attempts, kind = tally.attempts, data.kind
+    edges = edges_of(attempts.genuine)
+    counts = np.diff(attempts.genuine.searchsorted(edges, side="right"))
+    genuine = Histogram.of_distances(edges, counts, len(attempts.genuine), kind)
+    if attempts.marks is None:
+        edges = edges_of(np.repeat(*attempts.listed_impostors()))
+        reached = attempts.false_accepts(edges)
     else:
-        m, n = scores.shape
-        rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS)))
-        reader = BlockReader(scores)
-        read = [reader.attempted(i, i + 1)[0] for i in rows.astype(np.int64).tolist()]
-        sample = np.array(read)
-        if scores._labelled:
-            sample = sample[
-                scores._codes.probe[rows.astype(np.int64)][:, None] != scores._codes.gallery
-            ]
-    sample = sample[np.isfinite(sample)]
-    q1, q3 = np.quantile(sample, [0.25, 0.75]).tolist() if len(sample) else (0.0, 0.0)
-    reach = FAR_OFF * (q3 - q1)
-    if reach > 0:
-        return CellGrid.covering(q1 - reach, q3 + reach)
-    return None
+        edges = edges_of(_sample(data), attempts.cells.ends)
+        counter = counter.fresh()
+        counter.given = edges
+        reached = count_together(counter.reader, [counter])[0].accepted
+    impostor = Histogram.of_distances(edges, np.diff(reached), tally.impostors, kind)
+    numbers = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
+    about = xr.Dataset(numbers, attrs=about_attrs(tally.about, "histogram", "", ()))
+    return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
+
+
+def _sample(scores: Scores) -> np.ndarray:
+    """Return the impostor scores of some rows in order, as distances."""
+    if are_pairs(scores):
+        return np.sort(as_distances(scores.values[None, ~scores.genuine], scores.kind)[0])
+    m, n = scores.shape
+    rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS))).astype(np.int64)
+    reader = BlockReader(scores)
+    sample = np.array([reader.attempted(i, i + 1)[0] for i in rows.tolist()])
+    if scores._labelled:
+        sample = sample[scores._codes.probe[rows][:, None] != scores._codes.gallery]
+    return np.sort(sample[~np.isnan(sample)])
 
 
 def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
