@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: Arguments of the library that a protocol card sets, where a command has no option for them.
 OF_A_CARD = (
     *("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims"),
-    *("too_few", "enrolled", "validation", "unseen", "stratify", "probe_templates"),
+    *("too_few", "enrolled", "validation", "unseen", "probe_templates"),
 )
 
 #: An empty line before lines that are indented: click would fill a paragraph without a mark.

@@ -21,7 +21,6 @@ from bioeval.partition.base import (
     require_seed,
 )
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit, TooFew
-from bioeval.partition.folds import require_column
 from bioeval.partition.shuffle_splits import (
     UNITS,
     PartitionUnit,
@@ -90,8 +89,6 @@ class Experiment(Division[ExperimentParts]):
     unseen : float, int or None
         With ``unit="sample"``, the subjects who are only tested, beside those with one template: a
         proportion of the others in (0, 1), rounded up, or their number.
-    stratify : str, optional
-        With ``unit="subject"``, a metadata column as for :class:`SubjectShuffleSplit`.
     repeats : int
         How often all this is drawn.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -134,7 +131,6 @@ class Experiment(Division[ExperimentParts]):
     probe_templates: int | None = None
     unit: PartitionUnit = "subject"
     unseen: float | int | None = None
-    stratify: str | None = None
     repeats: int = 1
     random_state: RandomState = None
 
@@ -143,7 +139,6 @@ class Experiment(Division[ExperimentParts]):
         who = type(self).__name__
         check_sizes(who, self._sizes)
         require_choice(f"{who}: unit", self.unit, UNITS)
-        require_column(who, self.stratify)
         require_integer(f"{who}: repeats", self.repeats, low=1, of_draws=True)
         require_seed(self.random_state)
         for name in ("unseen", "unenrolled", "enrolled"):
@@ -154,8 +149,6 @@ class Experiment(Division[ExperimentParts]):
         parts, enrols = Argument("train", 0.5), Argument("gallery_templates", 2)
         for name, value, there, needed in (
             ("unit", unit, self.chooses, parts),
-            ("stratify", self.stratify, self.chooses, parts),
-            ("stratify", self.stratify, self.by_subject, Argument("unit", "subject")),
             ("unseen", self.unseen, not self.by_subject, Argument("unit", "sample")),
             ("unenrolled", self.unenrolled, self.has_galleries, enrols),
             ("enrolled", self.enrolled, self.has_galleries, enrols),
@@ -251,10 +244,7 @@ class Experiment(Division[ExperimentParts]):
         elif not self.by_subject:
             yield from self._parts_by_sample(samples, seed)
         else:
-            strata, by_part = samples.strata(self.stratify, by_subject=True), self._sizes
-            if strata is not None:  # training first, whose strata are promised
-                by_part = dict(reversed(by_part.items()))
-            for parts in drawn_parts(samples, True, by_part, strata, seed, self.repeats):
+            for parts in drawn_parts(samples, True, self._sizes, seed, self.repeats):
                 yield ThreeParts(
                     parts.get("train_size", nothing),
                     parts.get("validation_size", nothing),

@@ -12,7 +12,6 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Division, SplitInput, Splitter, TrainTest
-from bioeval.partition.folds import require_column
 
 PartitionUnit = Literal["subject", "sample"]
 UNITS: tuple[PartitionUnit, ...] = get_args(PartitionUnit)
@@ -34,14 +33,12 @@ class _Shuffle(Splitter[TrainTest]):
     test_size: float | int | None = None
     train_size: float | int | None = None
     random_state: RandomState = None
-    stratify: str | None = None
 
     def __post_init__(self) -> None:
         """Check the options; the part without a size takes the rest."""
-        who = type(self).__name__
         self._require_numbers(n_splits=1)
-        check_sizes(who, {"test_size": self.test_size, "train_size": self.train_size})
-        require_column(who, self.stratify)
+        sizes = {"test_size": self.test_size, "train_size": self.train_size}
+        check_sizes(type(self).__name__, sizes)
 
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         test = self.test_size
@@ -49,8 +46,7 @@ class _Shuffle(Splitter[TrainTest]):
             test = _DEFAULT_TEST
         sizes = {"test_size": test, "train_size": self.train_size}
         seed = seed_sequence(self.random_state)
-        strata = samples.strata(self.stratify, by_subject=self.by_subject)
-        for parts in drawn_parts(samples, self.by_subject, sizes, strata, seed, self.n_splits):
+        for parts in drawn_parts(samples, self.by_subject, sizes, seed, self.n_splits):
             yield TrainTest(parts["train_size"], parts["test_size"])
 
 
@@ -69,9 +65,6 @@ class SubjectShuffleSplit(_Shuffle):
         training, as in scikit-learn.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
-    stratify : str, optional
-        A metadata column that is constant within each subject: each part gets a proportionate
-        number of subjects of each value, give or take one, or two of a third part.
 
     Examples
     --------
@@ -100,16 +93,12 @@ class SampleShuffleSplit(_Shuffle):
         A proportion of the samples in (0, 1) or their number; as for :class:`SubjectShuffleSplit`.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
-    stratify : str, optional
-        ``"subject"``, or a metadata column: each part gets a proportionate number of samples of
-        each subject (or value), give or take one, or two of a third part.
 
     Examples
     --------
     >>> from bioeval.partition import SampleShuffleSplit
-    >>> splitter = SampleShuffleSplit(1, test_size=0.5, random_state=0, stratify="subject")
-    >>> next(splitter.split(y=["ann", "ann", "bob", "bob"]))
-    TrainTest(train=array([0, 3]), test=array([1, 2]))
+    >>> next(SampleShuffleSplit(1, test_size=0.5, random_state=0).split(X=range(4)))
+    TrainTest(train=array([0, 2]), test=array([1, 3]))
     """
 
 
@@ -133,8 +122,6 @@ class TrainValidationTest(Division[ThreeParts]):
         How often.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
-    stratify : str, optional
-        As for :class:`SubjectShuffleSplit` or :class:`SampleShuffleSplit`.
 
     Examples
     --------
@@ -156,7 +143,6 @@ class TrainValidationTest(Division[ThreeParts]):
     unit: PartitionUnit = "subject"
     n_splits: int = 1
     random_state: RandomState = None
-    stratify: str | None = None
 
     def __post_init__(self) -> None:
         """Check the options; the training part takes the rest unless it has a size."""
@@ -166,7 +152,6 @@ class TrainValidationTest(Division[ThreeParts]):
         check_sizes(who, self._sizes)
         require_choice(f"{who}: unit", self.unit, UNITS)
         self._require_numbers(n_splits=1)
-        require_column(who, self.stratify)
 
     @property
     def by_subject(self) -> bool:
@@ -183,8 +168,7 @@ class TrainValidationTest(Division[ThreeParts]):
 
     def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
         sizes, seed = self._sizes, seed_sequence(self.random_state)
-        strata = samples.strata(self.stratify, by_subject=self.by_subject)
-        for parts in drawn_parts(samples, self.by_subject, sizes, strata, seed, self.n_splits):
+        for parts in drawn_parts(samples, self.by_subject, sizes, seed, self.n_splits):
             yield ThreeParts(parts["train_size"], parts["validation_size"], parts["test_size"])
 
 
@@ -204,7 +188,6 @@ def drawn_parts(
     samples: SplitInput,
     by_subject: bool,
     sizes: Mapping[str, Any],
-    strata: np.ndarray | None,
     seed: np.random.SeedSequence,
     repeats: int,
 ) -> Iterator[dict[str, np.ndarray]]:
@@ -215,7 +198,8 @@ def drawn_parts(
     counts = _count_units(samples.who, sizes, total, units)
     for repeat in range(repeats):
         draws = shuffling.stream(seed, purpose, repeat)
-        part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)
+        part = np.full(total, -1)
+        part[draws.permutation(total)[: sum(counts)]] = np.repeat(np.arange(len(counts)), counts)
         if by_subject:
             part = part[samples.subjects.codes]
         yield {name: np.flatnonzero(part == k) for k, name in enumerate(sizes)}

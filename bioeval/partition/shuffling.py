@@ -68,24 +68,6 @@ def into_folds(order: np.ndarray, strata: np.ndarray | None, folds: int) -> np.n
     return fold
 
 
-def into_parts(order: np.ndarray, strata: np.ndarray | None, sizes: list[int]) -> np.ndarray:
-    """Return the part of each unit, -1 for none.
-
-    Each part has a proportion of every stratum, within one of the units that earlier parts left.
-    """
-    part = np.full(len(order), -1, dtype=np.int64)
-    left = order
-    for number, size in enumerate(sizes):
-        at = np.arange(len(left))
-        if strata is None:
-            taken = at < size
-        else:
-            taken = (at + 1) * size // len(left) > at * size // len(left)
-        part[left[taken]] = number
-        left = left[~taken]
-    return part
-
-
 def as_size(who: str, name: str, size: Any) -> int | float:
     """Return a size as a number of units (int) or a proportion of them (float in (0, 1))."""
     try:

@@ -67,7 +67,7 @@ _FOLDS = {"n_splits": "folds", "n_repeats": "repeats", "random_state": "seed"}
 #: The parts of an experiment, which are arguments and fields of the same name.
 EXPERIMENT = (
     *("train", "validation", "gallery_templates", "unenrolled", "enrolled", "probe_templates"),
-    *("too_few", "unseen", "stratify"),
+    *("too_few", "unseen"),
 )
 
 #: The kinds of partition: a new splitter has its card side here.
@@ -106,7 +106,6 @@ PARTITIONS = {
             "n_splits": "repeats",
             "random_state": "seed",
             "test_size": "test_size",
-            "stratify": "stratify",
         },
     ),
     "experiment": PartitionKind(
@@ -158,8 +157,7 @@ class Partition(Section):
         default=0.5,
     )
     stratify: str | None = card_field(
-        "a metadata column of subjects whose values have the same proportions in every fold; "
-        "with an experiment that divides subjects, in the training part",
+        "a metadata column of subjects whose values have the same proportions in every fold",
         layouts=SEARCHABLE,
         default=None,
     )

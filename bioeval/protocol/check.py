@@ -233,16 +233,9 @@ def _check_experiment(values: Mapping[str, Values]) -> None:
     by_sample = partition["unit"] == "sample"
     if partition["unseen"] and not by_sample:
         _refuse_unused("partition", "unseen", partition["unseen"], 'without unit = "sample"')
-    if partition["stratify"] and by_sample:
-        _refuse_unused("partition", "stratify", partition["stratify"], 'with unit = "sample"')
     parts = partition["train"] or partition["validation"]
-    for name, needs in (("unit", by_sample), ("stratify", partition["stratify"])):
-        if needs and not parts:
-            _refuse(
-                "partition",
-                f"{name} = {shorten(partition[name])} needs train or validation, the parts that it "
-                "divides",
-            )
+    if by_sample and not parts:
+        _refuse("partition", 'unit = "sample" needs train or validation, the parts that it divides')
     if partition["enrolled"] and partition["unenrolled"]:
         _refuse_unused("partition", "unenrolled", partition["unenrolled"], "beside enrolled")
     rule = values.get("decision", {}).get("rule", "eer")

@@ -247,20 +247,6 @@ def test_training_by_sample(sizes, train, validation, unseen, seed):
             assert (trained, held) == (wanted, rest)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_training_has_the_strata_of_all(seed):
-    rng = np.random.default_rng(seed)
-    of_person = rng.choice(["a", "b", "c"], 12)
-    subject = rng.permutation(np.repeat(np.arange(12), rng.integers(1, 5, 12)))
-    experiment = Experiment(0.3, 0.2, stratify="column", repeats=2, random_state=seed)
-    for parts in experiment.split(y=subject, meta={"column": of_person[subject]}):
-        trained = set(subject[parts.train].tolist())
-        for stratum in set(of_person.tolist()):
-            whole = int((of_person == stratum).sum())
-            found = sum(of_person[x] == stratum for x in trained)
-            assert abs(found - Fraction(len(trained) * whole, 12)) < 1
-
-
 def test_the_best_templates_of_each_part_are_enrolled():
     subject = np.repeat(list("abcdef"), 4)
     sharpness = np.array([1, 3, 3, 2] * 6)
@@ -290,9 +276,6 @@ def test_the_best_templates_of_each_part_are_enrolled():
         ({"train": 0.5, "unseen": 0.3}, 'unseen is 0.3, which needs unit="sample"'),
         ({"train": 0.5, "unit": "sample", "unseen": 1.5}, "unseen is 1.5"),
         ({"unit": "sample"}, "unit is 'sample', which needs train=0.5"),
-        ({"stratify": "sex"}, "stratify is 'sex', which needs train=0.5"),
-        ({"train": 2, "unit": "sample", "stratify": "sex"}, 'which needs unit="subject"'),
-        ({"train": 0.5, "stratify": 3}, "stratify is 3; expected None or the name"),
         ({"gallery_templates": {"quality": "q", "number": 0}}, "number in gallery_templates is 0"),
         ({"gallery_templates": {"quality": 3, "number": 1}}, "quality is int; expected the name"),
     ],

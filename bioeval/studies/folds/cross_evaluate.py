@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,26 +24,27 @@ from bioeval.base.progress import rows_reported
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.blocks import require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.calibration.calibrator import transforms_scores
-from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores, evaluate_fitted
+from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores
 from bioeval.studies.folds.folds import (
     INTERVALS,
     FoldInterval,
     FoldOptions,
     Folds,
     FoldTask,
+    System,
     attempts_by_subject,
     evaluate,
     parse_ranks,
 )
 from bioeval.studies.folds.intervals import LeftOutRates
 from bioeval.studies.folds.results import fold_dataset, span
-from bioeval.studies.folds.splits import PairSides, Part, SplitPlan, SplitSides, plan_of_scores
+from bioeval.studies.folds.splits import PairSides, Part, SplitPlan, SplitSides
 from bioeval.views.messages import sentence_about
 
 
@@ -208,75 +208,62 @@ def cross_evaluate(
     if options.by_subject:
         _check_people(data, options, estimator)
     if estimator is None:
-        scores = _as_scores(data, y, meta)
         with rows_reported():
-            return evaluate_tasks(scores, splitter, [options], method)[0]
+            return evaluate_tasks(_as_scores(data, y, meta), splitter, [options], method)[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
-    transforms = transforms_scores(estimator)
-    if transforms:
-        _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
     _check_choice(splitter, options)
-    system: TrainedSystem | TransformedScores
-    unit = "subjects"
-    if transforms:
-        system = TransformedScores(data, splitter, estimator)
-        for scores in system.systems.values():
+    system: System
+    if transforms_scores(estimator):
+        first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
+        _as_scores(first, y, meta)
+        made = TransformedScores(data, splitter, estimator)
+        for scores in made.systems.values():
             check_task(scores, options)
-        options = options.with_role(splitter, system.first)
-        unit = unit_of_parts(system.first)
+        options, system = options.with_role(splitter, made.scores), made
     else:
         system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
         options = options.with_role(splitter)
     with rows_reported():
-        folds, about = evaluate_fitted(system, options)
-    made = fold_dataset(folds, system.plan.shape, about, options, splitter, method.confidence)
-    made.attrs["sizes_are_of"] = unit
-    note_subjects_in_both([made], system.plan, system, splitter)
-    return made
-
-
-def unit_of_parts(scores: Scores) -> str:
-    """Return what the sizes of parts are numbers of."""
-    return "pairs" if are_pairs(scores) and not knows_people(scores) else "subjects"
+        return _datasets(system, splitter, [options], method)[0]
 
 
 def evaluate_tasks(
     scores: Scores, splitter: Any, tasks: Sequence[FoldOptions], method: IntervalMethod
 ) -> list[xr.Dataset]:
     """Evaluate several tasks in the same splits of scores."""
-    tasks = [replace(options, kind=scores.kind) for options in tasks]
     for options in tasks:
         check_task(scores, options)
         _check_choice(splitter, options)
-    plan, sides = plan_of_scores(scores, splitter)
-    reader = BlockReader(scores)
-    tasks = [options.with_role(splitter, scores) for options in tasks]
+    system = System(scores, splitter)
+    return _datasets(system, splitter, [x.with_role(splitter, scores) for x in tasks], method)
+
+
+def _datasets(
+    system: System, splitter: Any, tasks: Sequence[FoldOptions], method: IntervalMethod
+) -> list[xr.Dataset]:
+    """Return the results of several tasks."""
     datasets = []
-    for options, folds in zip(tasks, evaluate(reader, plan, sides, tasks), strict=True):
-        left_out = None
-        if options.by_subject:
-            left_out = _left_out(scores, sides, plan, folds, options, method)
+    evaluated = evaluate(system, tasks)
+    plan, about = system.plan, system.about
+    for options, folds in zip(tasks, evaluated, strict=True):
+        left_out = _left_out(system, folds, options, method) if options.by_subject else None
         made = fold_dataset(
-            folds, plan.shape, reader.about, options, splitter, method.confidence, left_out
+            folds, plan.shape, about, options, splitter, method.confidence, left_out
         )
-        made.attrs["sizes_are_of"] = unit_of_parts(scores)
-        if isinstance(splitter, partition.Experiment) and isinstance(sides, SplitSides):
-            made.attrs["experiment"] = _divided(plan, sides)
+        made.attrs["sizes_are_of"] = system.unit
+        if plan.by_parts and type(system) is System and isinstance(system.sides, SplitSides):
+            made.attrs["experiment"] = _divided(plan, system.sides)
         datasets.append(made)
-    note_subjects_in_both(datasets, plan, sides, splitter)
+    note_subjects_in_both(datasets, system, splitter)
     return datasets
 
 
 def _left_out(
-    scores: Scores,
-    sides: SplitSides | PairSides,
-    plan: SplitPlan,
-    folds: Folds,
-    options: FoldOptions,
-    method: IntervalMethod,
+    system: System, folds: Folds, options: FoldOptions, method: IntervalMethod
 ) -> LeftOutRates:
     """Return the rates of the test parts together, and without each person, in one more pass."""
+    scores, sides, plan = system.scores, system.sides, system.plan
     everyone = attempts_by_subject(scores, options.templates, options.fusion)
     anew = options.chooses_anew
     rates = LeftOutRates(everyone, method, options.rule if anew else Rule("fixed"))
@@ -302,18 +289,13 @@ def _attempts_in(
     return attempts_by_subject(view, options.templates, options.fusion)
 
 
-def note_subjects_in_both(
-    made: Sequence[xr.Dataset],
-    plan: SplitPlan,
-    sides: SplitSides | PairSides | TrainedSystem | TransformedScores,
-    splitter: Any,
-) -> None:
+def note_subjects_in_both(made: Sequence[xr.Dataset], system: System, splitter: Any) -> None:
     """Record how many test subjects are also in training parts, and warn if any are.
 
     A splitter of this package says by its name that it divides samples; of others a
     :class:`BioevalWarning` is issued as well.
     """
-    shared = [sides.subjects_in_both(split) for split in plan.splits.values()]
+    shared = [system.subjects_in_both(split) for split in system.plan.splits.values()]
     numbers = [n for n in shared if n is not None]
     if not numbers:
         return

@@ -35,9 +35,17 @@ from bioeval.base.progress import reporter, rows_reported_to
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import Block, BlockReader, threads_for
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.folds.splits import PairSides, PartSizes, Place, SplitPlan, SplitSides
+from bioeval.studies.folds.splits import (
+    PairSides,
+    PartSizes,
+    Place,
+    Split,
+    SplitPlan,
+    SplitSides,
+    plan_of_scores,
+)
 
 #: Tasks of which a threshold is chosen.
 ThresholdTask = Literal["verification", "open_set"]
@@ -228,33 +236,18 @@ class Searched:
         return {"eer": points.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
 
 
-class _PartReader(BlockReader):
-    """Reader of one part, without the checks that were made on the whole."""
-
-    def look(self, low: int, values: np.ndarray) -> None:
-        """Do nothing."""
-
-
 class FoldSide:
     """One part of the scores, selected when it is first read; there may be none.
 
     Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
     """
 
-    def __init__(
-        self,
-        view: Callable[[], Scores | None],
-        about: Provenance | None = None,
-        draw: Callable[[Scores], partition.DrawnClaims] | None = None,
-    ):
-        """Take what selects the part, the provenance of the whole, and what draws its claims."""
-        self._view, self._about, self._draw = view, about, draw
+    def __init__(self, view: Callable[[], Scores | None], about: Provenance | None = None):
+        """Take what selects the part, and the provenance of the whole."""
+        self._view, self._about = view, about
+        #: Draws the claims that are its attempts.
+        self.draw: Callable[[Scores], partition.DrawnClaims] | None = None
         self._ranked: dict[tuple[str, str], IdentificationTally] = {}
-
-    @classmethod
-    def of(cls, scores: Scores | None) -> Self:
-        """Return the part whose scores are selected already."""
-        return cls(lambda: scores)
 
     @cached_property
     def scores(self) -> Scores | None:
@@ -265,7 +258,7 @@ class FoldSide:
     def reader(self) -> BlockReader:
         """The reader of this part."""
         assert self.scores is not None
-        made = _PartReader(self.scores)
+        made = BlockReader(self.scores)
         if self._about is not None:  # what it is made of is the whole's, and costs to find out
             made.about = self._about
         return made
@@ -273,9 +266,9 @@ class FoldSide:
     @cached_property
     def claims(self) -> partition.DrawnClaims | None:
         """The claims that are its attempts, where they are drawn."""
-        if self._draw is None or self.scores is None:
+        if self.draw is None or self.scores is None:
             return None
-        return self._draw(self.scores)
+        return self.draw(self.scores)
 
     @property
     def _is_listed(self) -> bool:
@@ -534,32 +527,68 @@ def _verified(
 Folds = dict[Place, Fold]
 
 
-def evaluate(
-    reader: BlockReader,
-    plan: SplitPlan,
-    sides: SplitSides | PairSides,
-    tasks: Sequence[FoldOptions],
-) -> list[Folds]:
+class System:
+    """What is evaluated in folds: scores as they are given, or made anew in each fold."""
+
+    unit = "subjects"  # what the sizes of parts are numbers of
+
+    def __init__(self, scores: Scores, splitter: Any):
+        self.scores, self.kind = scores, scores.kind
+        self.plan, self.sides = plan_of_scores(scores, splitter)
+        if are_pairs(scores) and not knows_people(scores):
+            self.unit = "pairs"
+
+    @cached_property
+    def reader(self) -> BlockReader:
+        """The reader of all scores."""
+        return BlockReader(self.scores)
+
+    @property
+    def about(self) -> Provenance:
+        """The provenance of the results."""
+        return self.reader.about
+
+    def sizes(self, split: Split) -> PartSizes:
+        """Return the number of subjects, or of pairs, in both parts."""
+        return self.sides.sizes(split)
+
+    def subjects_in_both(self, split: Split) -> int | None:
+        """Return how many subjects of the test part are in the training part, too."""
+        return self.sides.subjects_in_both(split)
+
+    def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
+        """Return the training part and the test part."""
+        train, test = (partial(self.sides.view, part) for part in (split.train, split.test))
+        return FoldSide(train, self.about), FoldSide(test, self.about)
+
+    def judged(self, options: FoldOptions) -> dict[Place, Judged]:
+        """Return the folds whose thresholds are chosen together."""
+        return _judged_together(self.reader, self.plan, self.sides, options)
+
+    def finish(self, fold: Fold, split: Split, test: FoldSide, options: FoldOptions) -> None:
+        """Add what only this system has to a fold: pairs of a subject of either part."""
+        if isinstance(self.sides, PairSides) and self.sides.by_subject:
+            fold.counts["crossing_pairs"] = self.sides.crossing(split.test.probes)
+
+
+def evaluate(system: System, tasks: Sequence[FoldOptions]) -> list[Folds]:
     """Evaluate several tasks in every split."""
     by_task: list[Folds] = [{} for _ in tasks]
-    known = [_judged_together(reader, plan, sides, options) for options in tasks]
+    known = [system.judged(replace(options, kind=system.kind)) for options in tasks]
     sampler = next((x.claims for x in tasks if x.claims is not None), None)
-    for done, (place, split) in enumerate(plan.splits.items()):
-        draw = None if sampler is None else partial(sampler.draw, repeat=done)
-        train = FoldSide(
-            partial(sides.view, split.train), reader.about, draw and partial(draw, part=0)
-        )
-        test = FoldSide(
-            partial(sides.view, split.test), reader.about, draw and partial(draw, part=1)
-        )
+    for done, (place, split) in enumerate(system.plan.splits.items()):
         with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
+            sides = train, test = system.parts(split)
+            for number, side in enumerate(sides):
+                if sampler is not None:
+                    side.draw = partial(sampler.draw, repeat=done, part=number)
             for options, folds, judged in zip(tasks, by_task, known, strict=True):
-                fold = fold_of(train, test, sides.sizes(split), options, judged.get(place))
-                if isinstance(sides, PairSides) and sides.by_subject:
-                    fold.counts["crossing_pairs"] = sides.crossing(split.test.probes)
+                options = replace(options, kind=system.kind)
+                fold = fold_of(train, test, system.sizes(split), options, judged.get(place))
+                system.finish(fold, split, test, options)
                 folds[place] = fold
         if any(place not in judged for judged in known):
-            reporter()(done + 1, len(plan.splits))
+            reporter()(done + 1, len(system.plan.splits))
     return by_task
 
 
