@@ -26,15 +26,11 @@ if TYPE_CHECKING:
 @option(
     "--cohort FILE",
     "Scores of the recordings against the cohort; given twice, of the enrolled and of the test "
-    "recordings; with --recordings, embeddings.",
+    "recordings.",
     required=True,
     multiple=True,
 )
-@option(
-    "--recordings FILE",
-    "Embeddings of the recordings, by their names.",
-)
-@options_of("normalise", "top", "select", select={"default": None})
+@options_of("normalise", "top")
 @option(
     "--save FILE",
     "Write the normalised scores (.npz, .txt, .csv).",
@@ -59,18 +55,13 @@ def command(data: str, **options: Any) -> None:
     the cohort. The first name of a trial is that of the enrolled recording. The table shows the
     scores as they were beside the normalised ones.
     """
-    keys = ("method", "cohort", "recordings", "top", "select", "save_to")
+    keys = ("method", "cohort", "top", "save_to")
     how = {key: options.pop(key) for key in keys}
-    if how["method"] != "as":
-        for key in ("top", "select"):
-            if how[key] is not None:
-                raise click.UsageError(f"--{key} needs --method as")
-    elif how["top"] is None:
+    if (how["method"] == "as") != (how["top"] is not None):
         raise click.UsageError(
-            "--method as needs the number of closest cohort scores, such as --top 300"
+            "--method as needs the number of closest cohort scores, such as --top 300, and no "
+            "other method has it"
         )
-    else:
-        how["select"] = how["select"] or "each"
     priors = options.pop("min_dcf") or (0.01, 0.05)
     second = options.get("second")
     with StudyCommand(data, options) as run:
@@ -88,10 +79,8 @@ def command(data: str, **options: Any) -> None:
                 "matrices"
             )
         run.stages("normalising")
-        enrolled, probes = _cohorts(how["cohort"], how["recordings"], scores, run.reading)
-        top, select = how["top"], how["select"] or "each"
-        given: Any = {"probe_cohort": probes, "top": top, "select": select}
-        made = normalise(scores, how["method"], enrolled, **given)
+        enrolled, probes = _cohorts(how["cohort"], scores, run.reading)
+        made = normalise(scores, how["method"], enrolled, probe_cohort=probes, top=how["top"])
         run.save_scores(made, how["save_to"])
         targets: dict[str, Any] = {"far_targets": (0.01,), "frr_targets": ()}
         targets |= {key: run.options[key] for key in targets if key in run.options}
@@ -106,14 +95,11 @@ def command(data: str, **options: Any) -> None:
             Fact("Cohort", Label(", ".join(how["cohort"]))),
         ]
         if how["method"] == "as":
-            whose = {"each": "each side", "other": "the other side"}.get(
-                select, "the enrolled side"
-            )
-            facts.append(Fact("Closest", Label(f"{top:,} of {whose}")))
+            facts.append(Fact("Closest", Label(f"{how['top']:,} of each side")))
         for words, attempts in (("Genuine", "genuine_attempts"), ("Impostor", "impostor_attempts")):
             facts.append(Fact(words, Count(int(datasets[name][attempts]), noun="attempts")))
         note = "Each number is at the best threshold of these data (optimistic)."
-        files = [data, second, *how["cohort"], how["recordings"]]
+        files = [data, second, *how["cohort"]]
         shown = {system: run.in_terms(ds) for system, ds in datasets.items()}
         run.finish(
             section("Scores normalised by a cohort", datasets, facts, note),
@@ -134,7 +120,7 @@ def _tree(datasets: dict[str, xr.Dataset]) -> xr.DataTree:
 
 
 def _cohorts(
-    files: tuple[str, ...], recordings: str | None, scores: Scores, reading: dict[str, Any]
+    files: tuple[str, ...], scores: Scores, reading: dict[str, Any]
 ) -> tuple[Scores, Scores | None]:
     """Return the cohort scores of the enrolled and, if it has a file of its own, the other side.
 
@@ -143,15 +129,11 @@ def _cohorts(
     from bioeval.scores.formats.cohorts import is_text
     from bioeval.studies.fusion.cohorts import read_cohort
 
-    if recordings is not None and len(files) > 1:
-        raise click.UsageError("--recordings needs one file of --cohort, the cohort's embeddings")
-    kind: Any = scores.kind
     whose: dict[str, Any] = {"labels": reading.get("labels")}
     if reading.get("subject_from") is not None:
         whose = {"subject_from": reading["subject_from"]}
     read = []
     for file in files:
-        of_text = whose if is_text(file) else {}
-        options: dict[str, Any] = {"recordings": recordings, "nan": scores.nan, **of_text}
-        read.append(read_cohort(file, kind=kind, **options))
+        options: dict[str, Any] = {"nan": scores.nan, **(whose if is_text(file) else {})}
+        read.append(read_cohort(file, kind=scores.kind, **options))
     return read[0], read[1] if len(read) > 1 else None

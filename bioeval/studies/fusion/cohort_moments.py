@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, codes_of
 
 # Cells that are worked on together.
 _BLOCK = 1 << 20
@@ -22,13 +22,6 @@ class CohortMoments(NamedTuple):
 
     mean: np.ndarray
     sd: np.ndarray
-
-
-def blocks_of(rows: int, columns: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last row of blocks that are worked on together."""
-    step = max(1, _BLOCK // max(1, columns))
-    for low in range(0, rows, step):
-        yield low, min(low + step, rows)
 
 
 def require_cells(rows: int, columns: int) -> None:
@@ -49,32 +42,30 @@ def cells_of_matrix(cohort: Scores, by_rows: bool, input_name: str) -> np.ndarra
     require_cells(*(cohort.shape if by_rows else cohort.shape[::-1]))
     codes = codes_of(cohort) if cohort._labelled else None
     parts = []
-    for low, high in blocks_of(m, n):
+    step = max(1, _BLOCK // max(1, n))
+    for low in range(0, m, step):
+        high = min(low + step, m)
         values = np.array(cohort._read_rows(low, high), dtype=np.float64)
         left_out = cohort.probe_ids[low:high, None] == cohort.gallery_ids
         if codes is not None:
             left_out |= codes.probe[low:high, None] == codes.gallery
         if (ignored := cohort._left_out(low, high)) is not None:
             left_out |= ignored
-        check_nan(np.isnan(values) & ~left_out, cohort, input_name, low)
+        failed = np.argwhere(np.isnan(values) & ~left_out)
+        if len(failed) and cohort.nan == "raise":
+            i, j = failed[0].tolist()
+            refuse_failed(len(failed), f"at row {low + i}, column {j}", input_name)
         values[left_out] = np.nan
         parts.append(values)
     values = np.concatenate(parts)
     return values if by_rows else values.T
 
 
-def check_nan(failed: np.ndarray, cohort: Scores, input_name: str, row: int = 0) -> None:
-    """Raise :class:`DataError` where a comparison failed, if the scores say nothing of it."""
-    if cohort.nan != "raise" or not failed.any():
-        return
-    if not are_pairs(cohort):
-        i, j = np.argwhere(failed)[0].tolist()
-        place = f"at row {row + i}, column {j}"
-    else:
-        place = cohort._failed_at[1] if cohort._failed_at is not None else "in the list"
+def refuse_failed(number: int, where: str, input_name: str) -> NoReturn:
+    """Raise :class:`DataError` of failed comparisons, of which the scores say nothing."""
     raise DataError(
-        f"{input_name} holds {counted(int(failed.sum()), 'failed comparisons')} (NaN), the first "
-        f"{place}; choose how to treat failed comparisons: with ",
+        f"{input_name} holds {counted(number, 'failed comparisons')} (NaN), the first {where}; "
+        "choose how to treat failed comparisons: with ",
         Argument("nan", "reject"),
         " or ",
         Argument("nan", "exclude"),
@@ -98,27 +89,28 @@ def moments_of(
     input_name: str,
     labels: Sequence[Any] | np.ndarray,
 ) -> CohortMoments:
-    """Return mean and standard deviation of the finite scores of each row, or of the closest."""
-    parts = [
-        moments_of_rows(values[low:high], top, kind, input_name, labels[low:high], low)
-        for low, high in blocks_of(*values.shape)
-    ]
+    """Return mean and standard deviation of the finite scores of each row, or of the closest.
+
+    Raise :class:`DataError` where a row has too few of them, or none that differ; `labels` name the
+    rows.
+    """
+    parts = []
+    step = max(1, _BLOCK // max(1, values.shape[1]))
+    for low in range(0, len(values), step):
+        part = values[low : low + step], top, kind, input_name, labels[low : low + step], low
+        parts.append(_moments_of_rows(*part))
     return CohortMoments(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def moments_of_rows(
+def _moments_of_rows(
     values: np.ndarray,
     top: int | None,
     kind: str,
     input_name: str,
     labels: Sequence[Any] | np.ndarray,
-    done: int = 0,
+    done: int,
 ) -> CohortMoments:
-    """Return mean and standard deviation of the finite scores of each row, or of the closest.
-
-    Raise :class:`DataError` where a row has too few of them, or none that differ; `labels` name the
-    rows, of which the first is template `done`.
-    """
+    """Return the moments of some rows, of which the first is template `done`."""
     closer = -1.0 if larger_is_closer(kind) else 1.0
     finite = np.isfinite(values)
     number = finite.sum(axis=1)

@@ -16,6 +16,7 @@ from bioeval.base.errors import (
     require_choice,
 )
 from bioeval.base.kinds import noun_of
+from bioeval.base.messages import Message
 from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
@@ -25,13 +26,13 @@ from bioeval.studies.fusion.cohort_moments import (
     moments_of,
     require_other_people,
 )
-from bioeval.studies.fusion.listed_cohorts import normalised_list
+from bioeval.studies.fusion.listed_cohorts import moments_of_list
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)
 
-CohortChoice = Literal["each", "other", "enrolled"]
-CHOICES: tuple[CohortChoice, ...] = get_args(CohortChoice)
+# The sides of a list whose cohort scores count, where these are not both.
+_SIDES = {"z": (0,), "t": (1,)}
 
 
 def normalise(
@@ -42,7 +43,6 @@ def normalise(
     probe_cohort: Scores | None = None,
     cohort: Scores | None = None,
     top: int | None = None,
-    select: CohortChoice = "each",
 ) -> Scores:
     """Normalise scores by mean and standard deviation of scores against a cohort.
 
@@ -56,7 +56,7 @@ def normalise(
         By cohort scores of the enrolled template, the probe, both, or the closest of both. ``"z"``:
         by the gallery template's. ``"t"``: by the probe's. ``"s"``: the mean of both. ``"zt"``: Z,
         then T with probe-cohort scores that are Z-normalised by `cohort`. ``"as"``: S with the
-        `top` closest cohort scores of each side.
+        `top` closest cohort scores of each side (AS-norm1 of Matějka and others).
     gallery_cohort : Scores
         Gallery templates against the cohort, either as rows; all but ``"t"`` need it. Of a list:
         scores of the enrolled templates, a list (:func:`read_cohort`) or a matrix whose templates
@@ -69,11 +69,6 @@ def normalise(
         person with himself are left out.
     top : int
         Of method as: number of closest cohort scores of each template.
-    select : {"each", "other", "enrolled"}
-        Of method as: whose closest templates of the cohort are taken. Of a list. ``"each"``: those
-        of each side itself (AS-norm1 of Matějka and others). ``"other"``: those of the other side
-        (AS-norm2). ``"enrolled"``: those of the enrolled side, for both sides. Of equal scores the
-        first templates of the cohort are the closest.
 
     Returns
     -------
@@ -116,11 +111,6 @@ def normalise(
     array([4.5, 1.5])
     """
     require_choice("method", method, METHODS)
-    require_choice("select", select, CHOICES)
-    if select != "each" and method != "as":
-        raise DataError(
-            Argument("select"), f" is {select!r}; it is of ", Argument("method", "as"), " alone"
-        )
     require_scores(scores)
     if isinstance(scores, PairScores):
         if cohort is not None or method == "zt":
@@ -129,11 +119,7 @@ def normalise(
                 "s and as"
             )
         _refuse_unused(method, cohort, top)
-        return normalised_list(scores, method, gallery_cohort, probe_cohort, top, select)
-    if select != "each":
-        raise ProtocolError(
-            Argument("select", select), " is of lists of pairs, and these scores are a matrix"
-        )
+        return _normalised_list(scores, method, gallery_cohort, probe_cohort, top)
     _require_matrix(scores, scores, "scores")
     cohorts = {"gallery_cohort": gallery_cohort, "probe_cohort": probe_cohort, "cohort": cohort}
     for input_name, cohort_scores in cohorts.items():
@@ -185,12 +171,53 @@ def normalise(
             return mates[0]
         return (mates[0] + mates[1]) / 2
 
-    kind = scores.kind
-    if kind == "llr":
-        kind = "similarity"
+    return _made(scores, method, rule)
+
+
+def _made(scores: Scores, method: str, rule: Any) -> Scores:
+    """Return the scores that a rule makes."""
+    kind = "similarity" if scores.kind == "llr" else scores.kind
     origin = scores._origin or noun_of(scores.kind, plural=True)
     made = derived([scores], rule, kind, f"{method}-norm of {origin}")
     return made._with(_remarks=scores._remarks)
+
+
+def _normalised_list(
+    scores: PairScores,
+    method: str,
+    enrolled_cohort: Scores | None,
+    probe_cohort: Scores | None,
+    top: int | None,
+) -> Scores:
+    """Return the pairs of a list, normalised."""
+    require_values(scores, "score normalisation")
+    if scores._templates is None:
+        raise ProtocolError(
+            "the pairs do not name their templates, and score normalisation finds the scores of a "
+            "template against the cohort by its name; give a list with both names on each line, or "
+            "pair_templates= to Scores.from_pairs"
+        )
+    best = None if top is None else require_integer("top", top, low=2)
+    enrolled_cohort = enrolled_cohort or probe_cohort
+    if enrolled_cohort is None:
+        raise DataError(
+            Argument("gallery_cohort"),
+            " is missing; ",
+            Argument("method", method),
+            " needs the scores of the templates against a cohort",
+        )
+    cohorts = enrolled_cohort, probe_cohort or enrolled_cohort
+    sides = [moments_of_list(scores, i, cohorts[i], best) for i in _SIDES.get(method, (0, 1))]
+
+    def rule(blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
+        """Normalise by one side, or by the mean of both."""
+        made = [(blocks[0] - side.mean[index]) / side.sd[index] for side in sides]
+        return made[0] if len(made) == 1 else (made[0] + made[1]) / 2
+
+    made = _made(scores, method, rule)
+    if all(map(knows_people, (scores, *cohorts))):
+        return made
+    return made._with(_remarks=(*made._remarks, Message("people-of-cohort-not-known")))
 
 
 def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> None:

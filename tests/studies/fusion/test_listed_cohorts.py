@@ -29,24 +29,22 @@ def closest(scores: dict[str, float], top: int, kind: str) -> list[str]:
     return sorted(finite, key=lambda name: sign * scores[name])[:top]
 
 
-def by_loop(trials, cohort, method, kind, top=None, select="each"):
+def by_loop(trials, cohort, method, kind, top=None):
     """Normalise trials (enrolled, test, score) by their definition.
 
     `cohort` are the scores of each template: a score for each name of the cohort. Z by the enrolled
     side and T by the other (Auckenthaler and others 2000); S is the mean of both (Kenny 2010); AS
-    takes the closest of the cohort, chosen by each side, the other, or the enrolled one (Matejka
-    and others 2017).
+    takes the closest of the cohort of each side (Matejka and others 2017).
     """
     made = []
     for enrolled, test, score in trials:
         parts = []
-        for side, other in ((enrolled, test), (test, enrolled)):
+        for side in (enrolled, test):
             if (method, side) in (("z", test), ("t", enrolled)) and enrolled != test:
                 continue
             names = [name for name, x in cohort[side].items() if np.isfinite(x)]
             if method == "as":
-                by = {"each": side, "other": other, "enrolled": enrolled}[select]
-                names = closest(cohort[by], top, kind)
+                names = closest(cohort[side], top, kind)
             mean, sd = mean_sd([cohort[side][name] for name in names])
             parts.append((score - mean) / sd)
         made.append(sum(parts) / len(parts))
@@ -94,16 +92,13 @@ def matrix(cohort, kind, turned=False):
 
 
 CASES = [("z", {}), ("t", {}), ("s", {}), ("as", {"top": 3}), ("as", {"top": 7})]
-CASES += [("as", {"top": 4, "select": x}) for x in ("other", "enrolled")]
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize(("method", "options"), CASES)
 def test_normalised_lists_are_those_of_the_definition(kind, method, options):
     for seed in range(4):
-        # A template that is chosen for one side may lack a finite score on the other.
-        whole = options.get("select", "each") == "each"
-        trials, cohort, scores = data(kind, seed, holes=whole)
+        trials, cohort, scores = data(kind, seed)
         expected = by_loop(trials, cohort, method, kind, **options)
         forms = [listed(cohort, kind), listed(cohort, kind, turned=True)]
         forms += [matrix(cohort, kind), matrix(cohort, kind, turned=True)]
@@ -144,8 +139,6 @@ def test_what_is_refused():
         be.normalise(scores, "zt", good)
     with pytest.raises(be.DataError, match="top"):
         be.normalise(scores, "as", good)
-    with pytest.raises(be.DataError, match="select"):
-        be.normalise(scores, "s", good, select="other")
     with pytest.raises(be.DataError, match="is missing"):
         be.normalise(scores, "s")
     with pytest.raises(be.DataError, match="similarities, and the trials are distances"):
@@ -299,35 +292,21 @@ def test_the_command_writes_what_python_gives(tmp_path):
     (tmp_path / "cohort").write_text("".join(rows))
     words = [tmp_path / "scores", tmp_path / "trials", "--kind", "similarity"]
     words += ["--cohort", tmp_path / "cohort", "--method", "as", "--top", 4]
-    words += ["--select", "other", "--save", tmp_path / "made.txt"]
+    words += ["--save", tmp_path / "made.txt"]
     done = run("normalise", *words)
     assert done.exit_code == 0, (done.output, done.exception)
     made = be.load(tmp_path / "made.txt")
-    expected = by_loop(trials, cohort, "as", "similarity", 4, "other")
+    expected = by_loop(trials, cohort, "as", "similarity", 4)
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
-    refused = run("normalise", *words[:-4], "--method", "s", "--top", 4)
+    refused = run("normalise", *words[:-2], "--method", "s")
     assert refused.exit_code == 2 and "--method as" in refused.output
 
 
-def test_embeddings_are_compared_by_their_cosine(tmp_path):
-    rng = np.random.default_rng(3)
-    x, c = rng.normal(size=(len(EVERYONE), 5)), rng.normal(size=(len(COHORT), 5))
-    np.savez(tmp_path / "x.npz", embeddings=x, labels=EVERYONE, template=EVERYONE, metric="cosine")
-    np.savez(tmp_path / "c.npz", embeddings=c, labels=COHORT, template=COHORT, metric="cosine")
-    cohort = be.read_cohort(tmp_path / "c.npz", recordings=tmp_path / "x.npz", kind="similarity")
-    for i, j in itertools.product(range(len(x)), range(len(c))):
-        cosine = x[i] @ c[j] / np.sqrt((x[i] @ x[i]) * (c[j] @ c[j]))
-        assert cohort.values[i, j] == pytest.approx(cosine, abs=1e-12)
-    trials, _, scores = data("similarity")
-    table = {n: dict(zip(COHORT, cohort.values[i], strict=True)) for i, n in enumerate(EVERYONE)}
-    made = be.normalise(scores, "as", cohort, top=3)
-    expected = by_loop(trials, table, "as", "similarity", 3)
-    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
-    with pytest.raises(be.DataError, match="recordings"):
+def test_a_file_that_is_no_cohort(tmp_path):
+    x = np.random.default_rng(3).normal(size=(len(COHORT), 5))
+    np.savez(tmp_path / "c.npz", embeddings=x, labels=COHORT, metric="cosine")
+    with pytest.raises(be.DataError, match="holds embeddings"):
         be.read_cohort(tmp_path / "c.npz")
-    (tmp_path / "cohort").write_text("e0 c0 0.5\n")
-    with pytest.raises(be.DataError, match="recordings"):
-        be.read_cohort(tmp_path / "cohort", recordings=tmp_path / "x.npz")
     (tmp_path / "cohort").write_text("e0 c0\n")
     with pytest.raises(be.DataError, match="expected the cohort's scores"):
         be.read_cohort(tmp_path / "cohort", kind="distance")
@@ -340,7 +319,6 @@ def test_more_closest_scores_than_the_cohort_has_are_refused():
         rows, EVERYONE, COHORT, kind="similarity",
         probe_meta={"template": EVERYONE}, gallery_meta={"template": COHORT},
     )  # fmt: skip
-    for select in ("each", "other", "enrolled"):
-        with pytest.raises(be.DataError, match="top=10 is more than there are in the cohort of"):
-            be.normalise(scores, "as", listed, top=10, select=select)
+    with pytest.raises(be.DataError, match="top=10 is more than there are in the cohort of"):
+        be.normalise(scores, "as", listed, top=10)
     assert len(be.normalise(scores, "as", listed, top=9).values) == len(trials)
