@@ -2,64 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import bioeval as be
 from bioeval.scores import embeddings
 from bioeval.scores.embeddings import on_all_threads
-
-#: The numbers of one evaluation, and whether there are as many threads after it.
-BY_DEFAULT = """
-from threadpoolctl import threadpool_info
-import numpy as np
-import bioeval as be
-
-{numbers}
-
-def threads():
-    return [x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"]
-
-numbers(6)  # which loads the libraries
-before = threads()
-print(numbers(240))
-print(before == threads())
-"""
-
-
-def numbers(rows):
-    x = np.random.default_rng(0).normal(size=(rows, 64))
-    scores = be.Scores.from_embeddings(x, np.arange(rows) // 3, metric="l2")
-    ds = be.verification(scores, thresholds=[10, 11, 12])
-    return [*ds.ga.values.tolist(), *ds.fa.values.tolist(), ds.eer_threshold.item().hex()]
 
 
 def threads() -> set[int]:
     return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
-
-
-@pytest.mark.slow
-def test_an_evaluation_with_the_default_threads_has_the_same_numbers():
-    """To the last bit: each product is on one thread, and threads share the rows."""
-    clean = {name: x for name, x in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    done = subprocess.run(
-        [sys.executable, "-c", BY_DEFAULT.format(numbers=inspect.getsource(numbers))],
-        env=clean,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert not done.returncode, done.stderr
-    with threadpool_limits(limits=1, user_api="blas"):
-        assert done.stdout == f"{numbers(240)}\nTrue\n"
 
 
 def test_the_limit_holds_until_the_last_call_ends():

@@ -341,13 +341,6 @@ def test_lists_of_scalars_of_any_library_are_their_values(scalar):
     assert wrapped.subjects.tolist() == [0, 1] and wrapped.fingerprint == plain.fingerprint
     counts = [be.verification(x.excluding("session")).genuine_attempts for x in (plain, wrapped)]
     assert counts[0] == counts[1]
-    sexes = [3, 3, 3, 4, 4, 4]
-    groups = [be.by_group(plain, x) for x in (sexes, [*map(scalar, sexes)])]
-    assert groups[0].identical(groups[1])
-    lists = be.TopKScores([[1], [0]], [scalar(7), scalar(8)], [scalar(8), scalar(7)])
-    assert lists.subjects.tolist() == [7, 8]
-    folds = be.partition.SubjectKFold(2).split(y=[*map(scalar, who)])
-    assert len(list(folds)) == 2
     sides = np.empty((2, 2), dtype=object)
     for place in np.ndindex(2, 2):
         sides[place] = Tensor(place == (1, 1))

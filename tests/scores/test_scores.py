@@ -189,23 +189,6 @@ def stored(name: str, d: np.ndarray, folder) -> Any:
     return array
 
 
-@pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr"])
-@pytest.mark.cases(1)
-def test_a_stored_symmetric_matrix_has_the_warnings_of_one_in_memory(name, tmp_path):
-    d = be.simulate(20, 4, random_state=1).values
-    labels = np.repeat(np.arange(20), 4)
-    values = stored(name, d, tmp_path)
-    here, there = (be.verification(be.Scores(x, labels), far_targets=[0.001]) for x in (d, values))
-    assert arguments(here, "target-not-supported")["have"] == {"people": 20}
-    assert be.messages(there) == be.messages(here)
-    assert there.expected_false_accepts.equals(here.expected_false_accepts)
-    d[0, 41] += 1
-    (tmp_path / "other").mkdir()
-    values = stored(name, np.where(np.tri(80, k=-1), 9.0, d), tmp_path / "other")
-    unequal = be.verification(be.Scores(values, labels), far_targets=[0.001])
-    assert unequal.expected_false_accepts.equals(2 * here.expected_false_accepts)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr"])
 @pytest.mark.cases(1)

@@ -16,7 +16,6 @@ from twins import assert_same_but_d_prime
 
 import bioeval as be
 from bioeval.scores import embeddings
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embeddings import METRICS, EmbeddingSource, same_in_any_tile
 
 
@@ -73,20 +72,6 @@ def test_streamed_results_are_those_of_the_matrix(metric, layout):
                 other[node.path][name].values, value.values, rtol=tolerance, atol=tolerance,
                 err_msg=f"{node.path}/{name}",
             )  # fmt: skip
-
-
-@pytest.mark.slow
-def test_failed_templates_and_policies_stream():
-    x, labels = features()
-    x[7] = np.nan
-    for nan in ("reject", "exclude"):
-        matrix, streamed = both(x, labels, metric="l2", nan=nan)
-        one = be.verification(matrix, thresholds=[1.0, 2.0, 3.0])
-        other = be.verification(streamed, thresholds=[1.0, 2.0, 3.0])
-        assert one.genuine_attempts == other.genuine_attempts
-        np.testing.assert_array_equal(one.fa, other.fa)
-    with pytest.raises(be.DataError, match="118 NaN, the first at row 0, column 7"):
-        be.closed_set(streaming(x, labels))
 
 
 @pytest.mark.slow
@@ -169,17 +154,6 @@ def test_a_distance_is_the_same_in_any_rows(metric, dtype, gallery, monkeypatch)
     np.testing.assert_allclose(source.of_rows(few), whole[few], rtol=1e-5, atol=1e-6)
     if same_in_any_tile(17, source.dtype):
         assert np.array_equal(source.of_rows(few), whole[few], equal_nan=True)
-
-
-@pytest.mark.parametrize(
-    ("n", "dtype", "rows"), [(20_000, "float32", 512), (20_000, "float64", 256),
-                             (40_000, "float32", 256), (3_000, "float32", 1024)]
-)  # fmt: skip
-def test_blocks_have_the_rows_of_two_tiles_up_to_64_mebibytes(n, dtype, rows):
-    y, x = np.ones((n, 1), dtype="float32"), np.ones((2000, 1), dtype="float32")
-    scores = streaming(x, x[:, 0], y, y[:, 0], metric="l2", dtype=dtype)
-    scores = scores._with(_memory_limit=1 << 30)
-    assert BlockReader(scores).rows_per_block() == rows
 
 
 @pytest.mark.slow

@@ -149,16 +149,6 @@ def test_errors_of_the_lists_of_ijb(tmp_path):
         be.load(path, average="template", **files)
 
 
-def test_texts_of_scores_with_the_lists_of_ijb(tmp_path):
-    _, pairs, _ = _ijb_by_hand(tmp_path)
-    (tmp_path / "in_order.txt").write_text("0.9\n0.1\n0.2\n")
-    (tmp_path / "named.txt").write_text("3 9 0.2\n7 9 0.9\n7 3 0.1\n")
-    for name, expected in (("in_order", [0.9, 0.1, 0.2]), ("named", [0.2, 0.9, 0.1])):
-        scores = be.load(tmp_path / f"{name}.txt", trials=pairs, kind="similarity")
-        assert scores.values.tolist() == expected
-        assert scores.genuine.tolist() == [x == 0.9 for x in expected]
-
-
 def test_subjects_of_the_table_of_ijb(tmp_path):
     """A header as IJB-C's tables have it, with the subject; genuine follows from it."""
     _, pairs, _ = _ijb_by_hand(tmp_path)

@@ -93,14 +93,6 @@ def test_a_file_that_is_opened_meanwhile_is_named(monkeypatch):
     assert contents() == before
 
 
-def test_a_file_in_memory_is_replaced_by_its_own_scores():
-    name = "x.npz"
-    be.save(SCORES, name)
-    be.save(be.load(name), name)
-    np.testing.assert_array_equal(be.load(name)._read_rows(0, 8), SCORES.values)
-    assert {x.split("/")[0] for x in contents()} == {name}
-
-
 def test_the_command_says_it_in_one_line(capsys):
     be.save(SCORES, "x.npz")
     be.save(SCORES, "y.npz")

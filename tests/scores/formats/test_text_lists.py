@@ -351,38 +351,8 @@ def test_a_list_of_subjects_may_have_them_in_its_names_again(tmp_path):
         load(tmp_path, text, subject_from=r"id(\d+)/")
 
 
-def test_a_trial_that_is_listed_again(tmp_path):
-    """It adds no attempt, whatever is kept; in the other order its score is not found."""
-    scores, trials = "a b 0.5\na c 0.1\n", tmp_path / "trials"
-    trials.write_text("a b 1\na c 0\na b 1\n")
-    for options in ({}, {"lists": {"keep": "repeated"}}):
-        found = load(tmp_path, scores, trials=trials, **options)
-        assert found.values.tolist() == [0.5, 0.1]
-        (note,) = be.messages(be.verification(found))[:1]
-        assert (note.code, note.arguments["pairs"]) == ("repeated-pairs", 1)
-    kept = load(tmp_path, scores + "a b 0.5\n", trials=trials, lists={"keep": "repeated"})
-    assert kept.values.tolist() == [0.5, 0.1, 0.5]
-    trials.write_text("a b 1\na c 0\nb a 1\n")
-    wrong = "lists 1 of the 3 pairs whose score has its names in the other order .*unordered"
-    with pytest.raises(DataError, match=wrong):
-        load(tmp_path, scores, trials=trials)
-    assert load(tmp_path, scores, trials=trials, lists={"unordered": True}).values.tolist() == [
-        0.5,
-        0.1,
-    ]
-    trials.write_text("a b 1\na c 0\na d 0\n")
-    with pytest.raises(DataError, match="1 of 3 lines: each has no score"):
-        load(tmp_path, scores, trials=trials)
-
-
-def test_subjects_of_templates_of_a_file(tmp_path, capsys):
+def test_templates_that_the_table_lacks_or_has_of_two_subjects(tmp_path):
     (tmp_path / "t.csv").write_text("TEMPLATE_ID,SUBJECT_ID,FILENAME\n1,7,a\n1,7,b\n2,8,c\n3,7,d\n")
-    found = load(tmp_path, "1 3 0.5\n1 2 -1e3\n2 3 2\n3 2 2.5\n", labels=tmp_path / "t.csv")
-    assert found.pair_subjects.tolist() == [["7", "7"], ["7", "8"], ["8", "7"], ["7", "8"]]
-    assert found.genuine.tolist() == [True, False, False, False]
-    args = [str(tmp_path / "x.txt"), str(tmp_path / "t.csv"), "--kind", "distance", "--json"]
-    assert main(["run", *args]) == 0
-    assert json.loads(capsys.readouterr().out)["tasks"]["verification/single"]["genuine_attempts"]
     with pytest.raises(DataError, match="t.csv lacks 1 template of 3: '4'"):
         load(tmp_path, "1 3 0.5\n1 4 0.7\n", labels=tmp_path / "t.csv")
     (tmp_path / "t.csv").write_text("template_id,subject_id\n1,7\n1,8\n")
@@ -481,7 +451,7 @@ def test_a_wide_table(tmp_path):
 
 
 def test_sessions_in_names_of_templates(tmp_path):
-    """Of a list read as a matrix, and of a matrix as text."""
+    """Of a list, also read as a matrix."""
     names = [f"id{k // 4}_day{k % 4 // 2}_{k % 2}" for k in range(12)]
     rows = [f"{abs(i - j) / 8} {names[i]} {names[j]}" for i in range(12) for j in range(i + 1, 12)]
     text = "distance template_a template_b\n" + "\n".join(rows)
@@ -492,13 +462,6 @@ def test_sessions_in_names_of_templates(tmp_path):
     # Of each person six pairs, two of them of one session.
     attempts = [int(be.verification(x).genuine_attempts) for x in (found, apart)]
     assert attempts[1] == attempts[0] * 4 / 6
-    wide = "label," + ",".join(names) + "\n"
-    cells = [[str(abs(i - j) / 8) for j in range(12)] for i in range(12)]
-    wide += "\n".join(",".join([a, *row]) for a, row in zip(names, cells, strict=True))
-    (tmp_path / "m.csv").write_text(wide, encoding="utf-8")
-    matrix = be.load(tmp_path / "m.csv", **given)
-    assert matrix.probe_meta["session"].tolist() == found.probe_meta["session"].tolist()
-    assert matrix.layout == "all-against-all"
     pairs = load(tmp_path, text, **given)
     assert [pairs.gallery_meta["session"][0], pairs.probe_meta["session"][10]] == ["0", "1"]
     with pytest.raises(DataError, match=r"does not match the name 'id0_day1_0'"):
