@@ -5,6 +5,7 @@ Scores may also come in two files, of genuine and of impostor attempts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -461,6 +462,13 @@ def _places(table: Columns, side: int, listed: MediaList) -> np.ndarray:
     return places[column.codes]
 
 
+# Impostor and genuine pairs in LFW's form.
+_PAIRS = (
+    re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<b>\S+) (?P<j>\d+)", re.ASCII),
+    re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<j>\d+)", re.ASCII),
+)
+
+
 @dataclass(frozen=True)
 class NamedPairs:
     """Pairs of images, each identified by subject and number, and the line of each pair."""
@@ -501,23 +509,16 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
     images = []
     same = np.arange(len(pairs)) // each % 2 == 0
     for genuine, number, words in zip(same.tolist(), lines[1:], pairs, strict=True):
-        if genuine:
-            count, numbers, form = 3, words[1:], "'name i j', two images of one subject"
-            other = words[:1]
-        else:
-            count, numbers, form = 4, words[1::2], "'name i other j'"
-            other = words[2:3]
-        if len(words) != count or not all(map(_is_digits, numbers)):
-            raise DataError(f"{place}: line {number} is {' '.join(words)!r}; expected {form}")
-        a = (words[0], int(numbers[0]))
-        b = (other[0], int(numbers[1]))
-        input_name = ""
-        if genuine and numbers[0] == numbers[1]:
-            input_name = "one image with itself"
-        if not genuine and a[0] == b[0]:
-            input_name = "images of one subject as impostors"
-        if input_name:
-            raise DataError(f"{place}: line {number} compares {input_name}: {' '.join(words)!r}")
+        line = " ".join(words)
+        form = "'name i j', two images of one subject" if genuine else "'name i other j'"
+        found = _PAIRS[genuine].fullmatch(line)
+        if found is None:
+            raise DataError(f"{place}: line {number} is {line!r}; expected {form}")
+        a = (found["a"], int(found["i"]))
+        b = (found["a" if genuine else "b"], int(found["j"]))
+        if a[0] == b[0] and (a == b or not genuine):
+            compared = "one image with itself" if genuine else "images of one subject as impostors"
+            raise DataError(f"{place}: line {number} compares {compared}: {line!r}")
         images.append((a, b))
     fold = np.repeat(np.arange(folds), 2 * each)
     return NamedPairs(place, images, same, fold, lines[1:])

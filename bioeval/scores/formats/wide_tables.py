@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.format import FileFacts, Format, NamePattern, ReadOptions, say
+from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, say
 from bioeval.scores.formats.label_files import first_numbers, matrix_advice, side_arguments
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by
 from bioeval.scores.formats.npy import matrix_labels, read_bare
@@ -49,14 +49,6 @@ def wide_columns(names: Sequence[str], is_text: Sequence[bool]) -> tuple[list[in
     return numbers, words
 
 
-class _TableSide:
-    """The templates of rows or of columns; by themselves, their names are their subjects."""
-
-    def __init__(self, names: Any):
-        self.names = self.subjects = np.array(names, dtype=str)
-        self.meta: dict[str, np.ndarray] = {}
-
-
 def wide_scores(
     path: Path,
     labels: np.ndarray,
@@ -78,73 +70,65 @@ def wide_scores(
             "convert it to a list"
         )
     square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
-    rows, columns = _TableSide(labels), _TableSide(names)
-    square = np.array_equal(rows.names, columns.names)
-    listed = rows.names.tolist()
-    known, more, both = {*listed}, [], []
-    for name in names:
-        if name in known:
-            both.append(name)
-        else:
-            more.append(name)
-    if more and square_named and both == listed:
+    rows, columns = np.array(labels, dtype=str), np.array(names, dtype=str)
+    square, listed = np.array_equal(rows, columns), rows.tolist()
+    known = {*listed}
+    more = [name for name in names if name not in known]
+    if more and square_named and [name for name in names if name in known] == listed:
         raise DataError(
             f"{path}: the column {more[0]!r} holds numbers and is the label of no row, though all "
             f"labels of rows are columns; write metadata as text ('{more[0]} 1'), and above the "
             "rows of a table whose gallery has more templates, probe for label"
         )
     finds_subjects = options.subject_from is not None or options.labels is not None
-    for side in (rows, columns) if finds_subjects else ():
-        side.meta["template"] = side.names
-        side.subjects = _subjects(path, side.names, options)
-        if options.subject_from is not None:
-            for part in options.subject_from.metadata:
-                side.meta[part] = _from_names(path, side.names.tolist(), options.subject_from, part)
+    subjects, metas = [rows, columns], [dict(meta or {}), {}]
+    for i, side in enumerate(subjects if finds_subjects else ()):
+        parts = _subjects(path, side, options)
+        subjects[i] = parts.pop("subject")
+        metas[i] |= {"template": side, **parts}
     scores = Scores(
         values,
-        rows.subjects,
-        None if square else columns.subjects,
+        subjects[0],
+        None if square else subjects[1],
         kind=options.required_kind(path),
         nan=options.nan or "raise",
         name=path.name.split(".")[0],
-        probe_meta=rows.meta | dict(meta or {}),
-        gallery_meta=None if square else columns.meta,
+        probe_meta=metas[0],
+        gallery_meta=None if square else metas[1],
     )
     reading = []
     if options.subject_from is not None:
-        first = zip(rows.names[:EXAMPLES], rows.subjects[:EXAMPLES], strict=True)
+        first = zip(listed[:EXAMPLES], subjects[0][:EXAMPLES], strict=True)
         reading.append(named_by(dict(first)))
     if meta:
         noun = "columns" if len(meta) > 1 else "column"
         reading.append(f"metadata from the {noun} {', '.join(meta)}")
     ids = {}
-    m, n = len(np.unique(rows.names)), len(np.unique(columns.names))
+    m, n = len(np.unique(rows)), len(np.unique(columns))
     if finds_subjects and not square and scores.shape == (m, n):
-        every = np.unique(np.concatenate([rows.names, columns.names]))
-        ids["probe_ids"] = np.searchsorted(every, rows.names)
-        ids["gallery_ids"] = np.searchsorted(every, columns.names)
+        every = np.unique(np.concatenate([rows, columns]))
+        ids["probe_ids"] = np.searchsorted(every, rows)
+        ids["gallery_ids"] = np.searchsorted(every, columns)
     return scores._with(_reading=tuple(reading), **ids)
 
 
-def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray:
-    """Return the subjects of the templates of rows or columns, from their names or from a list."""
-    templates = names.tolist()
-    if options.subject_from is not None:
-        return _from_names(path, templates, options.subject_from)
+def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> dict[str, np.ndarray]:
+    """Return the subjects of the templates of a side, and other parts of their names."""
+    templates, pattern = names.tolist(), options.subject_from
+    if pattern is not None:
+        found = {}
+        for part in ("subject", *pattern.metadata):
+            parts = pattern.parts(templates, part, lambda place: str(path), templates)
+            found[part] = np.array(parts, dtype=str)
+        return found
     subjects = [*map(read_media(options.labels or Path()).subject_of().get, templates)]
     if None not in subjects:
-        return np.array(subjects, dtype=str)
+        return {"subject": np.array(subjects, dtype=str)}
     first = templates[subjects.index(None)]
     raise DataError(
         f"{path}: the template {first!r} is not in {options.labels}, as "
         f"{subjects.count(None):,} of {len(templates):,} templates are not"
     )
-
-
-def _from_names(
-    path: Path, names: list[str], pattern: NamePattern, part: str = "subject"
-) -> np.ndarray:
-    return np.array(pattern.parts(names, part, lambda place: str(path), names), dtype=str)
 
 
 # ------------------------------------------------------------------------- numbers alone
