@@ -77,11 +77,7 @@ def limits_of(
         return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
     tail = (1 - confidence) / 2
     if method.endswith("logit"):
-        there = ~np.isnan(drawn)
-        number = np.maximum(there.sum(axis=-1), 1)
-        mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
-        spread = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
-        low, high = logit_limits(estimate, -scipy.special.ndtri(tail) * np.sqrt(spread))
+        low, high = logit_limits(estimate, -scipy.special.ndtri(tail) * np.sqrt(_variance(drawn)))
     elif method.endswith("bca"):
         low, high = _bca(estimate, drawn, values[..., 1 + replicates :], tail)
     else:
@@ -169,11 +165,15 @@ def drawn_variance(drawn: np.ndarray, units: np.ndarray | int) -> np.ndarray:
     Replicates of ``n`` units vary ``(n - 1) / n`` times as much as the rate does.
     """
     units = np.asarray(units)
+    return _variance(drawn) * units / np.maximum(units - 1, 1)
+
+
+def _variance(drawn: np.ndarray) -> np.ndarray:
+    """Return the variance over the last axis, NaN left out."""
     there = ~np.isnan(drawn)
     number = np.maximum(there.sum(axis=-1), 1)
     mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
-    spread = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
-    return spread * units / np.maximum(units - 1, 1)
+    return np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
 
 
 def student_logit_limits(

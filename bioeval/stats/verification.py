@@ -106,7 +106,6 @@ class Replicates:
     thresholds: np.ndarray  # increasing distances
     exact: bool  # whether they are all the distinct scores
     columns: ErrorColumns  # at these thresholds
-    frr: np.ndarray  # (grid, columns), at the thresholds of the result
     persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by threshold
     without: ErrorColumns  # a column for the data, and one without each person
     few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
@@ -121,7 +120,6 @@ class Replicates:
         cls,
         tally: VerificationTally,
         attempts: SubjectAttempts,
-        grid: np.ndarray,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
     ) -> Replicates:
@@ -130,13 +128,10 @@ class Replicates:
         Operating points are chosen anew in each replicate, as on the data themselves. Where there
         are more distinct scores than thresholds, they are interpolated linearly between two
         thresholds, and every replicate is corrected by the interpolation error of the data
-        themselves. `tally` has its operating points, `attempts` are of the same counter, and `grid`
-        is the thresholds of the result as increasing distances.
+        themselves. `tally` has its operating points, and `attempts` are of the same counter.
         """
-        points = tally.points
+        points, measures = tally.points, measures or curve_measures()
         assert points is not None
-        if measures is None:
-            measures = curve_measures()
         # The limit of the EER bounds that of the AUC.
         measures = [x for x in dict.fromkeys((EER, *measures)) if x.is_defined(points)]
         usual, exact = attempts.thresholds(tally)
@@ -155,7 +150,6 @@ class Replicates:
             thresholds,
             exact,
             errors,
-            errors.frr_at(grid),
             persons,
             errors.without_each(persons, thresholds),
             erring.few(copies_of(tally)),
@@ -172,20 +166,10 @@ class Replicates:
                 values[name][..., 0] = on_the_data
         return replicates
 
-    @property
-    def far(self) -> np.ndarray:
-        """FAR at the thresholds, (t, columns)."""
-        return self.columns.far
-
-    @property
-    def genuine(self) -> tuple[np.ndarray, np.ndarray]:
-        """Distances of genuine attempts, and their subjects."""
-        return self.columns.genuine
-
     @cached_property
     def subjects(self) -> int:
         """Independent trials of genuine attempts: subjects that have any."""
-        return trials_of(self.attempts.persons_among(self.genuine[1]))
+        return trials_of(self.attempts.persons_among(self.columns.genuine[1]))
 
     @property
     def mixed(self) -> int:
@@ -236,7 +220,7 @@ class Replicates:
         layer = self.place_of(threshold)
         if threshold == np.inf:
             layer = len(self.thresholds)
-        values, people = self.genuine
+        values, people = self.columns.genuine
         rejected = ~(values <= threshold)
         groups = self.persons.groups
         rejects = np.bincount(self.persons.group[people[rejected]], minlength=groups + 1)[:groups]
@@ -246,7 +230,7 @@ class Replicates:
 
     def placements_of_each(self) -> np.ndarray:
         """Return the sum of the numbers of impostor attempts below each person's genuine ones."""
-        distances, people = self.genuine
+        distances, people = self.columns.genuine
         below = np.asarray(self.tally.attempts.false_accepts(distances), dtype=np.float64)
         groups = self.persons.groups
         return np.bincount(self.persons.group[people], below, minlength=groups + 1)[:groups]
@@ -262,13 +246,13 @@ class Replicates:
             trials, fewest = self.attempts.disjoint_pairs, self.attempts.fewest
             at = jackknife_limits(rate, without, self.options.confidence, trials, fewest)
         else:
-            at = self.options.limits(self.far)
-        return interpolated(far, self.far[:, 0], at, self.few_far, self.options)
+            at = self.options.limits(self.columns.far)
+        return interpolated(far, self.columns.far[:, 0], at, self.few_far, self.options)
 
     def at_threshold(self, threshold: float) -> dict[str, Limits]:
         """Return the limits of FAR and FRR at a threshold, an internal distance."""
         place = self.place_of(threshold)
-        far = self.far[[place], 0] if place >= 0 else np.zeros(1)
+        far = self.columns.far[[place], 0] if place >= 0 else np.zeros(1)
         limits = {
             "frr": self.frr_limits(np.array([threshold])),
             "far": self.far_limits(far, jackknife=True),
@@ -364,9 +348,11 @@ def _resampled(
 ) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
     """Return limits by resampling subjects, messages, and numbers of trials."""
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
-    drawn = Replicates.of(tally, attempts, grid, options)
+    drawn = Replicates.of(tally, attempts, options)
     limits, remarks = drawn.limits()
-    frr = None if drawn.jackknife else options.limits(drawn.frr, drawn.subjects)
+    frr = None
+    if not drawn.jackknife:
+        frr = options.limits(drawn.columns.frr_at(grid), drawn.subjects)
     limits["frr"] = drawn.frr_limits(grid, frr)
     limits["far"] = drawn.far_limits(_grid_far(dataset, tally), jackknife=drawn.jackknife)
     if larger_is_closer(tally.about.kind):

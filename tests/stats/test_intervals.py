@@ -32,7 +32,7 @@ def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> In
     return few_replicates(method, number, seed)
 
 
-def drawn_by(scores, interval, grid, **options):
+def drawn_by(scores, interval, **options):
     reader = BlockReader(scores)
     counter = VerificationCounter(reader, **options)
     wanted = PointsWanted(
@@ -43,8 +43,7 @@ def drawn_by(scores, interval, grid, **options):
     )
     (tally,) = count_together(reader, [counter], wanted)
     tally.points = points_of(tally.attempts, wanted, symmetric=False, with_rows=False)
-    grid = np.asarray(grid, dtype=float)
-    return Replicates.of(tally, SubjectAttempts(counter), grid, interval)
+    return Replicates.of(tally, SubjectAttempts(counter), interval)
 
 
 # ------------------------------------------------------------------ by hand
@@ -94,11 +93,11 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
     options = {"templates": "single"} if multi is None else {"templates": "multi", "fusion": multi}
     scores = be.Scores(**case.scores())
     grid = [-1.0, 0.1, 0.5, 2.0]
-    drawn = drawn_by(scores, few(), grid, **options)
+    drawn = drawn_by(scores, few(), **options)
     found = attempts_between(case, options["templates"], multi or "min")
     people = people_of(scores)
     if len(people) == 1:
-        assert drawn.far.shape[1] == 1
+        assert drawn.columns.far.shape[1] == 1
         return
     weights = Stream(seed_sequence(3), 0).resampled(len(people), 8)
     for r in range(8):
@@ -106,8 +105,12 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
         genuine, impostor = resampled(found, copies)
         far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.thresholds]
         frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in grid]
-        np.testing.assert_allclose(drawn.far[:, 1 + r], np.array(far, dtype=float), rtol=1e-15)
-        np.testing.assert_allclose(drawn.frr[:, 1 + r], np.array(frr, dtype=float), rtol=1e-15)
+        np.testing.assert_allclose(
+            drawn.columns.far[:, 1 + r], np.array(far, dtype=float), rtol=1e-15
+        )
+        np.testing.assert_allclose(
+            drawn.columns.frr_at(np.array(grid))[:, 1 + r], np.array(frr, dtype=float), rtol=1e-15
+        )
         whole = {name: values[..., 0] for name, values in drawn.values.items()}
         if np.isnan(whole["eer"]):
             continue
@@ -133,7 +136,7 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
         {people.index(case.probe_labels[i]) for i, _ in probes}
         | {people.index(label) for _, label in probes}
     )
-    drawn = drawn_by(scores, few(), [0.5], claims=claims)
+    drawn = drawn_by(scores, few(), claims=claims)
     kept = [people[k] for k in taking_part]
     parts = naive.read(**case.naive())
     found: dict = {}
@@ -148,8 +151,12 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
         genuine, impostor = resampled(found, copies)
         far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.thresholds]
         frr = naive.rate(sum(d > 0.5 for d in genuine), len(genuine))
-        np.testing.assert_allclose(drawn.far[:, 1 + r], np.array(far, dtype=float), rtol=1e-15)
-        np.testing.assert_allclose(drawn.frr[0, 1 + r], float(frr), rtol=1e-15)
+        np.testing.assert_allclose(
+            drawn.columns.far[:, 1 + r], np.array(far, dtype=float), rtol=1e-15
+        )
+        np.testing.assert_allclose(
+            drawn.columns.frr_at(np.array([0.5]))[0, 1 + r], float(frr), rtol=1e-15
+        )
 
 
 def test_a_list_of_all_pairs_is_the_matrix():
@@ -170,9 +177,9 @@ def test_probes_in_any_order_give_the_same_replicates():
     scores = be.simulate(15, 4, random_state=2)
     mixed = scores.select(probes=np.random.default_rng(0).permutation(60))
     grid = np.linspace(1, 6, 9)
-    one, other = (drawn_by(s, few(), grid) for s in (scores, mixed))
-    np.testing.assert_array_equal(one.far, other.far)
-    np.testing.assert_array_equal(one.frr, other.frr)
+    one, other = (drawn_by(s, few()) for s in (scores, mixed))
+    np.testing.assert_array_equal(one.columns.far, other.columns.far)
+    np.testing.assert_array_equal(*(x.columns.frr_at(grid) for x in (one, other)))
     np.testing.assert_array_equal(one.values["auc"], other.values["auc"])
 
 
@@ -180,9 +187,9 @@ def test_probes_in_any_order_give_the_same_replicates():
 def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatch):
     scores = be.simulate(30, 4, random_state=5, within=0.9)
     interval = few(number=60)
-    sparse = drawn_by(scores, interval, [3.0])
+    sparse = drawn_by(scores, interval)
     monkeypatch.setattr(by_subject.SubjectAttempts, "EXACT", 1 << 20)
-    exact = drawn_by(scores, interval, [3.0])
+    exact = drawn_by(scores, interval)
     assert len(sparse.thresholds) < 200 < 5000 < len(exact.thresholds)
     for name, values in exact.values.items():
         near = sparse.values[name]
@@ -195,11 +202,11 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
 
 def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
     scores = be.simulate(9, 3, random_state=1)
-    whole = drawn_by(scores, few(), [3.0])
+    whole = drawn_by(scores, few())
     monkeypatch.setattr("bioeval.attempts.by_subject._MOST_ENTRIES", 1)
     monkeypatch.setattr("bioeval.stats.people._TILE", 7)
-    parts = drawn_by(scores, few(), [3.0])
-    np.testing.assert_array_equal(whole.far, parts.far)
+    parts = drawn_by(scores, few())
+    np.testing.assert_array_equal(whole.columns.far, parts.columns.far)
 
 
 # ------------------------------------------------------------------ in results
@@ -392,7 +399,7 @@ def test_many_impostor_scores_none_of_which_is_finite(method):
 
 
 def test_what_is_not_defined_is_so_in_every_replicate():
-    drawn = drawn_by(be.Scores([[0.5]], ["a"], ["b"], mask=[[0]]), few(), [0.5])
+    drawn = drawn_by(be.Scores([[0.5]], ["a"], ["b"], mask=[[0]]), few())
     assert all(np.isnan(values).all() for values in drawn.values.values())
 
 
@@ -492,8 +499,9 @@ def test_what_is_excluded_is_not_resampled():
     scores = be.simulate(20, 4, sessions=2, random_state=1)
     apart = scores.excluding("session")
     mixed = apart.select(probes=np.random.default_rng(0).permutation(80))
-    one, other = (drawn_by(s, few(), [3.0]) for s in (apart, mixed))
-    np.testing.assert_array_equal(one.frr, other.frr)
+    one, other = (drawn_by(s, few()) for s in (apart, mixed))
+    frr = [x.columns.frr_at(np.array([3.0])) for x in (one, other)]
+    np.testing.assert_array_equal(*frr)
     labels, session = scores.probe_labels, scores.probe_meta["session"]
     different = session[:, None] != session[None, :]
     same = labels[:, None] == labels[None, :]
@@ -502,4 +510,4 @@ def test_what_is_excluded_is_not_resampled():
     errors, attempts = (np.diag(of.T @ x.astype(int) @ of) for x in (rejected, same & different))
     weights = Stream(seed_sequence(3), 0).resampled(20, 8)
     expected = (errors @ weights) / (attempts @ weights)
-    np.testing.assert_allclose(one.frr[0, 1:], expected, rtol=1e-6)
+    np.testing.assert_allclose(frr[0][0, 1:], expected, rtol=1e-6)

@@ -35,7 +35,12 @@ from bioeval.stats.identification import FEWEST, NewPeople, identification_repli
 from bioeval.stats.limits import jackknife_limits, student_limits
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import Replicates
-from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK, WantedMeasures
+from bioeval.studies.compare.wanted import (
+    AT_THRESHOLD,
+    CMS_AT_RANK,
+    IDENTIFICATION,
+    WantedMeasures,
+)
 
 #: Populations that limits are for: people left out as probes and in the gallery, or as probes
 #: alone.
@@ -100,10 +105,11 @@ def by_attempts(
     thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
     reader = BlockReader(scores)
     counters: dict[str, Any] = {}
-    if scores.kind != "order" and wanted.verification:
+    of_curves = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
+    if scores.kind != "order" and wanted.asks(*of_curves):
         given = thresholds if len(thresholds) else None
         counters["claims"] = VerificationCounter(reader, thresholds=given)
-    if not (are_pairs(scores) or scores._claims) and wanted.identification:
+    if not (are_pairs(scores) or scores._claims) and wanted.asks(*IDENTIFICATION):
         counters["searches"] = IdentificationCounter(reader, search)
     if not counters and not wanted.functions:
         raise ProtocolError(
@@ -140,7 +146,7 @@ def by_attempts(
             who = ComparedPeople.of_tally(tally)
             measures += _verification(tally, subjects, wanted, interval, out_of, who)
             if out_of["far"]:
-                if wanted.asks_or_usual("frr_at_far"):
+                if wanted.asks("frr_at_far"):
                     messages += support_messages(
                         wanted.far_targets, out_of["far"], both_ways, "frr", who
                     )
@@ -155,7 +161,7 @@ def by_attempts(
                 non_mated = len(tally.impostor_probes(role))
             made = non_mated, ComparedPeople.searching(tally.about, role)
             measures += _identification(tally, reader, wanted, search, interval, gallery, made)
-            if non_mated and wanted.asks_or_usual("dir_at_far"):
+            if non_mated and wanted.asks("dir_at_far"):
                 messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])
     measures += _functions(scores, wanted.functions, interval)
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
@@ -183,16 +189,15 @@ def _verification(
     people = {"far": who, "frr": ComparedPeople(who.number, who.number) if who else None}
     measures = []
     for measure in curve_measures():
-        asked = measure.usual if wanted.chosen is None else wanted.asks(measure.name)
-        if asked and measure.is_defined(points) and "comparison" in measure.scalar.results:
+        asked = wanted.chosen is not None or measure.usual
+        if (
+            asked
+            and wanted.asks(measure.name)
+            and measure.is_defined(points)
+            and "comparison" in measure.scalar.results
+        ):
             measures.append(measure)
-    thresholds = {
-        name: dict(zip(at, to_internal(np.array(at), kind).tolist(), strict=True))
-        for name in AT_THRESHOLD
-        if (at := wanted.numbers(name))
-    }
-    given = np.unique([x for at in thresholds.values() for x in at.values()])
-    drawn = Replicates.of(tally, subjects, given, interval, measures)
+    drawn = Replicates.of(tally, subjects, interval, measures)
     limits, _ = drawn.limits()
     for measure in measures:
         values = np.atleast_2d(drawn.values[measure.name])
@@ -220,27 +225,22 @@ def _verification(
                 own=own,
                 shared=shared,
             )
-    for name, numbers in thresholds.items():
+    for name, scalar in AT_THRESHOLD.items():
         rate = name.partition("_")[0]
-        for threshold, at_distance in numbers.items():
-            layer = drawn.place_of(at_distance)
-            rates = getattr(drawn.without, rate)
+        for threshold in wanted.numbers(name):
+            at_distance = float(to_internal(np.array([threshold]), kind)[0])
+            rates, layer = getattr(drawn.without, rate), drawn.place_of(at_distance)
             # Below all thresholds nothing is accepted.
-            without = np.full(rates.shape[1], float(rate == "frr"))
-            value = float(rate == "frr")
-            if layer >= 0:
-                without, value = rates[layer], float(drawn.far[layer, 0])
-            if rate == "frr":
-                value = float(drawn.frr[np.searchsorted(given, at_distance), 0])
+            column = rates[layer] if layer >= 0 else np.full(rates.shape[1], float(rate == "frr"))
             rejects, accepts = drawn.errors_of_each(at_distance)
             low, high = drawn.at_threshold(at_distance)[rate]
             yield SystemMeasure(
-                scalar=AT_THRESHOLD[name],
-                value=value,
+                scalar=scalar,
+                value=float(column[0]),
                 limits=(float(low), float(high)),
                 place="threshold",
                 at=threshold,
-                without=without[1:],
+                without=column[1:],
                 own=rejects if rate == "frr" else NONE,
                 shared=accepts if rate == "far" else NONE,
             )
@@ -274,7 +274,8 @@ def _identification(
     non_mated, searching = made
     scores, targets = reader.scores, wanted.far_targets
     person = np.where(scores._probe_people < 0, -1, codes_of(scores).probe)
-    ranks = sorted({1, *wanted.ranks})
+    cms_ranks = {int(x) for x in wanted.numbers("cms")}
+    ranks = sorted({1, *cms_ranks})
     who = LeftOut.subjects_of(scores)
     persons = ~scores._no_person[who]
     people: NewPeople | None = None
@@ -310,7 +311,7 @@ def _identification(
         )
         if rank == 1:
             yield recognised
-        if rank in wanted.ranks:
+        if rank in cms_ranks:
             yield replace(recognised, scalar=CMS_AT_RANK, place="rank", at=float(rank))
         for i, target in enumerate(at_rank.tolist()):
             supported = RuleOf(3).supports(target, non_mated or np.inf, searching)

@@ -40,21 +40,15 @@ CMS_AT_RANK = replace(
 #: Measures of identification.
 IDENTIFICATION = ("recognition_rate", "cms", "dir_at_far")
 
-#: The number behind ``=`` of each measure that has one.
-_NUMBERS = {
-    "frr_at_far": "a FAR target",
-    "dir_at_far": "a FAR target",
-    "far_at_frr": "an FRR target",
-    "min_dcf": "a prior",
-    **dict.fromkeys(("cms", "cmc"), "a rank"),
-    **dict.fromkeys(AT_THRESHOLD, "a threshold"),
-}
-
-# The measures that have no value without a number; others have the targets of the call.
-_NEEDED = {
-    "min_dcf": 0.01,
-    **dict.fromkeys(("cms", "cmc"), 5),
-    **dict.fromkeys(AT_THRESHOLD, 0.5),
+#: What the number behind ``=`` is, of each measure that has one, and one that is needed: others
+#: have the targets of the call.
+_NUMBERS: dict[str, tuple[str, float | None]] = {
+    "frr_at_far": ("a FAR target", None),
+    "dir_at_far": ("a FAR target", None),
+    "far_at_frr": ("an FRR target", None),
+    "min_dcf": ("a prior", 0.01),
+    **dict.fromkeys(("cms", "cmc"), ("a rank", 5)),
+    **dict.fromkeys(AT_THRESHOLD, ("a threshold", 0.5)),
 }
 
 
@@ -103,31 +97,20 @@ class Wanted:
             )
         require_choice(Words("a measure of ", Argument("measures")), name, list(known))
         function = known[name]
-        noun, needed = _NUMBERS.get(name, ""), _NEEDED.get(name)
+        noun, needed = _NUMBERS.get(name, ("", None))
         if function is not None and function.of_prior:
-            noun, needed = "a prior", 0.01
-        if not equals and needed is not None:
-            raise DataError(
-                Argument("measures"),
-                f" has {name}, which needs {noun}; expected as in {name}={needed}",
-            )
+            noun, needed = _NUMBERS["min_dcf"]
         if not equals:
+            if needed is not None:
+                raise DataError(
+                    Argument("measures"),
+                    f" has {name}, which needs {noun}; expected as in {name}={needed}",
+                )
             return cls(name, function=function)
-        percent = number.endswith("%")
-        try:
-            at = float(number.removesuffix("%")) / (100 if percent else 1)
-        except ValueError:
-            at = np.nan
-        expected = {"": f"{name} alone", "a rank": "a whole number from 1 behind ="}.get(
-            noun, f"{noun} behind ="
-        )
-        is_one = {
-            "": False,
-            "a rank": at >= 1 and at == np.floor(at) < np.inf,
-            "a threshold": np.isfinite(at) and not percent,
-            "a prior": 0 < at < 1,
-        }.get(noun, 0 <= at <= 1)
-        if not is_one:
+        at = _number(number, noun)
+        if at is None:
+            expected = f"{noun} behind =" if noun else f"{name} alone"
+            expected = expected.replace("a rank", "a whole number from 1")
             raise DataError(Argument("measures"), f" has {received(text)}; expected {expected}")
         return cls(name, at, function)
 
@@ -145,6 +128,22 @@ def _as_named(text: str, known: Iterable[str]) -> str:
     name, equals, number = spelt.partition("=")
     by_folded = {x.casefold().replace("_", "-"): x for x in known}
     return by_folded.get(name.replace("_", "-"), name) + equals + number
+
+
+def _number(text: str, noun: str) -> float | None:
+    """Return the number behind ``=``; None where it is not what it should be."""
+    percent = text.endswith("%")
+    try:
+        at = float(text.removesuffix("%")) / (100 if percent else 1)
+    except ValueError:
+        return None
+    is_one = {
+        "": False,
+        "a rank": at >= 1 and at == np.floor(at) < np.inf,
+        "a threshold": np.isfinite(at) and not percent,
+        "a prior": 0 < at < 1,
+    }
+    return at if is_one.get(noun, 0 <= at <= 1) else None
 
 
 @dataclass(frozen=True)
@@ -184,11 +183,9 @@ class WantedMeasures:
 
         def targets(given: np.ndarray, *names: str) -> np.ndarray:
             """Return the targets that are asked for, with those given for a bare name."""
-            asked = [x for x in chosen if x.name in names]
-            own = np.unique([x.at for x in asked if x.at is not None]).astype(np.float64)
-            if any(x.at is None for x in asked):
-                return np.union1d(given, own)
-            return own
+            asked = [x.at for x in chosen if x.name in names]
+            own = np.unique([x for x in asked if x is not None]).astype(np.float64)
+            return np.union1d(given, own) if None in asked else own
 
         return cls(
             tuple(chosen),
@@ -197,54 +194,32 @@ class WantedMeasures:
         )
 
     def asks(self, *names: str) -> bool:
-        """Whether any of these measures is asked for by name."""
-        return self.chosen is not None and any(x.name in names for x in self.chosen)
-
-    def asks_or_usual(self, name: str) -> bool:
-        """Whether a measure is among those that are compared, by name or as a usual one."""
-        return self.chosen is None or self.asks(name)
+        """Whether any of these measures is compared, as one of the usual ones or by name."""
+        return self.chosen is None or any(x.name in names for x in self.chosen)
 
     def numbers(self, name: str) -> list[float]:
         """Return the numbers that a measure is asked for at, in order."""
-        if self.chosen is None:
-            return []
-        return [x.at for x in self.chosen if x.name == name and x.at is not None]
-
-    @property
-    def verification(self) -> bool:
-        """Whether measures of verification are asked for."""
-        names = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
-        return self.chosen is None or self.asks(*names)
-
-    @property
-    def identification(self) -> bool:
-        """Whether measures of identification are asked for."""
-        return self.chosen is None or self.asks(*IDENTIFICATION)
+        return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
 
     @property
     def functions(self) -> list[tuple[Measure, float]]:
         """The numbers of scores that are asked for, each with its prior, NaN without one."""
-        functions = []
-        for x in self.chosen or ():
-            if x.function is not None:
-                functions.append((x.function, np.nan if x.at is None else x.at))
-        return functions
-
-    @property
-    def ranks(self) -> list[int]:
-        """Ranks of CMS that are asked for."""
-        return sorted({int(x) for x in self.numbers("cms")})
+        return [
+            (x.function, np.nan if x.at is None else x.at)
+            for x in self.chosen or ()
+            if x.function is not None
+        ]
 
     def in_order(self, measures: Sequence[T]) -> list[T]:
         """Return the measures that are asked for, in the order in which they are."""
-        place = [self._place_of(x.scalar.name, x.at) for x in measures]
-        asked = [i for i in range(len(measures)) if place[i] >= 0]
-        return [measures[i] for i in sorted(asked, key=place.__getitem__)]
+        if self.chosen is None:
+            return list(measures)
+        places = [self._place_of(x.scalar.name, x.at) for x in measures]
+        asked = [i for i in range(len(measures)) if places[i] >= 0]
+        return [measures[i] for i in sorted(asked, key=places.__getitem__)]
 
     def _place_of(self, name: str, at: float) -> int:
-        if self.chosen is None:
-            return 0
-        for place, wanted in enumerate(self.chosen):
+        for place, wanted in enumerate(self.chosen or ()):
             if wanted.name == name and (wanted.at is None or wanted.at == at or np.isnan(at)):
                 return place
         return -1
