@@ -97,18 +97,7 @@ def variance(errors: np.ndarray, attempts: np.ndarray) -> float:
 
 
 def ratio_variances(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-    """Return the variances of several rates over the same attempts.
-
-    Parameters
-    ----------
-    errors : array, shape (k, subjects)
-    attempts : array, shape (subjects,)
-
-    Returns
-    -------
-    float64 array, shape (k,)
-        NaN for fewer than two subjects with attempts.
-    """
+    """Return the variances of rates with errors (k, subjects) over attempts (subjects,), or NaN."""
     total, n = float(attempts.sum()), int((attempts > 0).sum())
     if n < 2:
         return np.full(len(errors), np.nan)

@@ -104,8 +104,12 @@ class FewErrors:
         total = float(weight.sum()) / attempts.number if attempts.number else 0.0
         if people:
             enough = place_of_pairs(who, people, unit, place, enough_pairs(trials))
+        elif len(who) < LEAST:
+            enough = None
         else:
-            enough = fifth_place(unit, place, len(who))
+            first = np.full(len(who), np.max(place), dtype=place.dtype)
+            np.minimum.at(first, unit, place)
+            enough = np.partition(first, LEAST - 1)[LEAST - 1]
         if enough is None:
             return cls(trials, np.inf, total, np.nan)
         inside = place <= enough
@@ -139,15 +143,6 @@ class FewErrors:
         if np.isnan(self.place):
             return self
         return replace(self, number=self.number * proportion)
-
-
-def fifth_place(unit: np.ndarray, place: np.ndarray, units: int) -> Any:
-    """Return the fifth smallest of the first places of units; None where they are fewer."""
-    if units < LEAST:
-        return None
-    first = np.full(units, np.max(place), dtype=np.asarray(place).dtype)
-    np.minimum.at(first, unit, place)
-    return np.partition(first, LEAST - 1)[LEAST - 1]
 
 
 def enough_pairs(trials: int) -> int:

@@ -83,28 +83,17 @@ class Differences:
     ) -> Differences:
         """Return the differences of `values` with limits from draws of all systems together.
 
-        Parameters
-        ----------
-        values : float64 array, shape (k,)
-            NaN: not defined.
-        deviations : float64 array, shape (k, draws)
-            Draws of the errors of the values, in the same column for the same people:
-            :func:`drawn_deviations` of a jackknife, or replicates of a bootstrap less their mean.
-            Columns with NaN are left out.
-        comparable : bool array, shape (k, k)
-            Symmetric. The other pairs are not told apart, and do not enter the maximum.
-        confidence : float
-        freedom : int
-            Degrees of freedom of the standard errors: the quantile is Student's, as rare as the
-            normal one of the draws.
-        spread : float64 array, shape (k, k), optional
-            Standard deviations of the differences of the deviations, by default those of the draws.
-        error : float64 array, shape (k, k), optional
-            Standard errors of the differences, by default `spread`.
-        widest : float
-            The largest possible difference, at which limits end.
-        replicates : float64 array, shape (k, draws), optional
-            Values in replicates of the same people: a single pair has percentile limits of these.
+        - `values` (k,): NaN where not defined
+        - `deviations` (k, draws): draws of the errors of the values, in the same column for the
+          same people: :func:`drawn_deviations` of a jackknife, or replicates of a bootstrap less
+          their mean; columns with NaN are left out
+        - `comparable` (k, k): symmetric; other pairs are not told apart, nor in the maximum
+        - `freedom`: degrees of freedom of the standard errors: the quantile is Student's, as rare
+          as the normal one of the draws
+        - `spread`, `error` (k, k): standard deviations of the differences of the deviations, by
+          default those of the draws, and standard errors of the differences, by default `spread`
+        - `widest`: the largest possible difference, at which limits end
+        - `replicates` (k, draws): of the same people: a single pair has percentile limits of these
         """
         k = len(values)
         difference = values[:, None] - values
@@ -187,21 +176,11 @@ def _level(ordered: np.ndarray, value: float) -> float:
 
 
 def drawn_deviations(without: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    """Return draws of the errors of values, from the values without each person.
+    """Return draws of the errors of values, from the values (systems, people) without each person.
 
     With ``x_a`` the value without person ``a`` and ``m`` their mean, a draw is ``sqrt((n - 1) / n)
-    * sum_a xi_a (x_a - m)``, where the ``xi_a`` are standard normal and the same for all systems.
-    Its variance is that of the jackknife.
-
-    Parameters
-    ----------
-    without : float64 array, shape (systems, people)
-    normal : float64 array, shape (people, draws)
-        Of :func:`normal_draws`.
-
-    Returns
-    -------
-    float64 array, shape (systems, draws)
+    * sum_a xi_a (x_a - m)``, where the ``xi_a`` are :func:`normal_draws`, the same for all systems.
+    Its variance is that of the jackknife. The shape is (systems, draws).
     """
     people = without.shape[1]
     change = without - without.mean(axis=1, keepdims=True)
@@ -270,14 +249,8 @@ def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...
     """Return sets of systems of which no two `differ`, each two that do not differ in one of them.
 
     Insertion and absorption, and then the sets without which each pair is still in one are left
-    out (Piepho 2004). They are sorted by their members' places in `order`.
-
-    Parameters
-    ----------
-    differ : bool array, shape (k, k)
-        Symmetric.
-    order : sequence of int
-        The systems that have letters.
+    out (Piepho 2004). They are sorted by their members' places in `order`, the systems that have
+    letters; `differ` is symmetric.
     """
     place = {system: i for i, system in enumerate(order)}
     sets = [frozenset(order)] if len(order) else []
@@ -303,9 +276,6 @@ def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...
 
 
 def _names(number: int) -> list[str]:
-    """Return so many letters; after z come capitals, and then Greek ones."""
-    alphabet = string.ascii_letters + "αβγδεζηθικλμνξπρστυφχψω"
-    names = list(alphabet)
-    while len(names) < number:
-        names += [x + "'" * (len(names) // len(alphabet)) for x in alphabet]
-    return names[:number]
+    """Return so many letters; after z come capitals, and then letters with a number."""
+    alphabet = string.ascii_letters
+    return [alphabet[i % 52] + (f"{i // 52}" if i >= 52 else "") for i in range(number)]

@@ -323,20 +323,6 @@ def test_an_evaluation_rests_on_the_same_draws(scores):
         assert together.attrs["protocol"] == "course-all-vs-all"
 
 
-@pytest.mark.slow
-def test_two_systems_share_their_draws(scores):
-    tree = be.evaluate(
-        {"a": scores, "b": scores},
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-    )
-    assert (
-        tree["a/open_set"]
-        .to_dataset()
-        .drop_attrs()
-        .equals(tree["b/open_set"].to_dataset().drop_attrs())
-    )
-
-
 def test_a_mask_alone_has_no_people():
     mask = np.array([[0, 2, 1, 1], [2, 0, 1, 1], [1, 1, 0, 2], [1, 1, 2, 0]])
     scores = be.Scores(np.arange(16.0).reshape(4, 4), mask=mask)

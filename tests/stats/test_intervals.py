@@ -442,26 +442,6 @@ def test_options_that_cannot_be_are_refused(scores, options, says):
 # ------------------------------------------------------------------ the same everywhere
 
 
-@pytest.mark.slow
-def test_threads_change_nothing(scores):
-    import numba
-
-    before = numba.get_num_threads()
-    results = []
-    try:
-        for number in (1, before):
-            numba.set_num_threads(number)
-            results.append(
-                be.evaluate(
-                    scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-                )
-            )
-    finally:
-        numba.set_num_threads(before)
-    one, other = results
-    assert one.identical(other)
-
-
 def test_what_is_left_out_has_no_interval(scores):
     ds = be.verification(
         scores,

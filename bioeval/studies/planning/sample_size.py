@@ -424,19 +424,10 @@ class Plan:
 def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Components:
     """Return unbiased estimates of the components, cut off at 0.
 
-    Parameters
-    ----------
-    errors : iterable of float arrays, shape (t, u)
-        For each subject the errors of its pairs, templates of one side by those of the other; NaN
-        where there is none.
-    symmetric : bool
-        Whether the same templates are on both sides, so that each pair is in its array twice.
-
-    Returns
-    -------
-    Components
-        Every pair of errors weighs the same. Where no subject has two pairs without a shared
-        template, what they would have in common is taken from those that share one.
+    `errors` are those of the pairs of each subject, templates of one side by those of the other,
+    NaN where there is none; `symmetric`, each pair is there twice. Every pair of errors weighs the
+    same. Where no subject has two pairs without a shared template, what they would have in common
+    is taken from those that share one.
     """
     return _of_sums(np.sum([_sums(table, symmetric) for table in errors], axis=0))
 

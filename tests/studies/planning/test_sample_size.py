@@ -111,18 +111,6 @@ def test_the_smallest_plan_is_found():
     assert planning.subjects_for_width(0.01, 8.0, 1e-9, 0.95) == planning.MOST
 
 
-@pytest.mark.slow
-def test_plans_from_pilots_reach_their_width_with_few_people_more_than_needed():
-    module, rng = study(), np.random.default_rng(3)
-    reached, parts = [], []
-    for _ in range(60):
-        people = module.planned_people(module.errors("N", rng, 60, 4), 4)
-        reached.append(module.width(rng.choice(module.many("N", 4), people)) <= module.WIDTH)
-        parts.append(people / module.needed("N", 4))
-    assert np.mean(reached) >= 0.8
-    assert np.median(parts) <= 1.5
-
-
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_the_jackknife_of_a_pilot_leaves_out_each_subject(symmetric):
     rng = np.random.default_rng(5)
@@ -145,14 +133,6 @@ def test_the_jackknife_of_a_pilot_leaves_out_each_subject(symmetric):
     middle = sum(variances) / 8
     expected = (7 / 8 * sum((x - middle) ** 2 for x in variances)) ** 0.5
     assert plan.error_of_variance == pytest.approx(expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("line", range(5))
-def test_planned_tests_reach_their_width_in_90_to_97_per_cent(line):
-    module = study()
-    share = module.reached_of_assumed(np.random.default_rng(4), *module.ASSUMED[line], 2000)
-    assert 0.90 <= share <= 0.97
 
 
 def test_the_assumptions_that_a_pilot_shows_make_its_plan():
