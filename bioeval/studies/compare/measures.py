@@ -167,7 +167,7 @@ def by_attempts(
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if wanted.functions:
         groups = number_of_groups(people, _GROUPS)
-        details["jackknifed"] = f"{left_out_in_words(people, groups)} (functions of scores)"
+        details["jackknifed"] = left_out_in_words(people, groups)
     return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
 
 

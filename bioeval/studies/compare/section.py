@@ -357,11 +357,14 @@ def _notes(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Tex
             say("{whom} ({measures})", whom=whom, measures=_joined(group))
             for whom, group in populations.items()
         ]
-    yield say("Intervals and limits are for {whom}.", whom=Enumeration(texts, ";"))
+    anew: Text = ""
     if "jackknifed" in attrs:
-        yield say("Left out in turn: {people}.", people=str(attrs["jackknifed"]))
+        people = str(attrs["jackknifed"])
+        anew = say("; what is computed anew leaves out {people} in turn", people=people)
+    yield say("Intervals and limits are for {whom}{anew}.", whom=Enumeration(texts, ";"), anew=anew)
     if len(systems) == 2 and "sequences" not in attrs:
-        yield "The interval of each value: bioeval run with --interval subject-bootstrap."
+        gallery = ", for this gallery" if "convention" in attrs else ""
+        yield f"The interval of each value{gallery}: bioeval run --interval subject-bootstrap."
     yield (
         "A system that is chosen because it has the best value looks better than it is: report its "
         "value on other data."
