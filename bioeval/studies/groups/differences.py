@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,99 +56,55 @@ class PeopleOfRate:
         """The rate without each person, float64 (n,)."""
         return ratio(self.errors - self.errors_of, self.attempts - self.attempts_of)
 
-    def limits(self, level: float) -> tuple[float, float]:
-        """Return the limits of the rate by leaving out each person."""
+    def limits(self, level: float, alone: bool = False) -> tuple[float, float]:
+        """Return the limits of the rate by leaving out each person.
+
+        Those of a rate `alone` are a one-sided bound of 0 or 1, and NaN without a trial.
+        """
         if not self.attempts:
             return np.nan, np.nan
         rate = np.array(self.rate)
         low, high = jackknife_limits(rate, self.without, level, self.trials, self.fewest)
-        return float(low), float(high)
-
-    def limits_alone(self, confidence: float) -> tuple[float, float]:
-        """Return the limits of the rate by itself; of 0 or 1 a one-sided bound, NaN of no trial."""
-        if not self.attempts:
-            return np.nan, np.nan
-        rate = np.array(self.errors / self.attempts)
-        low, high = map(np.array, self.limits(confidence))
-        low, high = open_limits(rate, low, high, self.trials, confidence)
+        if alone:
+            low, high = open_limits(rate, low, high, self.trials, level)
         return float(low), float(high)
 
 
-def limits_of_all(groups: Iterable[PeopleOfRate | None], rates: int, confidence: float) -> Limits:
-    """Return limits of the rates of groups which hold for some number of rates together.
+def differences_of_groups(
+    groups: Sequence[PeopleOfRate | None], confidence: float, stream: Stream
+) -> dict[str, np.ndarray]:
+    """Return differences of one rate of each two groups, with limits for all pairs together.
 
-    Groups are disjoint people, so that their rates are independent, and limits of each at the
-    level ``confidence ** (1 / rates)`` hold together at `confidence` (Sidak); for two rates of the
-    same people, at least. None: a group of too few people, whose limits are NaN.
+    Groups, of which None are too small to be compared, have no person in common, so that their
+    errors are independent. By the ends of names: ``difference`` (row minus column) with ``_low``
+    and ``_high``, NaN where a group is not compared; ``separated``, 1 where the rate of the row's
+    group is shown to be larger, -1 smaller, else 0; and ``letters``: two groups that share one
+    cannot be told apart, the smallest rate has an ``a``, one that is not compared has none.
     """
-    level = confidence ** (1 / max(rates, 1))
-    ends = [(np.nan, np.nan) if group is None else group.limits(level) for group in groups]
-    low, high = np.array(ends).reshape(-1, 2).T
-    return low, high
-
-
-@dataclass(frozen=True)
-class DifferencesOfGroups:
-    """Differences of one rate of each two groups, with limits that hold for all pairs together.
-
-    - `difference`, `low`, `high` (float64 (groups, groups)): row minus column; the diagonal is 0.
-      Limits are NaN where a group is not compared, and on the diagonal
-    - `compared` (bool (groups,))
-    """
-
-    difference: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    compared: np.ndarray
-
-    @classmethod
-    def of(
-        cls, groups: Sequence[PeopleOfRate | None], confidence: float, stream: Stream
-    ) -> DifferencesOfGroups:
-        """Compare groups, of which None are too small to be compared.
-
-        Groups have no person in common, so that their errors are independent.
-        """
-        number = len(groups)
-        rates = np.array([np.nan if x is None else x.rate for x in groups])
-        difference = rates[:, None] - rates
-        low, high = np.full((2, number, number), np.nan)
-        place = np.flatnonzero(~np.isnan(rates))
-        some = [x for x in groups if x is not None and not np.isnan(x.rate)]
-        if len(some) > 1:
-            variance = np.array([jackknife_variance(x.without) for x in some])
-            level = level_together(variance, confidence, stream)
-            alone = np.array([x.limits(level) for x in some]).T
-            ends = limits_of_differences(rates[place], (alone[0], alone[1]))
-            one, other = place[np.array(np.triu_indices(len(some), 1))]
-            low[one, other], high[one, other] = ends
-            low[other, one], high[other, one] = -ends[1], -ends[0]
-        return cls(difference, low, high, ~np.isnan(rates))
-
-    @property
-    def separated(self) -> np.ndarray:
-        """1 where the rate of the row's group is shown to be larger, -1 smaller, else 0."""
-        return (self.low > 0).astype(np.int64) - (self.high < 0)
-
-    def letters(self) -> list[str]:
-        """Return the letters of each group: two that share one cannot be told apart.
-
-        The smallest rate has an ``a``. A group that is not compared has none.
-        """
-        place = np.flatnonzero(self.compared).tolist()
-        larger = (self.difference > 0).sum(axis=1)
-        order = sorted(place, key=lambda g: (larger[g], g))
-        return letters_of(self.separated != 0, order)
-
-    def variables(self) -> dict[str, np.ndarray]:
-        """Return what a result has of them, by the ends of the names."""
-        return {
-            "difference": self.difference,
-            "difference_low": self.low,
-            "difference_high": self.high,
-            "separated": self.separated,
-            "letters": np.array(self.letters(), dtype=object),
-        }
+    rates = np.array([np.nan if x is None else x.rate for x in groups])
+    difference = rates[:, None] - rates
+    low, high = np.full((2, len(groups), len(groups)), np.nan)
+    place = np.flatnonzero(~np.isnan(rates))
+    some = [x for x in groups if x is not None and not np.isnan(x.rate)]
+    if len(some) > 1:
+        level = level_together(
+            np.array([jackknife_variance(x.without) for x in some]), confidence, stream
+        )
+        alone = np.array([x.limits(level) for x in some]).T
+        ends = limits_of_differences(rates[place], (alone[0], alone[1]))
+        one, other = place[np.array(np.triu_indices(len(some), 1))]
+        low[one, other], high[one, other] = ends
+        low[other, one], high[other, one] = -ends[1], -ends[0]
+    separated = (low > 0).astype(np.int64) - (high < 0)
+    larger = (difference > 0).sum(axis=1)
+    order = sorted(place.tolist(), key=lambda g: (larger[g], g))
+    return {
+        "difference": difference,
+        "difference_low": low,
+        "difference_high": high,
+        "separated": separated,
+        "letters": np.array(letters_of(separated != 0, order), dtype=object),
+    }
 
 
 def jackknife_variance(without: np.ndarray) -> float:

@@ -24,12 +24,11 @@ from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import PeopleCounts, ratio
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
-    DifferencesOfGroups,
     PairsOfGroups,
     PeopleOfRate,
+    differences_of_groups,
     far_differs,
     frr_differs,
-    limits_of_all,
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
 
@@ -250,27 +249,65 @@ def group_intervals(
     """Return a result by group with confidence intervals.
 
     Percentiles hold rates of few people too seldom: FRR and FAR at the threshold of all groups have
-    the limits of the jackknife over people.
+    the limits of the jackknife over people. Nothing is concluded about groups of fewer than 30
+    subjects: their rates may be anything, and tests and differences leave them out.
     """
-    counts, group, number = rates.counts, rates.group, dataset.sizes["group"]
-    made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
-    trials = independent_trials(attempts, rates)
-    limits: dict[str, Limits] = {}
-    for name, shape in (("frr", (number,)), ("far", (number, number))):
-        limits[name] = np.full(shape, np.nan), np.full(shape, np.nan)
+    names, confidence = dataset["group"].values, options.confidence
+    number, enough = len(names), dataset["few_subjects"].values == 0
+    pairs = PairsOfGroups(rates.counts, rates.group)
+    subjects, disjoint = independent_trials(attempts, rates)
+    of_frr = [_people_with_mates(rates, g, int(subjects[g])) for g in range(number)]
+    of_far = [
+        [pairs.people_of(g, h, int(disjoint[g, h])) for h in range(number)] for g in range(number)
+    ]
+    alone = [[x.limits(confidence, alone=True) for x in row] for row in (of_frr, *of_far)]
+    frr, *far = np.array(alone) if rates.defined else np.full((1 + number, number, 2), np.nan)
+    limits: dict[str, Limits] = {
+        "frr": (frr[:, 0], frr[:, 1]),
+        "far": (np.stack(far)[..., 0], np.stack(far)[..., 1]),
+    }
     remarks: list[Message] = [*options.few_people(int((~attempts.no_person).sum()))]
-    pairs, by_person = PairsOfGroups(counts, group), (made - accepted, made)
+    compared = int(enough.sum()) if enough.sum() > 1 else 0
+    if number > 1 and not compared:
+        why = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
+        remarks.append(Message("groups-not-compared", what="groups differ", why=why))
+    variables: dict[str, Any] = {}
     if rates.defined:
-        limits |= _limits_without_each(group, by_person, pairs, trials, options.confidence)
-    differences = _Differences(dataset, group, by_person, pairs, trials, options)
-    measured, variables = {}, {}
-    if rates.defined:
-        measured, variables = differences.measures(), differences.variables()
-        variables |= differences.between_pairs()
-    remarks += differences.remarks
-    out = options.added_to(dataset, limits | measured, GROUPS, remarks).assign(variables)
+        kept = {
+            "far": [of_far[g][g] if enough[g] else None for g in range(number)],
+            "frr": [of_frr[g] if enough[g] else None for g in range(number)],
+        }
+
+        def together(rate: str, of_rates: int) -> Limits:
+            """Return limits that hold for so many rates together.
+
+            Groups are disjoint people, so that their rates are independent, and limits of each at
+            the level ``confidence ** (1 / rates)`` hold together (Sidak); for two rates of the same
+            people, at least.
+            """
+            level = confidence ** (1 / max(of_rates, 1))
+            ends = [(np.nan, np.nan) if x is None else x.limits(level) for x in kept[rate]]
+            low, high = np.array(ends).reshape(-1, 2).T
+            return low, high
+
+        limits |= {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
+        p_values = {"far": math.nan, "frr": math.nan}
+        if compared:
+            both, one = ([together(x, n * compared) for x in kept] for n in (2, 1))
+            limits |= measure_limits(both, one, float(dataset.attrs["alpha"]))
+            p_values, notes = _p_values(rates, pairs, enough, options)
+            remarks += notes
+        for rate in kept:
+            low, high = together(rate, int(enough.sum()))
+            variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
+            variables[f"{rate}_groups_p"] = np.array(p_values[rate])
+        for i, rate in enumerate(("frr", "far")):
+            between = differences_of_groups(kept[rate], confidence, Stream(options.seed, 3 + i))
+            variables |= {f"{rate}_{key}": x for key, x in between.items()}
+    out = options.added_to(dataset, limits, GROUPS, remarks)
+    for name, values in variables.items():
+        out[name] = ("group", "other_group")[: values.ndim], values, GROUPS[name].attrs()
     if variables:
-        names = dataset["group"].values
         out = out.assign_coords(other_group=("other_group", names, GROUPS["other_group"].attrs()))
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
@@ -304,135 +341,40 @@ def independent_trials(
     return subjects, pairs
 
 
-def _limits_without_each(
-    group: np.ndarray,
-    genuine: tuple[np.ndarray, np.ndarray],
-    pairs: PairsOfGroups,
-    trials: tuple[np.ndarray, np.ndarray],
-    confidence: float,
-) -> dict[str, Limits]:
-    """Return the limits of each FRR and FAR by itself, by leaving out each person on all sides.
-
-    `genuine` has the false rejects and all genuine attempts of each person.
-    """
-    subjects, disjoint = trials
-    number = len(subjects)
-    frr, far = np.full((2, number), np.nan), np.full((2, number, number), np.nan)
-    for g in range(number):
-        people = people_with_mates(g, group, genuine, trials_of(int(subjects[g])))
-        frr[:, g] = people.limits_alone(confidence)
-        for h in range(number):
-            far[:, g, h] = pairs.people_of(g, h, int(disjoint[g, h])).limits_alone(confidence)
-    return {"frr": (frr[0], frr[1]), "far": (far[0], far[1])}
-
-
-def people_with_mates(
-    g: int, group: np.ndarray, genuine: tuple[np.ndarray, np.ndarray], trials: int
-) -> PeopleOfRate:
+def _people_with_mates(rates: GroupRates, g: int, trials: int) -> PeopleOfRate:
     """Return the people of a group who have genuine attempts."""
-    rejects, attempts = (x[(group == g) & (genuine[1] > 0)] for x in genuine)
+    counts = rates.counts
+    made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
+    there = (rates.group == g) & (made > 0)
+    rejects, attempts = (made - accepted)[there], made[there]
+    trials = trials_of(trials)
     return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials)
 
 
-class _Differences:
-    """Limits of the rates of all groups together, those of the measures, and p-values.
+def _p_values(
+    rates: GroupRates, pairs: PairsOfGroups, enough: np.ndarray, options: IntervalMethod
+) -> tuple[dict[str, float], list[Message]]:
+    """Return the p-values of the groups with enough people, and why there is none."""
+    p_values = {"far": math.nan, "frr": math.nan}
+    made, accepted = rates.counts.genuine_attempts, rates.counts.genuine_accepted[0]
+    inside = enough[rates.group] & ~pairs.no_person
 
-    Nothing is concluded about groups of fewer than 30 subjects: their rates may be anything, and
-    the tests leave them out.
-    """
-
-    def __init__(
-        self,
-        dataset: xr.Dataset,
-        group: np.ndarray,
-        genuine: tuple[np.ndarray, np.ndarray],
-        pairs: PairsOfGroups,
-        trials: tuple[np.ndarray, np.ndarray],
-        options: IntervalMethod,
-    ):
-        """Take false rejects and genuine attempts by person, and impostors by group."""
-        self._group, self._pairs, self._options = group, pairs, options
-        self._rejects, self._attempts = genuine
-        self._alpha = float(dataset.attrs["alpha"])
-        self._enough = dataset["few_subjects"].values == 0
-        names = dataset["group"].values
-        self._frr: list[PeopleOfRate | None] = [None] * len(names)
-        self._far = self._frr.copy()
-        subjects, disjoint = trials
-        for g in np.flatnonzero(self._enough).tolist():
-            self._frr[g] = people_with_mates(g, group, genuine, int(subjects[g]))
-            self._far[g] = pairs.people_of(g, g, int(disjoint[g, g]))
-        self._compared = self._enough.sum() > 1
-        self.remarks: list[Message] = []
-        if len(names) < 2:
-            return
-        if not self._compared:
-            why = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
-            self.remarks.append(Message("groups-not-compared", what="groups differ", why=why))
-
-    def _together(self, people: list[PeopleOfRate | None], rates: int) -> Limits:
-        """Return limits that hold for so many rates together."""
-        return limits_of_all(people, rates, self._options.confidence)
-
-    def measures(self) -> dict[str, Limits]:
-        """Return the limits of the measures."""
-        if not self._compared:
-            return {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
-        number = int(self._enough.sum())
-        both = [self._together(people, 2 * number) for people in (self._far, self._frr)]
-        alone = [self._together(people, number) for people in (self._far, self._frr)]
-        return measure_limits(both, alone, self._alpha)
-
-    def variables(self) -> dict[str, Any]:
-        """Return the limits of the rates of all groups together, and the p-values."""
-        variables: dict[str, Any] = {}
-        p_values = self._p_values()
-        for rate, people in (("far", self._far), ("frr", self._frr)):
-            ends = self._together(people, int(self._enough.sum()))
-            for end, values in zip(("low", "high"), ends, strict=True):
-                name = f"{rate}_simultaneous_{end}"
-                variables[name] = ("group",), values, GROUPS[name].attrs()
-            name = f"{rate}_groups_p"
-            variables[name] = (), p_values[rate], GROUPS[name].attrs()
-        return variables
-
-    def between_pairs(self) -> dict[str, Any]:
-        """Return the differences of FRR and of FAR within groups of each two groups."""
-        variables: dict[str, Any] = {}
-        for i, (name, of_groups) in enumerate((("frr", self._frr), ("far", self._far))):
-            stream = Stream(self._options.seed, 3 + i)
-            between = DifferencesOfGroups.of(of_groups, self._options.confidence, stream)
-            for key, values in between.variables().items():
-                dims = ("group", "other_group")[: values.ndim]
-                full = f"{name}_{key}"
-                variables[full] = dims, values, GROUPS[full].attrs()
-        return variables
-
-    def _p_values(self) -> dict[str, float]:
-        """Return the p-values of the groups with enough people."""
-        p_values = {"far": math.nan, "frr": math.nan}
-        if not self._compared:
-            return p_values
-        inside = self._enough[self._group] & ~self._pairs.no_person
-        mated = inside & (self._attempts > 0)
-        where, groups = self._tested(mated)
-        if len(np.unique(groups)) > 1:
-            p_values["frr"] = frr_differs(
-                self._rejects[where], self._attempts[where], groups, Stream(self._options.seed, 1)
-            )
-        tables = self._pairs.tables
-        if tables is None:
-            what = "{far} within groups differs"
-            why = f"this is tested with up to {MOST_TESTED:,} subjects"
-            self.remarks.append(Message("groups-not-compared", what=what, why=why))
-            return p_values
-        where, groups = self._tested(inside & (tables[1].sum(axis=1) > 0))
-        if len(np.unique(groups)) > 1:
-            some = tables[:, where[:, None], where]
-            p_values["far"] = far_differs(some, groups, Stream(self._options.seed, 2))
-        return p_values
-
-    def _tested(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def tested(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the chosen people, and their groups numbered from 0."""
         where = np.flatnonzero(chosen)
-        return where, np.unique(self._group[where], return_inverse=True)[1].reshape(-1)
+        return where, np.unique(rates.group[where], return_inverse=True)[1].reshape(-1)
+
+    where, groups = tested(inside & (made > 0))
+    if len(np.unique(groups)) > 1:
+        errors = (made - accepted)[where]
+        p_values["frr"] = frr_differs(errors, made[where], groups, Stream(options.seed, 1))
+    tables = pairs.tables
+    if tables is None:
+        what = "{far} within groups differs"
+        why = f"this is tested with up to {MOST_TESTED:,} subjects"
+        return p_values, [Message("groups-not-compared", what=what, why=why)]
+    where, groups = tested(inside & (tables[1].sum(axis=1) > 0))
+    if len(np.unique(groups)) > 1:
+        some = tables[:, where[:, None], where]
+        p_values["far"] = far_differs(some, groups, Stream(options.seed, 2))
+    return p_values, []

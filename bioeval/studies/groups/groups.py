@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,7 @@ from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
+from bioeval.attempts.threshold_rules import Rule, choose
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_number
@@ -24,9 +24,9 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_values import Sides, with_known_values
+from bioeval.scores.template_values import with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.stats.people import PeopleCounts, counts_of_attempts
+from bioeval.stats.people import counts_of_attempts
 from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
 from bioeval.views.messages import warn_of_kind
 
@@ -126,18 +126,26 @@ def by_group(
     require_values(scores, "verification by group")
     SubjectAttempts.require_people(scores, purpose="verification by group")
     scores, sides = with_known_values(scores, group, "group")
-    counted = _counted(scores, sides, rule, advice)
-    counts, people = counted.counts, len(counted.of_person)
+    reader, codes = BlockReader(scores), codes_of(scores)
+    everyone = np.append(codes.probe, codes.gallery)
+    groups, of_code = _groups_of_subjects(everyone, codes.values, *sides, advice)
+    counter, as_distance = VerificationCounter(reader), rule.as_distance(scores.kind)
+    with threads_for(scores), rows_reported(passes=2):
+        (tally,) = count_together(reader, [counter], PointsWanted.of_rule(as_distance))
+        chosen = choose(as_distance, tally.attempts)
+        attempts = SubjectAttempts(counter)
+        counts = counts_of_attempts(attempts, np.array([to_user(chosen.threshold, scores.kind)]))
+    of_person = of_code[np.unique(everyone)]
     doubt = KindVerdict.doubt(
-        counted.equal_error,
+        tally.attempts.about_equal_error(),
         scores.kind,
-        min(people, int(counts.genuine_attempts.sum())),
+        min(len(of_person), int(counts.genuine_attempts.sum())),
         fused=bool(scores._claims),
         metric=scores._metric,
     )
     warn_of_kind(doubt)
-    rates = GroupRates.of(counts, counted.of_person, counted.chosen.defined)
-    ds = groups_dataset(rates, counted.groups, alpha, Provenance.of(scores), is_symmetric(scores))
+    rates = GroupRates.of(counts, of_person, chosen.defined)
+    ds = groups_dataset(rates, groups, alpha, Provenance.of(scores), is_symmetric(scores))
     is_given = rule.name == "fixed"
     ds.attrs |= {
         "by": group if isinstance(group, str) else "given values",
@@ -148,43 +156,8 @@ def by_group(
     }
     if options is not None:
         with threads_for(scores):
-            ds = group_intervals(ds, rates, counted.attempts, options)
+            ds = group_intervals(ds, rates, attempts, options)
     return ds
-
-
-class _Counted(NamedTuple):
-    """The attempts of scores by group.
-
-    - `groups`: the labels of the groups, sorted
-    - `of_person` (int64 (people,)): the group of each person, by its place in `groups`
-    - `counts`: of the people, at the chosen threshold alone
-    """
-
-    groups: np.ndarray
-    of_person: np.ndarray
-    attempts: SubjectAttempts
-    chosen: ChosenThreshold
-    counts: PeopleCounts
-    equal_error: float
-
-
-def _counted(scores: Scores, sides: Sides, rule: Rule, advice: str) -> _Counted:
-    """Count scores by group, at the threshold of a rule."""
-    reader = BlockReader(scores)
-    codes = codes_of(scores)
-    everyone = np.append(codes.probe, codes.gallery)
-    groups, of_code = _groups_of_subjects(everyone, codes.values, *sides, advice)
-    counter = VerificationCounter(reader)
-    rule = rule.as_distance(scores.kind)
-    with threads_for(scores), rows_reported(passes=2):
-        (tally,) = count_together(reader, [counter], PointsWanted.of_rule(rule))
-        chosen = choose(rule, tally.attempts)
-        attempts = SubjectAttempts(counter)
-        at = np.array([to_user(chosen.threshold, scores.kind)])
-        counts = counts_of_attempts(attempts, at)
-    of_person = of_code[np.unique(everyone)]
-    equal_error = tally.attempts.about_equal_error()
-    return _Counted(groups, of_person, attempts, chosen, counts, equal_error)
 
 
 def _groups_of_subjects(

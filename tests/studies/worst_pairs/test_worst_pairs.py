@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -14,7 +11,6 @@ from strategies import arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli.program import main
 from bioeval.scores import blocks
 
 
@@ -38,30 +34,6 @@ def test_against_the_definition(data):
             patch.setattr(blocks, "BLOCK_VALUES", 2 * case.values.shape[1])
         ds = be.worst_pairs(be.Scores(**case.scores()), n)
     assert listed(ds) == naive_worst_pairs(n, **case.naive())
-
-
-@pytest.mark.slow
-@settings(max_examples=6)
-@given(seed=st.integers(0, 1000), n=st.integers(1, 30), cut=st.integers(1, 29))
-def test_permuted_and_merged(seed, n, cut):
-    """Another order of templates gives the same pairs, and parts of the rows merge to the whole."""
-    rng = np.random.default_rng(seed)
-    values, probes, gallery = (
-        rng.permutation(30 * 20).reshape(30, 20).astype(float), rng.integers(0, 6, 30),
-        rng.integers(0, 5, 20),
-    )  # fmt: skip
-    scores = be.Scores(values, probes, gallery)
-    whole = be.worst_pairs(scores, n)
-    i, j = rng.permutation(30), rng.permutation(20)
-    other = be.worst_pairs(scores.select(i, j), n)
-    np.testing.assert_array_equal(i[other.row], whole.row)
-    np.testing.assert_array_equal(j[other.column], whole.column)
-    np.testing.assert_array_equal(other.score, whole.score)
-    for comparison, sign in (("impostor", 1), ("genuine", -1)):
-        parts = [be.worst_pairs(scores.select(probes=k), n) for k in (range(cut), range(cut, 30))]
-        result = np.concatenate([x.score[x.comparison == comparison] for x in parts])
-        expected = whole.score[whole.comparison == comparison]
-        np.testing.assert_array_equal(sign * np.sort(sign * result)[:n], expected)
 
 
 @pytest.mark.slow
@@ -119,24 +91,3 @@ def test_exclusions():
 def test_bad_input(scores, options, error, message):
     with pytest.raises(error, match=message):
         be.worst_pairs(scores, **options)
-
-
-@pytest.mark.slow
-def test_from_the_command_line(tmp_path, capsys):
-    whole = mislabelled()  # whose cameras have None, which is not kept in a file
-    session = {"session": whole.probe_meta["session"]}
-    scores = be.Scores(whole.values, whole.probe_labels, probe_meta=session)
-    be.save(scores, tmp_path / "s.npz")
-    out = tmp_path / "out"
-    assert (
-        main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--verbose", "--out", str(out)]) == 0
-    )
-    message = capsys.readouterr().out
-    assert "Nearest impostor pairs" in message
-    assert message == (out / "table.txt").read_text()
-    with open(out / "worst_pairs.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    ds = be.worst_pairs(mislabelled(), 2)
-    assert [float(row["score"]) for row in rows] == ds.score.values.tolist()
-    document = json.loads((out / "summary.json").read_text())
-    assert [row["probe_label"] for row in document["worst_pairs"]] == ds.probe_label.values.tolist()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-import json
 import math
 
 import naive_zoo
@@ -17,7 +15,6 @@ from scipy import stats
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.cli.program import main
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import Codes
 from bioeval.studies.zoo.attempts import attempts_by_subject
@@ -326,44 +323,3 @@ def test_singletons_alone_have_no_animals():
 
 
 # ------------------------------------------------------------------------ plots, table, command
-
-
-@pytest.mark.slow
-def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    scores = faces(n_subjects=20)
-    file, out = str(tmp_path / "s.npz"), tmp_path / "out"
-    be.save(scores, file)
-    ds = be.zoo(scores, threshold="far=0.01", permutations=99, random_state=4)
-    given = ["zoo", file, "--threshold", "far=0.01", "--permutations", "99", "--seed", "4"]
-    assert main([*given, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    for name, variable in ds.data_vars.items():
-        if not variable.ndim:
-            assert document[name] == pytest.approx(variable.item()), name
-        elif variable.dims == ("subject",):
-            assert [one[name] for one in document["subjects"]] == variable.values.tolist()
-    assert document["animals"][0]["animal"] == "dove"
-    assert document["animals"][0]["count"] == ds.animal_count.sel(animal="dove")
-    assert main([*given, "--out", str(out), "--plots"]) == 0
-    text = capsys.readouterr().out
-    line = next(x for x in text.splitlines() if "false accepts, by probe" in x)
-    fa, attempts = ds.fa_as_probe.sum().item(), ds.impostor_attempts_as_probe.sum().item()
-    assert line.split()[4:6] == [f"{fa:,}", f"{100 * fa / attempts:.2f}"]
-    assert "chosen on the same data; errors there are optimistic" in text
-    assert sorted(path.name for path in out.iterdir()) == [
-        "animals.csv", "errors.csv", "most_errors.csv",
-        "results.nc", "subjects.csv", "summary.json", "table.txt", "tests.csv", "zoo.png",
-    ]  # fmt: skip
-    with open(out / "subjects.csv", encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    assert [int(row["fr"]) for row in rows] == ds.fr.values.tolist()
-    at = ds.threshold.item()
-    assert main(["zoo", file, "--threshold", repr(at), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["threshold"] == at and document["chosen_on"] == "given"
-    for wrong, message in (("best", "--threshold is 'best'"), ("nan", "--threshold is NaN")):
-        assert main(["zoo", file, "--threshold", wrong]) == 2
-        assert message in capsys.readouterr().err
-    assert main(["zoo", file, "--quantile", "0.7"]) == 2
-    assert "--quantile is 0.7; expected a number in (0, 0.5]" in capsys.readouterr().err
