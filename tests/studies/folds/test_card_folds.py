@@ -147,12 +147,6 @@ def test_folds_in_columns_of_both_sides():
     assert result.genuine_attempts.values.tolist() == [[4, 4]]
 
 
-def test_each_pair_once_in_folds(scores):
-    made = card('pairs = "unordered"\n[partition]\nby = "subject-folds"\nfolds = 4\n')
-    result = expanded(be.evaluate(scores, made))["folds/verification/single"]
-    assert (result.genuine_attempts == 5 * 6).all()
-
-
 def test_shipped_cards_with_folds(scores):
     for name in ("course-kfold", "dev-eval", "lfw-blufr"):
         tree = expanded(be.evaluate(scores, name))
@@ -279,74 +273,6 @@ def test_lfw_on_the_command_line(shared, tmp_path):
 
 
 # --------------------------------------------------------------------------- command line
-
-
-def test_a_mean_may_lie_outside_the_interval_of_its_quantiles(kfold):
-    closed = kfold["folds/closed_set"].to_dataset()
-    closed["cms_low"], closed["cms_high"] = closed.cms_mean + 0.001, closed.cms_mean + 0.002
-    (bars,) = be.plot.repeated(closed).ax_.collections
-    ends = np.array([segment[:, 1] for segment in bars.get_segments()]).T
-    np.testing.assert_allclose(ends, [closed.cms_low, closed.cms_high])
-
-
-@pytest.mark.slow
-def test_plots_of_folds_show_each_fold_and_the_mean(scores, kfold, tmp_path):
-    be.save(scores, tmp_path / "s.npz")
-    words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--plots")
-    assert run(str(tmp_path / "s.npz"), *words).exit_code == 0
-    drawn = {path.stem for path in (tmp_path / "o").glob("*.png")}
-    assert drawn == {
-        *("folds-single-template", "folds-multi-template", "folds-open_set", "repeated"),
-        *("spread-single-template", "spread-multi-template", "spread-open_set"),
-        *("spread-closed_set", "matrix", "score-distributions"),
-    }
-    opened, closed = (kfold[f"folds/{task}"].to_dataset() for task in ("open_set", "closed_set"))
-    points = be.plot.folds(opened)
-    np.testing.assert_array_equal(points.far, opened.far.values.ravel())
-    assert points.counts.sum() == 10
-    means = {
-        line.get_label(): [float(x) for x in line.get_xydata()[0]]
-        for line in points.ax_.lines
-        if "mean" in str(line.get_label())
-    }
-    assert means == {
-        "test parts, mean": [opened.far_mean, opened.frr_mean],
-        "training parts, mean (optimistic)": [opened.train_far_mean, opened.train_frr_mean],
-    }
-    for dataset, rate in ((closed, "cms"), (opened, "dir")):
-        lines = be.plot.repeated(dataset).ax_.lines
-        bold = max(lines, key=lambda line: line.get_linewidth())
-        np.testing.assert_array_equal(bold.get_ydata(), dataset[f"{rate}_mean"])
-        thin = [line.get_ydata() for line in lines if line.get_linewidth() < 1][:10]
-        np.testing.assert_array_equal(thin, dataset[rate].values[0])
-    with pytest.raises(DataError, match="be.plot.repeated or spread draws it"):
-        be.plot.folds(closed)
-    pooled = crossed(
-        scores, be.partition.SubjectKFold(4), interval="subject-bootstrap", threshold=3.0
-    )
-    labels = {line.get_label() for line in be.plot.folds(pooled).ax_.lines}
-    assert {"test parts, pooled", "training parts, mean"} <= labels
-
-
-def test_warnings_name_options_and_cards(tmp_path):
-    subject = np.repeat(np.arange(12), 3)
-    scores = be.Scores(
-        1.0 * (subject[:, None] != subject), subject, probe_meta={"session": np.arange(36) % 3}
-    )
-    be.save(scores, tmp_path / "s.npz")
-    (tmp_path / "mine.toml").write_text(CARD + '[partition]\nby = "subject-folds"\nfolds = 4\n')
-    words = [str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml")]
-    document = json.loads(run(*words, "--json").stdout)
-    messages = document["tasks"]["folds/verification/single"]["messages"]
-    message = " ".join(x["sentence"] for x in messages)
-    for text in (message, " ".join(run(*words).stdout.split())):
-        assert "--exclude session leaves them out" in text
-        assert '[uncertainty] interval = "subject-bootstrap" in a protocol card gives an' in text
-        assert "`" not in text
-    words = ["threshold", words[0], "--target", "eer", "--folds", "4", "--repeats", "1"]
-    for more in ([], ["--json"]):
-        done = CliRunner().invoke(root, [*words, *more], catch_exceptions=False)
-        assert "--exclude session leaves them out" in " ".join(done.stdout.split())
 
 
 def test_too_few_subjects_is_one_line(tmp_path):

@@ -12,13 +12,11 @@ from hypothesis import given, strategies as st
 from limits import streaming
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
-from rendered import require_names_kept
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.attempts import folds, tiles
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.studies.folds.section import section
 
 
 @given(data=st.data())
@@ -187,19 +185,6 @@ def test_extreme_ranges(scale, shift):
         t, _, on_test = brute(again, train, test, "eer")
         assert ds.threshold[0, k] == t
         assert (ds.fa[0, k], ds.fr[0, k]) == (on_test.fa.item(), on_test.fr.item())
-
-
-def test_threads_change_nothing(scores):
-    import numba
-
-    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
-    large = be.simulate(150, 4, random_state=1)  # beyond what is counted on one thread
-    result = []
-    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-        numba.set_num_threads(threads)
-        result.append(crossed(large, splitter, threshold="accuracy"))
-    numba.set_num_threads(1)
-    assert result[0].identical(result[1])
 
 
 # ----------------------------------------------------------------------------- identification
@@ -551,22 +536,6 @@ def test_one_fold_has_no_interval():
     assert "one-part" in codes(ds)
 
 
-def test_similarities_mirror(scores):
-    splitter = be.partition.SubjectKFold(3)
-    plain = crossed(scores, splitter)
-    turned = crossed(be.Scores(-scores.values, scores.probe_labels, kind="similarity"), splitter)
-    np.testing.assert_array_equal(plain.threshold, -turned.threshold)
-    np.testing.assert_array_equal(plain.far, turned.far)
-    fixed = crossed(
-        be.Scores(-scores.values, scores.probe_labels, kind="similarity"),
-        splitter,
-        threshold=-2.5,
-    )
-    same = crossed(scores, splitter, threshold=2.5)
-    np.testing.assert_array_equal(fixed.fa, same.fa)
-    assert (fixed.threshold == -2.5).all()
-
-
 def test_streamed_embeddings_and_string_labels():
     rng = np.random.default_rng(3)
     subject = np.repeat([f"s{i}" for i in range(12)], 4)
@@ -737,19 +706,3 @@ def test_words_of_a_search_are_checked(options, says, task):
     scores = be.simulate(6, 3, random_state=1)
     with pytest.raises(be.DataError, match=says):
         be.cross_evaluate(scores, be.partition.SubjectKFold(3), task=task, **options)
-
-
-def test_a_section_keeps_names_and_terms():
-    made = be.simulate(12, 3, random_state=1)
-    splitter = be.partition.SubjectKFold(3)
-    results = [
-        crossed(made, splitter, threshold="far=0.1", far_targets=[0.1], frr_targets=[0.1]),
-        crossed(made, be.partition.SampleKFold(2), task="open_set"),
-        crossed(made, splitter, threshold="far=0.2", interval="subject-bootstrap"),
-    ]
-
-    def of_systems(name):
-        tasks = zip(("verification", "open_set", "single"), results, strict=True)
-        return section({f"{system}/{task}": ds for task, ds in tasks for system in (name, "b")})
-
-    require_names_kept(of_systems)

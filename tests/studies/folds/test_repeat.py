@@ -10,14 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rendered import require_names_kept
 from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol as cards
 from bioeval.cli.program import main
 from bioeval.results.layouts import expanded
-from bioeval.studies.partitions.section import section
 
 
 def equal(a: float, b: float) -> bool:
@@ -322,16 +320,6 @@ def test_other_scores_are_refused():
         be.repeat(np.eye(3), [[0]])
     with pytest.raises(be.CardError, match="no-such-card"):
         be.repeat(be.simulate(4, 2), [[0, 1]], "no-such-card")
-
-
-def test_a_section_keeps_names_and_terms():
-    tree = be.repeat(be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2))
-
-    def of_system(name):
-        parts = {f"{name}/{part.path.strip('/')}": part.to_dataset() for part in tree.leaves}
-        return section({path: expanded(part) for path, part in parts.items()})
-
-    require_names_kept(of_system)
 
 
 # --------------------------------------------------------------------------------- curves

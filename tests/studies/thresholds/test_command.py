@@ -21,43 +21,6 @@ def files(tmp_path, monkeypatch):
         be.save(be.simulate(70, 2, random_state=seed), name)
 
 
-STUDY = ["threshold", "a.npz", "--target", "far=10%", "--assure", "0.95", "--repeats", "1"]
-
-
-@pytest.mark.slow
-def test_the_sentence_comes_first_and_is_in_json(files, capsys):
-    assert main(STUDY) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert main([*STUDY, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["answer"] in shown
-    assert shown.index("Install") < shown.index("Without assurance")
-    assert result["assured_far_high"] <= 0.1 < result["assured_far_high"] * 1.5
-    installed = re.search(r"Install (\S+)\. With 95 % confidence", shown)[1]
-    assert 0 <= result["assured_threshold"] - float(installed) < 1e-5 * result["assured_threshold"]
-    study = be.study_threshold(be.load("a.npz"), "far=10%", assure=0.95, repeats=1)
-    assert float(study.assured_threshold) == result["assured_threshold"]
-
-
-@pytest.mark.slow
-def test_what_cannot_be_promised_is_a_result(files, capsys):
-    study = [*STUDY[:2], "--target", "far=1/1000", "--assure", "0.95"]
-    assert main([*study, "--repeats", "1"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "No threshold can be promised" in shown
-
-
-@pytest.mark.slow
-def test_similarities_have_the_same_promise_turned_round(files, capsys):
-    scores = be.load("a.npz")
-    turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    result, other = (
-        be.study_threshold(x, "far=10%", assure=0.95, repeats=1) for x in (scores, turned)
-    )
-    assert float(other.assured_threshold) == -float(result.assured_threshold)
-    assert float(other.assured_far_high) == float(result.assured_far_high)
-
-
 def test_a_claim_is_shown_refuted_or_open(files, capsys):
     for at, verdict in (("2", "Shown"), ("9", "Refuted")):
         assert main(["threshold", "b.npz", "--threshold", at, "--claim", "far=10%"]) == 0
@@ -84,27 +47,6 @@ def test_wrong_use_is_one_line(files, capsys, words, says):
     error = capsys.readouterr().err.strip()
     assert says in error
     assert error.count("\n") == 0
-
-
-@pytest.mark.slow
-def test_the_page_opens_at_the_assured_threshold(files, tmp_path):
-    assert main([*STUDY, "--report", "page.html"]) == 0
-    text = re.sub("<[^>]+>", "", (tmp_path / "page.html").read_text())
-    threshold = re.search(r"Install ([\d.]+[0-9])", text)
-    assert threshold is not None and text.count(threshold[1]) > 2  # in the table, too
-    assert "With 95 % confidence, the FAR among people like these is at most 10 %." in text
-
-
-def test_the_curves_of_a_page_have_the_fusion_and_the_threshold_of_the_study(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    scores = be.simulate(15, 3, random_state=1)
-    be.save(scores, "s.npz")
-    given = ["--target", "far=0.1", "--repeats", "1", "--folds", "3", "--replicates", "100"]
-    fused = ["--templates", "multi", "--fusion", "mean"]
-    assert main(["threshold", "s.npz", *given, *fused, "--report", "p.html"]) == 0
-    eer = float(be.verification(scores, templates="multi", fusion="mean").eer)
-    assert eer != float(be.verification(scores, templates="multi").eer)
-    assert f"EER {100 * eer:.2f} %" in Path("p.html").read_text()
 
 
 def test_a_page_of_infinite_scores_alone(tmp_path, monkeypatch):
@@ -181,25 +123,3 @@ def test_scores_of_the_wrong_kind_are_doubted_before_any_answer(files, capsys):
         assert warning.search(shown).start() < shown.index(answer)
         assert main([*words, *given, "--kind", "similarity"]) == 0
         assert not warning.search(capsys.readouterr().out)
-
-
-@pytest.mark.slow
-def test_rates_and_confidences_in_per_cent(files, capsys):
-    assert main(["run", "a.npz", "--far", "5%,1/50", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    targets = result["tasks"]["verification/single"]["far_targets"]
-    assert {one["far_target"] for one in targets} == {0.05, 0.02}
-    assert main([*STUDY[:-3], "95%", "--repeats", "1"]) == 0
-    assert "With 95 % confidence" in " ".join(capsys.readouterr().out.split())
-    assert main([*STUDY[:-3], "100%", "--repeats", "1"]) == 2
-    assert "a number between 0 and 1 (0.95 or 95%)" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_claim_next_to_the_rate_is_beyond_more_people(files, capsys):
-    far = float(be.check_claim(be.load("a.npz"), 5.0, far=0.5).far)
-    given = ["threshold", "a.npz", "--threshold", "5", "--claim"]
-    assert main([*given, f"far={far + 1e-6!r}"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "the rate is too near the claim to be settled by more people" in shown
-    assert "Valid only if the threshold and the claim were fixed before" in shown

@@ -6,11 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from rendered import require_names_kept
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.studies.thresholds.judged_section import section
 
 
 def attempts(scores):
@@ -148,11 +146,6 @@ def test_what_is_refused():
     lone = be.Scores.from_pairs([0.1, 0.2], [0, 0], kind="similarity")
     with pytest.raises(be.ProtocolError, match="no genuine attempt"):
         be.judge_threshold(lone, test, "eer")
-
-
-def test_names_are_kept_in_every_writer():
-    ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.01")
-    require_names_kept(lambda name: section({name: ds}))
 
 
 def write(folder, name, scores):

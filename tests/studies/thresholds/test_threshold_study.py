@@ -240,74 +240,6 @@ def test_the_command(scores, tmp_path, capsys):
     assert "only 40 subjects" in capsys.readouterr().err
 
 
-def _of_pairs(**more):
-    rng = np.random.default_rng(0)
-    same = np.arange(200) % 2
-    return be.Scores.from_pairs(rng.normal(3 - 3 * same), same, **more)
-
-
-def key_of(display):
-    """Return the words of the key, which is in the axes or below them."""
-    display.figure_.canvas.draw()  # which finds a place for it
-    keys = display.figure_.findobj(Legend)
-    return [text.get_text() for key in keys for text in key.get_texts()]
-
-
-def test_a_missed_target_is_said_after_the_table(shown):
-    few = be.simulate(8, 3, random_state=9)
-    ds = be.study_threshold(few, "far=0.01", folds=4, repeats=5)
-    times = ds.far_mean.item() / 0.01
-    assert times > 1.1
-    within = ", but its interval contains the target" if ds.far_low <= 0.01 else ""
-    text = " ".join(shown(ds, 100).split())
-    assert f"{times:.1f} times the target of 1 %{within}." in text.partition("HTER")[2]
-    kept = be.study_threshold(few, "far=0.9", folds=4, repeats=5)
-    assert kept.far_mean < 0.9 * 1.1
-    assert "On new people the FAR" not in shown(kept, 100)
-
-
-def test_a_target_out_of_reach_is_said_at_the_top(shown):
-    rare = be.study_threshold(be.simulate(8, 3, random_state=3), "far=1e-4", folds=4, repeats=1)
-    text = shown(rare, 200)
-    assert text.count("the data cannot show FAR 0.01 %") == 1
-    at = [text.index(x) for x in ("Provisional: accept", "the data cannot show", "where chosen")]
-    assert at == sorted(at)
-    assert "Install" not in text
-    assert "target-not-shown" in codes(rare)
-
-
-@pytest.mark.slow
-def test_folds_at_one_place_are_drawn_by_their_number():
-    subject = np.repeat(np.arange(12), 3)
-    values = 1.0 * (subject[:, None] != subject)
-    values[0, 1] = values[1, 0] = 2.0
-    ds = be.study_threshold(be.Scores(values, subject), "far=0.01", folds=4, repeats=5)
-    display = be.plot.threshold_study(ds)
-    there = list(zip(display.far.tolist(), display.frr.tolist(), strict=True))
-    by_hand = sorted(there.count(place) for place in set(there))
-    assert max(by_hand) > 1
-    assert sorted(display.counts.tolist()) == by_hand
-    (points,) = display.ax_.collections[:1]
-    areas = points.get_sizes()
-    np.testing.assert_allclose(areas / areas.min(), display.counts / display.counts.min())
-    message = f"test parts; area: how many (1 to {max(by_hand)})"
-    assert message in key_of(display)
-    assert be.plot.threshold_study(ds, markersize=3, color="red").counts.sum() == 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("target", [0.001, 0.06])
-@pytest.mark.cases(1)
-def test_the_target_is_named_at_the_top_and_not_below_points(scores, target):
-    ds = be.study_threshold(scores, f"far={target}", folds=4, repeats=3)
-    display = be.plot.threshold_study(ds)
-    display.figure_.canvas.draw()
-    (label,) = (text for text in display.ax_.texts if "target" in text.get_text())
-    top = max(display.frr.max(), ds.frr_high.item(), ds.optimistic_frr_high.item())
-    box = label.get_window_extent().transformed(display.ax_.transData.inverted())
-    assert top < box.y0 < box.y1 <= display.ax_.get_ylim()[1]
-
-
 @pytest.mark.parametrize("swap", [False, True])
 def test_the_hter_is_not_surer_than_its_parts(swap):
     """FRR (or FAR) is 0, and stays so in whatever is resampled."""
@@ -330,27 +262,6 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
         }
         assert ds[f"{prefix}hter_low"] <= sum(ends["low"]) / 2
         assert ds[f"{prefix}hter_high"] >= sum(ends["high"]) / 2 > 0
-
-
-def test_messages_name_what_the_command_has(tmp_path, capsys):
-    file = str(tmp_path / "five.npz")
-    be.save(be.simulate(5, 3), file)
-    assert main(["threshold", file, "--target", "far=1%%"]) == 2
-    message = capsys.readouterr().err
-    assert "--target is 'far=1%%'; expected a number, eer, hter, accuracy, far=X, frr=X" in message
-    assert "tuple" not in message
-    assert main(["threshold", file]) == 2
-    message = capsys.readouterr().err
-    assert "10 folds are asked for, but there are only 5 subjects" in message
-    subject = np.repeat(np.arange(12), 3)
-    be.save(be.Scores(1.0 * (subject[:, None] != subject), subject), file)
-    assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
-    message = " ".join(capsys.readouterr().out.split())
-    assert "the spread is 0, so the folds give no interval" in message
-    assert "interval=" not in message
-    be.save(_of_pairs(), file)
-    assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
-    assert "by subject" not in capsys.readouterr().out.split("Warnings")[1].split("interval by")[0]
 
 
 def both_ways(scores: be.Scores) -> be.Scores:
