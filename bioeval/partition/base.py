@@ -430,12 +430,13 @@ class Division(Parameters, ABC, Generic[Parts]):
         """Return the division of some of `n` samples: this one, unless it is given for each."""
         return self
 
-    n_splits: int
+    n_splits: int = 1
+    n_repeats: int = 1
     random_state: Any
 
     def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return how many splits there are; the arguments are not needed."""
-        return self.n_splits
+        return self.n_splits * self.n_repeats
 
     @abstractmethod
     def _splits(self, samples: SplitInput) -> Iterator[Parts]: ...

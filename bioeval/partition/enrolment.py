@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, get_args
@@ -34,6 +35,19 @@ TOO_FEW: tuple[TooFew, ...] = get_args(TooFew)
 _MORE_TEMPLATES = "enrol fewer templates, or make a part that has more of each subject"
 
 
+class _Drawn(Splitter[ProbesGallery]):
+    @abstractmethod
+    def drawn(
+        self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int
+    ) -> ProbesGallery:
+        """Return the division of one repeat."""
+
+    def _splits(self, samples: SplitInput) -> Iterator[ProbesGallery]:
+        seed = seed_sequence(self.random_state)
+        for repeat in range(self.n_repeats):
+            yield self.drawn(samples, seed, repeat)
+
+
 class TemplatesEnough(NamedTuple):
     """Whether subjects have templates enough to be enrolled and to probe."""
 
@@ -43,7 +57,7 @@ class TemplatesEnough(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class ProbeGallerySplit(Splitter[ProbesGallery]):
+class ProbeGallerySplit(_Drawn):
     """Some templates of each subject are enrolled, the others probe.
 
     Yields ``ProbesGallery(probes, gallery)``. Every subject is enrolled; for some that are
@@ -156,15 +170,6 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
     @property
     def _random_gallery(self) -> bool:
         return self.n_gallery is not None and self.quality is None
-
-    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
-        """Return the number of repeats; the arguments are not needed."""
-        return self.n_repeats
-
-    def _splits(self, samples: SplitInput) -> Iterator[ProbesGallery]:
-        seed = seed_sequence(self.random_state)
-        for repeat in range(self.n_repeats):
-            yield self.drawn(samples, seed, repeat)
 
     def drawn(
         self,
@@ -301,7 +306,7 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
 
 
 @dataclass(eq=False, repr=False)
-class EnrolledSplit(Splitter[ProbesGallery]):
+class EnrolledSplit(_Drawn):
     """Some subjects are not enrolled; all their templates are non-mated probes.
 
     Yields ``ProbesGallery(probes, gallery)``: the templates of the enrolled subjects are
@@ -372,15 +377,6 @@ class EnrolledSplit(Splitter[ProbesGallery]):
                     "'raise'",
                 )
         self._require_numbers(n_repeats=1)
-
-    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
-        """Return the number of repeats; the arguments are not needed."""
-        return self.n_repeats
-
-    def _splits(self, samples: SplitInput) -> Iterator[ProbesGallery]:
-        seed = seed_sequence(self.random_state)
-        for repeat in range(self.n_repeats):
-            yield self.drawn(samples, seed, repeat)
 
     def drawn(
         self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int

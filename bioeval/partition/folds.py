@@ -29,8 +29,6 @@ class _Folds(Splitter[Any]):
     #: What is yielded of a fold: the others, and itself.
     _parts: type[TrainTest | ProbesGallery] = TrainTest
     _purpose: int
-    n_splits: int
-    n_repeats = 1
     shuffle = True
     stratify: str | None
 
@@ -45,10 +43,6 @@ class _Folds(Splitter[Any]):
                 "shuffle=True"
             )
         require_column(who, self.stratify)
-
-    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
-        """Return the number of splits: folds times repeats; the arguments are not needed."""
-        return self.n_splits * self.n_repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[Any]:
         seed = seed_sequence(self.random_state)

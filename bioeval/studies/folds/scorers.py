@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,7 +14,7 @@ from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import Kind
-from bioeval.base.memory import at_most, in_words
+from bioeval.base.memory import require_memory
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric
@@ -32,9 +31,6 @@ MEASURES: dict[Measure, bool] = {
     "auc": False,
     "recognition_rate": False,
 }
-
-# Comparisons whose scores are held for a function of all of them: 2 GiB of float64.
-MOST_HELD = 1 << 28
 
 #: A measure of one's own: a function of the genuine and of the impostor scores.
 OwnMeasure = Callable[[np.ndarray, np.ndarray], Any]
@@ -141,35 +137,26 @@ class Scorer:
 def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     """Return the value of a function of all genuine and all impostor scores, as users have them."""
     scores = without_attacks(scores)
-    cells, most = int(np.prod(scores.shape)), at_most(MOST_HELD, 8)
-    if cells > most:
-        raise DataError(
-            "a function as ",
-            Argument("measure"),
-            f" takes all scores at once: {cells:,} comparisons, {in_words(8 * cells)}; at most "
-            f"{most:,} are held. Select fewer templates, or take a measure that is counted in "
-            f"blocks: {', '.join(MEASURES)}",
-        )
+    m, n = (*scores.shape, 1)[:2]
+    require_memory(8 * m * n, f"{m:,} x {n:,} scores", "expected fewer templates")
     counter = VerificationCounter(BlockReader(scores))
     with threads_for(scores):
         counter.listed += counter.parts()
-    tally = counter.result()
-    distances = np.repeat(*tally.attempts.listed_impostors())
-    genuine = to_user(tally.genuine.astype(np.float64), scores.kind)
-    impostor = to_user(distances.astype(np.float64), scores.kind)
+    attempts = counter.result().attempts
+    both = attempts.genuine, np.repeat(*attempts.listed_impostors())
+    genuine, impostor = (to_user(x.astype(np.float64), scores.kind) for x in both)
     if not len(genuine) or not len(impostor):
         return float("nan")
     made = measure(genuine, impostor)
     value = getattr(made, "statistic", made)  # of a test of SciPy
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.item()
-    if not isinstance(value, numbers.Real):
+    try:
+        return float(np.asarray(value).item())
+    except (TypeError, ValueError):
         raise DataError(
             "the function given as ",
             Argument("measure"),
             f" returned {type(value).__name__}; expected a number",
-        )
-    return float(value)
+        ) from None
 
 
 def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
@@ -213,8 +200,7 @@ def make_scorer(
         Error rates are negated, so that larger is better. NaN where a test part has no attempt
         of a class, as of a single subject. Or a function of two arrays, the scores of all genuine
         and of all impostor attempts of verification (distances, unless `kind` is another), that
-        returns a number or a result of SciPy with a ``statistic``. It takes all scores at once, so
-        that more than 2 GiB of them are refused.
+        returns a number or a result of SciPy with a ``statistic``. It takes all scores at once.
     metric, kind
         As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     far_target : float

@@ -248,9 +248,7 @@ def study_threshold(
     attrs |= {
         "chosen_on": "given" if rule.name == "fixed" else _ON_ALL,
         "divided": "subjects" if _by_people(scores) else "pairs",
-        "optimistic_interval": "by resampling subjects, at the same threshold",
         "replicates": method.replicates,
-        "rules_count": counted.people.counted,
     }
     if searched:
         attrs |= {"rank_unit": rank_unit, "fusion": fusion}
@@ -287,13 +285,6 @@ class _People(NamedTuple):
     impostors: int  # impostor attempts, each pair of a symmetric matrix once
     compared: ComparedPeople | None = None  # where people are known
     searched: bool = False  # by people who are not enrolled
-
-    @property
-    def counted(self) -> str:
-        """What the rules of 3 and 30 count of a FAR."""
-        if self.searched:
-            return "people who are not enrolled, each once, however often a person searches"
-        return "pairs of people, each once, however many templates it has"
 
     def there(self, rate: str) -> int:
         """Return how many there are of what the rules count."""

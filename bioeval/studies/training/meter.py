@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.evaluation import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
-from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import FloatType, Metric, as_embeddings, kind_of_metric
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import as_labels, as_meta
 from bioeval.scores.matrix import Scores
-from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.studies.partitions.repeat import scalars_of
+from bioeval.tasks.plan import EvaluationOptions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -242,9 +243,10 @@ class Meter:
         """
         options = EvaluationOptions.parse(**self._evaluation)
         flat: dict[str, float | int] = {}
-        numbers = _numbers_of_tasks(self.scores(), self._protocol, options)
-        for task, of_task in numbers.items():
-            for name, value in of_task.items():
+        scores = without_attacks(self.scores())
+        numbers, card = scalars_of(scores, self._protocol, options)
+        for task, scalars in numbers.items():
+            for name, value in scalars.plain(card.report.ranks).items():
                 if not isinstance(value, Mapping):
                     flat[f"{task}/{name}"] = value
                     continue
@@ -319,17 +321,3 @@ def _column(values: Any, name: str, number: int) -> np.ndarray:
             "each"
         )
     return column.copy()
-
-
-@leaves_out_attacks
-def _numbers_of_tasks(
-    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
-) -> dict[str, dict[str, Any]]:
-    """Return the numbers of every task of a protocol, those of :func:`summary`."""
-    card = resolve_card(scores, protocol)
-    if card.has_folds:
-        raise ProtocolError(
-            f"protocol {card.name} has folds, and each fold has rates of its own: use result()"
-        )
-    _, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
-    return {node: part.scalars(node).plain(card.report.ranks) for node, part in counted.items()}

@@ -20,7 +20,6 @@ from strategies import examples_of, matrices
 
 import bioeval as be
 from bioeval.scores import blocks
-from bioeval.studies.folds import scorers
 
 
 def kept(genuine: np.ndarray, impostor: np.ndarray) -> float:
@@ -68,14 +67,6 @@ def test_a_test_of_scipy_gives_its_statistic(listed, monkeypatch):
     assert repr(less) == (
         "make_scorer(wasserstein_distance, metric='cosine', larger_is_better=False)"
     )
-
-
-def test_too_many_scores_are_refused_with_the_reason(monkeypatch):
-    monkeypatch.setattr(scorers, "MOST_HELD", 99)
-    scores = be.simulate(5, 2, random_state=1)
-    with pytest.raises(be.DataError, match=r"100 comparisons, 800 bytes; at most 99 .*: eer, "):
-        be.make_scorer(kept).of_scores(scores)
-    assert np.isfinite(be.make_scorer("auc").of_scores(scores))
 
 
 @pytest.mark.parametrize("value", ["x", None, 1j, np.ones(2)])
