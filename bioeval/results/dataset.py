@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,15 +155,23 @@ class Scalars(NamedTuple):
                 variables[name] = dims, values
         return Scalars(variables, labels)
 
+    def each(self) -> Iterator[tuple[str, tuple[str, Any] | None, Any]]:
+        """Yield name, dimension with label, and value of each number; a single one is at None."""
+        for name, (dims, values) in self.variables.items():
+            if not dims:
+                yield name, None, values.item()
+                continue
+            for label, value in zip(self.labels[dims[0]].tolist(), values.tolist(), strict=True):
+                yield name, (dims[0], label), value
+
     def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
         """Return what is shown as plain numbers; those over a dimension by its labels."""
-        variables, labels = self.shown(ranks)
         numbers: dict[str, Any] = {}
-        for name, (dims, values) in variables.items():
-            numbers[name] = values.tolist()
-            if dims:
-                at = labels[dims[0]].tolist()
-                numbers[name] = dict(zip(at, numbers[name], strict=True))
+        for name, at, value in self.shown(ranks).each():
+            if at is None:
+                numbers[name] = value
+            else:
+                numbers.setdefault(name, {})[at[1]] = value
         return numbers
 
 

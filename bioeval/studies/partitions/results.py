@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,14 +16,11 @@ from bioeval.base.messages import Message, message_attrs
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.results.dataset import Scalars, Variables, build, tree_of
+from bioeval.results.dataset import Scalars, Variables, build, in_order, tree_of
 from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.views.tasks import figure_scalars
-
-#: The place of a partition, and its scalars.
-_Piece = tuple[int, Scalars]
 
 
 class PartitionScalars(NamedTuple):
@@ -70,13 +66,7 @@ def partitions_tree(
     grid: CurveGrid | None,
 ) -> xr.DataTree:
     """Join the numbers of all partitions; what a partition lacks is NaN, of float64."""
-    by_node: dict[str, list[_Piece]] = defaultdict(list)
-    curves: dict[str, list[_Piece]] = defaultdict(list)
     number = len(parts)
-    for place, part in enumerate(parts):
-        for into, nodes in ((by_node, part.nodes), (curves, part.curves)):
-            for node, scalars in nodes.items():
-                into[node].append((place, scalars))
     about: dict[str, str | int | float] = {
         "protocol": " or ".join(dict.fromkeys(protocols)),
         "kind": scores.kind,
@@ -86,24 +76,21 @@ def partitions_tree(
         "bioeval_version": __version__,
     }
     datasets = {}
-    for node, pieces in by_node.items():
-        labels = _labels_of(pieces)
-        variables = _joined(pieces, labels, number)
-        used = {*itertools.chain.from_iterable(dims for dims, _ in variables.values())}
-        coordinates = {"partition": np.arange(number)}
-        coordinates |= {dim: x for dim, x in labels.items() if dim in used and dim != "cost"}
-        if "cost" in used:
-            variables["cost_prior"] = ("cost",), labels["cost"]
+    for node in dict.fromkeys(node for part in parts for node in part.nodes):
         task = node.replace("_", "-")
         attrs = {"result_type": task.partition("/")[0], **about}
         attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
         names = _names_in(node)
-        dataset = _in_columns(build(variables, names, coordinates, attrs))
+        columns = _columns([part.nodes.get(node) for part in parts], names)
+        of_partitions = build({}, names, {"partition": np.arange(number)}, attrs)
+        coords = {"partition": of_partitions["partition"].variable}
+        dataset = xr.Dataset(columns, coords, of_partitions.attrs)
         dataset.attrs |= message_attrs(remarks_on_partitions(dataset, node))
-        if grid is not None and node in curves:
-            of_curves = _joined(curves[node], grid.labels, number)
-            dataset = dataset.merge(_with_bands(of_curves, names, grid))
-            dataset.attrs["report_ranks"] = " ".join(map(str, labels.get("rank", ())))
+        if grid is not None and any(node in part.curves for part in parts):
+            curves = _stacked([part.curves.get(node) for part in parts])
+            dataset = dataset.merge(_with_bands(curves, names, grid))
+            ranks = sorted({x.attrs["rank"] for x in columns.values() if "rank" in x.attrs})
+            dataset.attrs["report_ranks"] = " ".join(map(str, ranks))
             dataset.attrs["band"] = "the middle 95 % of the partitions, among these people"
         datasets[node] = dataset
     return tree_of(datasets)
@@ -118,42 +105,47 @@ def _names_in(node: str) -> Mapping[str, Name]:
     return names_of(node.partition("/")[0])
 
 
-def _labels_of(pieces: Sequence[_Piece]) -> dict[str, np.ndarray]:
-    """Return the labels of all pieces along each dimension; ranks increase."""
-    labels: dict[str, np.ndarray] = {}
-    for _, scalars in pieces:
-        for dim, values in scalars.labels.items():
-            known = labels.setdefault(dim, values)
-            if not np.array_equal(known, values):
-                both = list(dict.fromkeys([*known.tolist(), *values.tolist()]))
-                labels[dim] = np.array(sorted(both) if dim == "rank" else both)
-    return labels
+def _columns(pieces: Sequence[Scalars | None], names: Mapping[str, Name]) -> dict[str, xr.Variable]:
+    """Return a variable over partitions for each number, those at a target or rank one by one.
+
+    A table of them has a row a partition.
+    """
+    found: dict[str, dict[Any, dict[int, Any]]] = defaultdict(lambda: defaultdict(dict))
+    for place, scalars in enumerate(pieces):
+        for name, at, value in scalars.each() if scalars is not None else ():
+            found[name][at][place] = value
+    columns = {}
+    for name, by_label in in_order(found).items():
+        whole = all(len(values) == len(pieces) for values in by_label.values())
+        over = {at and at[0] for at in by_label}
+        for at in sorted(by_label) if over == {"rank"} else by_label:
+            attrs, column = dict[str, Any](names[name].attrs()), name
+            if at is not None:
+                dim, label = at
+                attrs["long_name"] += f"; {dim.replace('_', ' ')} {label!r}"
+                attrs |= {"of": name, "over": dim, dim: label}
+                column += f"_rank_{label!r}" if dim == "rank" else f"_{label!r}"
+            values = np.array(list(by_label[at].values()))
+            if not whole:
+                joined = np.full(len(pieces), np.nan)
+                joined[list(by_label[at])] = values
+                values = joined
+            columns[column] = xr.Variable(("partition",), values, attrs, fastpath=True)
+    return columns
 
 
-def _joined(
-    pieces: Sequence[_Piece], labels: Mapping[str, np.ndarray], number: int
-) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    """Return the variables of all partitions, each a number or over one dimension."""
-    found: dict[str, list[tuple[int, np.ndarray, Scalars]]] = defaultdict(list)
-    dims_of: dict[str, tuple[str, ...]] = {}
-    for place, scalars in pieces:
-        for name, (dims, values) in scalars.variables.items():
-            dims_of[name] = dims
-            found[name].append((place, values, scalars))
-    variables = {}
-    places = {dim: {x: i for i, x in enumerate(values.tolist())} for dim, values in labels.items()}
-    for name, parts in found.items():
-        dims = dims_of[name]
-        shape = (number, *(len(labels[dim]) for dim in dims))
-        if sum(values.size for _, values, _ in parts) == math.prod(shape):
-            variables[name] = ("partition", *dims), np.array([values for _, values, _ in parts])
-            continue
-        joined = np.full(shape, np.nan)
-        for place, values, scalars in parts:
-            at: Any = [[places[dim][x] for x in scalars.labels[dim].tolist()] for dim in dims]
-            joined[place, *at] = values
-        variables[name] = ("partition", *dims), joined
-    return variables
+def _stacked(pieces: Sequence[Scalars | None]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Return the curves of all partitions, which share a grid; NaN where there is none."""
+    there = [place for place, scalars in enumerate(pieces) if scalars is not None]
+    curves = {}
+    for name, (dims, _) in next(x for x in pieces if x is not None).variables.items():
+        values = np.array([x.variables[name][1] for x in pieces if x is not None])
+        if len(there) < len(pieces):
+            joined = np.full((len(pieces), *values.shape[1:]), np.nan)
+            joined[there] = values
+            values = joined
+        curves[name] = ("partition", *dims), values
+    return curves
 
 
 def _with_bands(
@@ -211,33 +203,3 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
         names = [name for name, missing in others.items() if missing]
         why = "a rank may be beyond the gallery, and a class may have scores that are all alike"
         yield undefined_in_parts(names, max(others.values()), number, "partition", why)
-
-
-def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
-    """Return results over partitions with a variable for each FAR target, rank and cost.
-
-    All are over ``partition`` alone then, so that a table of them has a row a partition.
-    """
-    labels = {str(k): x.values.tolist() for k, x in dataset.coords.items()}
-    if "cost" in dataset.dims:
-        labels["cost"] = dataset["cost_prior"].values.tolist()
-    columns = {}
-    for name, x in dataset.data_vars.items():
-        over = list(map(str, x.dims))
-        if over[0] != "partition":
-            continue
-        for place in np.ndindex(x.shape[1:]):
-            column = str(name)
-            attrs = {**x.attrs}
-            at = {}
-            for dim, i in zip(over[1:], place, strict=True):
-                at[dim] = labels[dim][i]
-                attrs["long_name"] += f"; {dim.replace('_', ' ')} {at[dim]!r}"
-                if dim == "rank":
-                    column += "_rank"
-                column += f"_{at[dim]!r}"
-            if at:
-                attrs |= {"of": str(name), "over": " ".join(at), **at}
-            columns[column] = xr.Variable(("partition",), x.values[:, *place], attrs, fastpath=True)
-    coords = {"partition": dataset["partition"].variable}
-    return xr.Dataset(columns, coords, dataset.attrs)
