@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,13 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
-from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import known_columns
+from bioeval.stats.people import ratio
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 ERROR_DISCARD: dict[str, Name] = {
@@ -41,10 +41,6 @@ ERROR_DISCARD: dict[str, Name] = {
 }
 
 
-#: Counts of the attempts that are left when samples are discarded.
-COUNTS = ("fr", "fa", "genuine_attempts", "impostor_attempts")
-
-
 def count_by_quality(
     reader: BlockReader,
     places: tuple[np.ndarray, np.ndarray],
@@ -53,7 +49,7 @@ def count_by_quality(
 ) -> dict[str, np.ndarray]:
     """Count the attempts left after each number of samples is discarded, in one pass.
 
-    Returns int64 arrays, shape (steps,), by the names in `COUNTS`.
+    Returns int64 arrays, shape (steps,), by name.
 
     - `places` (int64 (m,) and (n,)): the place of each probe and gallery template
       among all samples, the lowest quality first
@@ -97,47 +93,6 @@ DEPARTURES = (
     "fractions are of samples, not of comparisons; the area is of trapezoids, not of steps; "
     "samples of equal quality are discarded in their order, not together"
 )
-
-
-def error_discard_dataset(
-    about: Provenance,
-    counts: Mapping[str, np.ndarray],
-    fractions: np.ndarray,
-    threshold: float,
-    cuts: np.ndarray,
-    samples: int,
-) -> xr.Dataset:
-    """Return the rates over discarded fractions; `counts` begin with a step that discards none.
-
-    `threshold` is a distance, `cuts` the numbers of samples discarded at the fractions.
-    """
-    rates = {
-        "frr": _rate(counts["fr"], counts["genuine_attempts"]),
-        "far": _rate(counts["fa"], counts["impostor_attempts"]),
-    }
-    area = pauc(np.append(0.0, fractions), rates["frr"])
-    variables: Variables = {}
-    for name, values in {**rates, **counts}.items():
-        variables[name] = ("fraction",), values[1:]
-    variables["discarded"] = ("fraction",), cuts
-    variables["samples"] = samples
-    variables["threshold"] = to_user(threshold, about.kind)
-    variables["pauc"] = area
-    remarks = []
-    if np.isnan(area):
-        why = "{frr} is not defined"
-        if rates["frr"][0] == 0:
-            why = "{frr} is 0 with all samples; choose a stricter threshold"
-        elif fractions[-1] < LAST:
-            why = f"the fractions end before {LAST}; give `fractions` up to this one or more"
-        remarks.append(Message("pauc-undefined", why=why))
-    attrs = about_attrs(about, "error-discard", "verification", remarks)
-    attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
-    return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)
-
-
-def _rate(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-    return np.where(attempts > 0, errors / np.maximum(attempts, 1), np.nan)
 
 
 def pauc(fractions: np.ndarray, frr: np.ndarray) -> float:
@@ -228,18 +183,39 @@ def error_discard(
     with rows_reported():
         at = chosen_threshold(reader, rule)
     with rows_reported():
-        counts = count_by_quality(reader, places, np.append(0, cuts), at)
+        counts = count_by_quality(reader, places, np.append(0, cuts), at)  # first, of all samples
     proportions = np.array(chosen, dtype=np.float64)
-    ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples)
-    chosen_on = "the same data; its errors there are optimistic"
+    rates = {
+        "frr": ratio(counts["fr"], counts["genuine_attempts"]),
+        "far": ratio(counts["fa"], counts["impostor_attempts"]),
+    }
+    area = pauc(np.append(0.0, proportions), rates["frr"])
+    remarks = []
+    if np.isnan(area):
+        why = "{frr} is not defined"
+        if rates["frr"][0] == 0:
+            why = "{frr} is 0 with all samples; choose a stricter threshold"
+        elif proportions[-1] < LAST:
+            why = f"the fractions end before {LAST}; give `fractions` up to this one or more"
+        remarks.append(Message("pauc-undefined", why=why))
+    variables: Variables = {
+        **along(("fraction",), **{name: x[1:] for name, x in {**rates, **counts}.items()}),
+        "discarded": (("fraction",), cuts),
+        "samples": samples,
+        "threshold": to_user(at, scores.kind),
+        "pauc": area,
+    }
+    attrs = about_attrs(reader.about, "error-discard", "verification", remarks) | {
+        "discard_order": DEPARTURES,
+        "pauc_up_to": LAST,
+        "quality": quality if isinstance(quality, str) else "given values",
+        "threshold_rule": str(rule),
+        "threshold_rule_in_words": rule.words,
+        "chosen_on": "the same data; its errors there are optimistic",
+    }
     if rule.name == "fixed":
-        chosen_on = "given"
-    return ds.assign_attrs(
-        quality=quality if isinstance(quality, str) else "given values",
-        threshold_rule=str(rule),
-        threshold_rule_in_words=rule.words,
-        chosen_on=chosen_on,
-    )
+        attrs["chosen_on"] = "given"
+    return build(variables, ERROR_DISCARD, {"fraction": proportions}, attrs)
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:

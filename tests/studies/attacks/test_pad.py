@@ -254,23 +254,6 @@ def test_limits_of_apcer_are_those_of_all_species_at_once():
     assert ds.attrs["interval_for"].startswith("new instruments of these species")
 
 
-@pytest.mark.slow
-def test_the_lower_limit_of_the_largest_apcer_is_seldom_above_the_truth():
-    missed = 0
-    for seed in range(40):
-        values, attack, units = five_species(seed)
-        ds = be.pad(
-            values,
-            attack,
-            instrument=units,
-            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-            threshold=0.0,
-            thresholds=[0.0],
-        )
-        missed += not ds.apcer_at_threshold_low <= 0.1 <= ds.apcer_at_threshold_high
-    assert missed <= 2  # of percentiles 18
-
-
 def test_a_species_with_one_instrument_shows_no_limits():
     values, attack, units = five_species(3)
     units[attack == "b"] = 5000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from bioeval.cli.program import main
@@ -27,28 +25,6 @@ def listed(tmp_path):
     path = tmp_path / "pad.csv"
     path.write_text(HAND)
     return str(path)
-
-
-@pytest.mark.slow
-def test_document_files_and_plots(listed, tmp_path, capsys):
-    out, page = tmp_path / "out", tmp_path / "pad.html"
-    given = ["pad", listed, "--threshold", "0.5", "--out", str(out), "--plots", "--report", page]
-    assert main([*map(str, given), "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["apcer_at_threshold"] == 1 / 3
-    assert result["bpcer_at_threshold"] == 0.25
-    assert result["apcer_targets"][0] == {
-        "apcer_target": 0.1, "threshold_at_apcer": 0.8, "bpcer_at_apcer": 0.5
-    }  # fmt: skip
-    assert [x["species"] for x in result["species"]] == ["mask", "print"]
-    assert sorted(x.name for x in out.iterdir()) == [
-        "apcer.png", "apcer_targets.csv", "at_threshold.csv", "classes.csv", "curve.csv",
-        "pad-det.png", "points.csv", "results.nc", "species.csv", "summary.json", "table.txt",
-    ]  # fmt: skip
-    text = page.read_text()
-    assert "BPCER" in text
-    assert "a mask does not" not in text
-    assert (out / "curve.csv").read_text().splitlines()[0].endswith("apcer mask,apcer print")
 
 
 @pytest.mark.parametrize(

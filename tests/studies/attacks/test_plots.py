@@ -33,22 +33,6 @@ def result(scores):
     return be.vulnerability(scores, templates="single", threshold="far=0.01")
 
 
-@pytest.mark.slow
-def test_iapar_draws_the_rates_of_the_result(result):
-    display = be.plot.iapar(result)
-    assert list(display.curves) == ["FAR", "FRR", "mask", "print"]
-    for name, variable in (("FRR", "frr"), ("FAR", "far")):
-        np.testing.assert_array_equal(display.curves[name].y, result[variable])
-    for name in ("mask", "print"):
-        expected = result["iapar_of_species"].sel(species=name)
-        np.testing.assert_array_equal(display.curves[name].y, expected)
-    used = float(result["threshold_used"])
-    assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)
-    several = be.plot.iapar({"a": result, "b": result})
-    names = [text.get_text() for text in several.legend_.get_texts()]
-    assert sorted(names) == sorted(["a", "b", "FAR", "FRR", "mask", "print"])
-
-
 def test_a_species_without_attempts_is_said(result):
     none = result.copy()
     none["iapar_of_species"] = none["iapar_of_species"].where(none["species"] != "mask")

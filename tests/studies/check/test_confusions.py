@@ -1,14 +1,11 @@
 """Who is confused with whom: compared with loops over the comparisons of each pair of people."""
 
 import itertools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
 
 
 def oracle(scores, threshold, rule=None):
@@ -110,31 +107,3 @@ def test_templates_of_a_subject_are_fused(fusion):
     assert check.confusions.pairs == len(wanted)
     assert sorted(x[0] for x in listed(check)) == sorted(x[0] for x in wanted[:10])
     assert {x[1] for x in listed(check)} == {6}
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Scores whose templates are image files beside them."""
-    image = pytest.importorskip("PIL.Image")
-    monkeypatch.chdir(tmp_path)
-    scores = be.simulate(12, 3, random_state=1)
-    Path("faces").mkdir()
-    names = [f"faces/p{i}.png" for i in range(36)]
-    for i, name in enumerate(names):
-        image.fromarray(np.full((8, 8), 7 * i, dtype=np.uint8)).save(name)
-    values = np.asarray(scores.values)
-    np.savez("scores.npz", scores=values, labels=scores.probe_labels, image=names)
-
-
-@pytest.mark.slow
-def test_the_command_names_templates_and_the_page_shows_them(folder, capsys):
-    words = ["check", "scores.npz", "--threshold", "5", "--out", "check"]
-    assert main(words) == 0
-    said = capsys.readouterr().out
-    assert "Who is confused with whom at the threshold 5" in said
-    rows = json.loads(Path("check/summary.json").read_text())["confusions"]
-    check = be.check_data(be.load("scores.npz", kind="distance"), threshold=5)
-    assert [x["false_accepts"] for x in rows] == [x.false_accepts for x in check.confusions.listed]
-    assert rows[0]["template"] == check.confusions.listed[0].probe.names["image"]
-    assert main(["check", "scores.npz", "--threshold", "5", "--report", "page.html"]) == 0
-    assert Path("page.html").read_text().count('class="thumb"') == 2 * len(rows)

@@ -381,18 +381,6 @@ def test_a_zero_between_labels_without_a_copy():
     assert result["duplicates"].severity == "ok"
 
 
-@pytest.mark.slow
-def test_copied_embeddings():
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(40, 8))[WHO] + 0.5 * rng.normal(size=(160, 8))
-    x[60] = x[4]
-    for limit in (1, 1 << 30):
-        for metric in ("l2", "cosine"):
-            scores = streaming(x, WHO, metric=metric, limit=limit)
-            result = be.check_data(scores, far_targets=TARGETS)
-            assert result["zero-distance"].severity == "error", str(result)
-
-
 def test_kind():
     d = distances()
     for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):

@@ -155,25 +155,6 @@ def test_three_exchanged_labels_of_180_people(side, enrolled, kind):
     assert check["label-errors"].severity == "warning"
 
 
-def recall_and_false(people_: int, templates: int, within: float, runs: int) -> tuple:
-    right = named = there = 0
-    for seed in range(runs):
-        rng = np.random.default_rng(seed)
-        labels = np.repeat(np.arange(people_), templates)
-        values = people(rng, labels, within)
-        given, wrong = planted(rng, labels, len(labels) // 50)
-        check = be.check_data(be.Scores(values, given), threshold=None, worst=1000)
-        result = {x.template.place for x in check.label_errors}
-        right, named, there = right + len(result & wrong), named + len(result), there + len(wrong)
-    return right / there, (named - right) / max(named, 1)
-
-
-@pytest.mark.slow
-def test_planted_errors_are_found():
-    recall, false = recall_and_false(50, 5, 0.2, 6)
-    assert recall >= 0.9 and false <= 0.1
-
-
 def test_silence_where_nothing_can_be_told():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(50), 5)

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
-from strategies import arrange, examples_of, matrices
+from strategies import examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -34,32 +34,6 @@ def test_against_the_definition(data):
             patch.setattr(blocks, "BLOCK_VALUES", 2 * case.values.shape[1])
         ds = be.worst_pairs(be.Scores(**case.scores()), n)
     assert listed(ds) == naive_worst_pairs(n, **case.naive())
-
-
-@pytest.mark.slow
-def test_threads_and_ties(monkeypatch):
-    """The same on any number of threads, where nearly all scores are tied."""
-    import numba
-
-    monkeypatch.setattr(blocks, "SERIAL_CELLS", 0)
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", 4000)
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(60), 4)
-    values = rng.integers(0, 3, (240, 240)).astype("float32")
-    scores = be.Scores(arrange(values, "readonly"), labels, labels, kind="similarity")
-    monkeypatch.setattr(blocks, "LISTED", 0)
-    result = []
-    for threads in (1, min(3, numba.config.NUMBA_NUM_THREADS)):
-        numba.set_num_threads(threads)
-        result.append(be.worst_pairs(scores, 50))
-    numba.set_num_threads(1)
-    assert result[0].identical(result[1])
-    row, column = np.nonzero((values == 2) & (labels[:, None] != labels))
-    first = result[0].isel(pair=slice(50))
-    np.testing.assert_array_equal(first.row, row[:50])
-    np.testing.assert_array_equal(first.column, column[:50])
-    assert (first.score == 2).all() and (result[0].score[50:] == 0).all()
-    assert result[0].attrs["pairs"] == "each comparison"
 
 
 def mislabelled(**options) -> be.Scores:

@@ -231,21 +231,6 @@ def test_the_test_of_opponents_against_loops():
     assert result.p == pytest.approx(p, abs=0.03)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dimensions", [3, 8])
-def test_directions_of_few_dimensions_do_not_pass_for_wolves(dimensions):
-    """Whom a person is near to differs, but nobody is near to all."""
-    rejected = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        x = np.repeat(rng.normal(size=(60, dimensions)), 4, axis=0)
-        x += rng.normal(size=x.shape)
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
-        scores = be.Scores(x @ x.T, np.repeat(np.arange(60), 4), kind="similarity")
-        rejected += be.zoo(scores, threshold=0.5, permutations=199).wolf_p.item() <= 0.05
-    assert rejected <= 8  # of 60; halves of fixed opponents rejected 18 or more
-
-
 def test_the_least_p_value_and_subjects_left_out():
     a = np.arange(9.0)
     size = np.full(9, 4)
