@@ -117,8 +117,7 @@ class AssuredDisplay(OneResultDisplay):
         plot_style.log_axis(ax, "y", float(shown.min()) / 1.3, high)
         labels = self._threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
         title = self._title("Assured threshold", name)
-        assured = f"{ds.attrs['assured_rule']}, for {ds.attrs['assured_for']}"
-        self._finish(title, [assured], *labels)
+        self._finish(title, [f"estimated, for {ds.attrs['assured_for']}"], *labels)
         return self
 
 

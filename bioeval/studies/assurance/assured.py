@@ -16,7 +16,6 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import Name
 from bioeval.results.support import ComparedPeople
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
-from bioeval.stats.independent import clopper_pearson
 from bioeval.studies.assurance.limits import PeopleMeans, shares_without_error
 from bioeval.studies.assurance.shares import Shares
 
@@ -96,7 +95,6 @@ class Assured:
         curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
         against = " against this gallery" if self.shares.fixed_gallery else ""
         attrs = {
-            "assured_rule": "exact" if self.shares.exact else "estimated",
             "assured_for": f"people like these{against}",
             "assured_over": self.shares.over,
         }
@@ -112,21 +110,15 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
     if assured.refusal is not None:
         return assured
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
-    if shares.exact:
-        layers = np.arange(-1, last + 1)
-        errors = np.round(np.append(0.0, shares.mean)[layers + 1] * shares.units)
-        high = clopper_pearson(errors, shares.units, confidence, "upper")[1]
-    else:
-        layers = _layers_near(shares.mean, target, last)
-        high = shares.means(layers).upper(confidence)
+    layers = _layers_near(shares.mean, target, last)
+    high = shares.means(layers).upper(confidence)
     # The limit at a threshold is at least that of all stricter ones, whose FAR is not larger. Few
     # errors there may give a wider limit, and a promise ends at the first limit above the target.
     high = np.maximum.accumulate(high)
     assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
-    if not shares.exact:
-        installed = layers[[max(kept - 1, 0)]]
-        assured.enough = _enough(shares.means(installed), target, confidence)
+    installed = layers[[max(kept - 1, 0)]]
+    assured.enough = _enough(shares.means(installed), target, confidence)
     if not kept:
         assured.refusal = _refusal(shares, layers[0], float(high[0]), target, confidence)
         return assured
@@ -141,7 +133,7 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
 
 def people_to_promise(shares: Shares, target: float, confidence: float) -> EnoughPeople:
     """Return how many people are needed at the strictest threshold that is tried."""
-    if shares.exact or shares.refusal is not None or not shares.impostors:
+    if shares.refusal is not None or not shares.impostors:
         return EnoughPeople()
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
     strictest = _layers_near(shares.mean, target, last)[:1]
@@ -163,8 +155,6 @@ def _enough(means: PeopleMeans, target: float, confidence: float) -> EnoughPeopl
 def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return thresholds, FAR, its limit and FRR at some of the layers, to be drawn."""
     known = np.flatnonzero(layers >= 0)
-    if len(known) > POINTS:
-        known = known[np.unique(np.geomspace(1, len(known), POINTS).astype(np.int64)) - 1]
     at = np.array([shares.loosest(int(layer)) for layer in layers[known]])
     frr = [shares.frr(threshold) for threshold in at]
     return np.array([at, shares.mean[layers[known]], high[known], frr])

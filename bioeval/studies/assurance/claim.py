@@ -15,7 +15,6 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.independent import clopper_pearson
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.limits import PeopleMeans
 from bioeval.studies.assurance.shares import Shares, pair_shares
@@ -112,7 +111,6 @@ def check_claim(
     distance = float(to_internal(np.array([at]), scores.kind)[0])
     with steps_reported():
         shares = pair_shares(scores, at=distance)
-    exact = name == "far" and shares.exact
     if name == "frr":
         means = _means_of_frr(shares, distance, is_symmetric(scores))
     elif shares.refusal is not None:
@@ -120,10 +118,6 @@ def check_claim(
     else:
         means = shares.means(np.array([0]))
     low, high = means.lower(confidence)[0], means.upper(confidence)[0]
-    if exact:
-        errors = means.mean * means.number
-        low = clopper_pearson(errors, means.number, confidence, "lower")[0][0]
-        high = clopper_pearson(errors, means.number, confidence, "upper")[1][0]
     verdict = "open"
     if high <= claim:
         verdict = "shown"
@@ -140,8 +134,7 @@ def check_claim(
         "people_to_settle": float(means.people_to_settle(claim, confidence)),
     }
     attrs = about_attrs(Provenance.of(scores), "claim", "claim", [])
-    attrs |= {"confidence": confidence, "rate": name}
-    attrs["interval_method"] = "clopper-pearson" if exact else "korn-graubard"
+    attrs |= {"confidence": confidence, "rate": name, "interval_method": "korn-graubard"}
     this_gallery = name == "far" and shares.fixed_gallery
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"
     return build(variables, CLAIM, {}, attrs)

@@ -18,7 +18,7 @@ from bioeval.attempts.passes import count_together
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.messages import Message
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.people import count_layers
 from bioeval.studies.assurance.limits import PeopleMeans
 
@@ -43,7 +43,6 @@ class Shares:
     - `people` (int64): those who are resampled
     - `units`, `independent` (int): number of units, and of those that are independent
     - `over`, `event`: the units, and what the rate is of, in words
-    - `exact` (bool): whether all attempts are independent
     - `fixed_gallery` (bool): whether the people of the gallery are not resampled
     - `fewest` (int or None): people on the smaller side, where some are on both and others on one
     - `refusal` (Message or None): why nothing can be promised; None where something can
@@ -65,7 +64,6 @@ class Shares:
     independent: int
     over: str = "pairs of people"
     event: str = "of the impostor attempts are accepted"
-    exact: bool = False
     fixed_gallery: bool = False
     fewest: int | None = None
     refusal: Message | None = None
@@ -210,16 +208,6 @@ def _find_independent(shares: Shares, attempts: SubjectAttempts) -> None:
     if one_side and not shares.fixed_gallery:
         # Who is enrolled alone, or probes alone, has fewer partners than the others.
         shares.fewest = int(min(probing.sum(), enrolled.sum()))
-    if are_pairs(scores):
-        codes = codes_of(scores)
-        of_people = ~(codes.no_person[codes.probe] | codes.no_person[codes.gallery])
-        one, two = codes.probe[of_people], codes.gallery[of_people]
-        once = np.bincount(one, minlength=len(codes.values))
-        other = two[two != one]
-        once += np.bincount(other, minlength=len(codes.values))
-        shares.exact = bool(once.max(initial=0) == 1)
-        if shares.exact:
-            shares.independent = pairs
     if shares.fewest is not None and shares.fewest < min(len(shares.people), 3):
         shares.refusal = _too_few(shares.fewest, "people on one side of the comparisons")
     elif len(shares.people) < 3:

@@ -185,22 +185,16 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
         people=str(attrs["assured_for"]),
     )
     yield Paragraph(text, "answer")
-    by: Text = "The promise is exact, since every person is in only one comparison."
-    if attrs["assured_rule"] == "estimated":
-        absent = may_be_absent(int(v["assured_people"]))
-        by = say(
-            "The promise is estimated: its limit counts the two people with most of these errors "
-            "twice, and may exceed that of a two-sided interval (docs/uncertainty.md). {absent}",
-            absent=absent,
-        )
     here = say(
         "At {threshold} the {far} on these data is {rate:rate} (mean over {over}; one-sided "
-        "upper limit {high:rate}). {by}",
+        "upper limit {high:rate}). The promise is estimated: its limit counts the two people with "
+        "most of these errors twice, and may exceed that of a two-sided interval "
+        "(docs/uncertainty.md). {absent}",
         threshold=Label(threshold),
         rate=v["assured_far"],
         over=str(attrs["assured_over"]),
         high=v["assured_far_high"],
-        by=by,
+        absent=may_be_absent(int(v["assured_people"])),
     )
     yield Paragraph(here, "note")
 

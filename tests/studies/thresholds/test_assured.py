@@ -177,21 +177,6 @@ def test_lists_have_the_pairs_that_they_name():
     assert means.doubled[0] == pytest.approx(twin.doubled(h), rel=1e-12)
 
 
-def test_independent_pairs_have_exact_limits():
-    from scipy.stats import beta
-
-    rng = np.random.default_rng(0)
-    names = np.arange(400).reshape(200, 2)
-    names[100:, 1] = names[100:, 0]
-    scores = np.concatenate([rng.random(100) + 0.5, rng.random(100)])
-    listed = be.Scores.from_pairs(scores, np.arange(200) >= 100, subjects=names)
-    result = be.study_threshold(listed, "far=0.1", assure=0.95, **{**STUDY, "folds": 2})
-    assert result.attrs["assured_rule"] == "exact"
-    errors = np.round(result.assured_far * 100)
-    assert result.assured_far_high == pytest.approx(beta.ppf(0.95, errors + 1, 100 - errors))
-    assert beta.ppf(0.95, errors + 2, 99 - errors) > 0.1
-
-
 def test_lists_without_people_are_refused():
     listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
     for call in (
