@@ -23,9 +23,6 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.limits import groups_of
 
-# Up to so many cells, a table of all pairs of people is counted into; of more, by pairs that occur.
-_DENSE = 1 << 24
-
 # Entries of pairs that are held before equal ones are added.
 _HELD = 1 << 22
 
@@ -217,27 +214,18 @@ def count_layers(attempts: SubjectAttempts, layers: np.ndarray, *also: Sink) -> 
 
 
 class _Pairs:
-    """A sink that keeps the attempts of each pair of people in each layer.
-
-    Of few people there is a count of all pairs; of more, entries of those that occur.
-    """
+    """A sink that keeps the attempts of each pair of people that occurs, in each layer."""
 
     def __init__(self, people: int, layers: int):
         self.people, self.layers = people, layers
-        cells = layers * people**2
-        self._dense = np.zeros(cells, dtype=np.int64) if cells <= _DENSE else None
         self._entries = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
         self._held = 0
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of people."""
         pair = pairs.probe_person * self.people + pairs.claimed_person
-        key = pair * self.layers + pairs.layer
-        if self._dense is not None:
-            np.add.at(self._dense, key, pairs.count)
-            return
-        self._entries.append((key, pairs.count))
-        self._held += len(key)
+        self._entries.append((pair * self.layers + pairs.layer, pairs.count))
+        self._held += len(pair)
         if self._held > max(_HELD, 2 * len(self._entries[0][0])):
             self._entries = [self._together()]
             self._held = 0
@@ -248,11 +236,7 @@ class _Pairs:
 
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the pair, the layer and the number of attempts of each entry, in order."""
-        if self._dense is not None:
-            key = np.flatnonzero(self._dense)
-            count = self._dense[key]
-        else:
-            key, count = self._together()
+        key, count = self._together()
         return *np.divmod(key, self.layers), count
 
 

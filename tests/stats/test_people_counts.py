@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 
 import bioeval as be
-from bioeval.stats import people as module
 
 
 def of_loops(scores, thresholds):
@@ -58,17 +57,6 @@ def test_tables_are_those_of_plain_loops(data):
     scores = be.Scores(values.astype(dtype), probes, gallery, kind=kind, nan="exclude")
     thresholds = data.draw(st.lists(st.sampled_from([0.5, 1.0, -2.0, np.nan, np.inf]), max_size=3))
     assert_as_loops(scores, thresholds)
-
-
-def test_pairs_that_occur_are_those_of_the_square(monkeypatch):
-    scores = be.simulate(20, 3, random_state=1)
-    at = [0.5, 1.5, np.nan, -1.0]
-    whole = assert_as_loops(scores, at)
-    monkeypatch.setattr(module, "_DENSE", 0)
-    monkeypatch.setattr(module, "_HELD", 50)
-    apart = be.stats.people_counts(scores, at)
-    for name in ("probe", "claimed", "impostor_attempts", "impostor_accepted"):
-        np.testing.assert_array_equal(getattr(whole, name), getattr(apart, name))
 
 
 def test_listed_pairs_and_claims_have_tables():

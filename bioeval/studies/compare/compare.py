@@ -426,26 +426,20 @@ def _compared(
     values = np.array([x.value for x in systems])
     supported = all(x.supported for x in systems)
     discordant = discordant_people(systems)
-    draws = _Draws.of(systems, normal)
+    known, draws = _draws(systems, normal)
     comparable = (discordant >= least_discordant(interval.confidence)) & supported
-    comparable &= draws.known[:, None] & draws.known & ~np.eye(len(systems), dtype=bool)
+    comparable &= known[:, None] & known & ~np.eye(len(systems), dtype=bool)
+    low, high = np.array([x.limits for x in systems]).T
     return ComparedMeasure(
         scalar=first.scalar,
         values=values,
-        limits=(
-            np.array([x.limits[0] for x in systems]),
-            np.array([x.limits[1] for x in systems]),
-        ),
+        limits=(low, high),
         differences=Differences.of(
             values,
-            draws.deviations,
-            comparable,
-            interval.confidence,
-            draws.freedom,
-            spread=draws.spread,
-            error=draws.errors,
+            comparable=comparable,
+            confidence=interval.confidence,
             widest=first.scalar.bounds[1] - first.scalar.bounds[0],
-            replicates=draws.replicates,
+            **draws,
         ),
         discordant=discordant,
         place=first.place,
@@ -455,50 +449,42 @@ def _compared(
     )
 
 
-@dataclass(frozen=True)
-class _Draws:
-    """Draws of the errors of a measure of all systems, with the same people in each."""
+def _draws(
+    systems: Sequence[SystemMeasure], normal: Callable[[int], np.ndarray]
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return which systems have draws of the errors of a measure, and these for `Differences.of`.
 
-    deviations: np.ndarray  # (systems, draws)
-    known: np.ndarray  # (systems,): whether the system has draws
-    freedom: int
-    spread: np.ndarray | None = None  # (systems, systems): of the draws, unless that of a sample
-    errors: np.ndarray | None = None  # (systems, systems): standard errors, unless the spread
-    replicates: np.ndarray | None = None  # (systems, draws): of measures whose percentiles hold
-
-    @classmethod
-    def of(cls, systems: Sequence[SystemMeasure], normal: Callable[[int], np.ndarray]) -> _Draws:
-        """Take the draws of the jackknife, those of the bootstrap where nobody is left out.
-
-        Where thresholds are chosen anew the jackknife's errors may be too small: the larger of both
-        are taken, and of two systems percentiles. Replicates of a fixed gallery miss what another
-        gallery changes, and add up with the jackknife's errors, as squares.
-        """
-        k, rule = len(systems), systems[0].scalar.jackknife
-        people = min(len(x.without) for x in systems)
-        resampled = None
-        if min(len(x.drawn) for x in systems):
-            drawn = np.stack([x.drawn for x in systems])
-            known = ~np.isnan(drawn).all(axis=1)
-            mean = np.nanmean(np.where(known[:, None], drawn, 0.0), axis=1, keepdims=True)
-            deviations = np.where(known[:, None], drawn - mean, 0.0)
-            drawn_people = max(people, min(len(x.own) for x in systems), 2)
-            resampled = cls(deviations, known, drawn_people - 1)
+    They are of the jackknife, or of the bootstrap where nobody is left out. Where thresholds are
+    chosen anew the jackknife's errors may be too small: the larger of both are taken, and of two
+    systems percentiles. Replicates of a fixed gallery miss what another gallery changes, and add up
+    with the jackknife's errors, as squares.
+    """
+    rule, people = systems[0].scalar.jackknife, min(len(x.without) for x in systems)
+    known: np.ndarray = np.full(len(systems), people > 1)
+    draws: dict[str, Any] = {"deviations": np.zeros((len(systems), 0)), "freedom": 0}
+    drawn = np.empty(0)
+    if min(len(x.drawn) for x in systems):
+        drawn = np.stack([x.drawn for x in systems])
+        there: np.ndarray = ~np.isnan(drawn).all(axis=1)
+        mean = np.nanmean(np.where(there[:, None], drawn, 0.0), axis=1, keepdims=True)
+        draws["deviations"] = np.where(there[:, None], drawn - mean, 0.0)
+        draws["freedom"] = max(people, min(len(x.own) for x in systems), 2) - 1
         if people < 2:
-            return resampled or cls(np.zeros((k, 0)), np.zeros(k, dtype=bool), 0)
-        without = np.stack([x.without for x in systems])
-        known = ~np.isnan(without).any(axis=1)
-        without = np.where(known[:, None], without, 0.0)
-        spread = errors = jackknife_errors(without)
-        replicates = None
-        if rule != "alone" and resampled is not None:
-            apart = resampled.deviations[:, None] - resampled.deviations
-            of_replicates = np.sqrt(np.nanmean(apart**2, axis=-1))
-            if systems[0].drawn_for == systems[0].population:
-                errors = np.fmax(errors, of_replicates)
-                replicates = None if rule else drawn
-            else:
-                errors = np.hypot(errors, of_replicates)
-            known &= resampled.known
-        deviations = drawn_deviations(without, normal(people))
-        return cls(deviations, known, people - 1, spread, errors, replicates)
+            return there, draws
+    if people < 2:
+        return known, draws
+    without = np.stack([x.without for x in systems])
+    known = ~np.isnan(without).any(axis=1)
+    without = np.where(known[:, None], without, 0.0)
+    spread = errors = jackknife_errors(without)
+    if rule != "alone" and len(drawn):
+        apart = draws["deviations"][:, None] - draws["deviations"]
+        of_replicates = np.sqrt(np.nanmean(apart**2, axis=-1))
+        if systems[0].drawn_for == systems[0].population:
+            errors = np.fmax(errors, of_replicates)
+            draws["replicates"] = None if rule else drawn
+        else:
+            errors = np.hypot(errors, of_replicates)
+        known &= there
+    draws |= {"deviations": drawn_deviations(without, normal(people)), "freedom": people - 1}
+    return known, draws | {"spread": spread, "error": errors}
