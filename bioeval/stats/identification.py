@@ -8,7 +8,6 @@ jackknife, with an interval on the logit scale.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,25 +101,6 @@ class _Rate:
     #: of false accepts, most of which may be of a few people.
     of_logits: bool = False
 
-    def _lost(self, losses: np.ndarray, count: int, step: int) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield what is lost up to each place without each person, so many places at a time.
-
-        Each part comes with its first place, and has the shape (places, people).
-        """
-        place = np.minimum(losses, count)
-        order = np.argsort(place, kind="stable")
-        lost = np.zeros(len(self.without))
-        for first in range(0, count, step):
-            last = min(first + step, count)
-            ends = np.searchsorted(place[order], (first, last))
-            part = order[slice(*ends)]
-            layers = np.zeros((last - first, len(lost)))
-            at = place[part] - first, self.losses.person[part]
-            np.add.at(layers, at, self.losses.weight[part])
-            layers = lost + np.cumsum(layers, axis=0)
-            lost = layers[-1]
-            yield first, layers
-
     def up_to(self, rank: int) -> _Rate:
         """Return the rate of hits at `rank` or better."""
         return replace(self, hits=self.hits.up_to(rank), losses=self.losses.up_to(rank))
@@ -172,8 +152,17 @@ class _Rate:
         low, high = np.empty((2, count))
         quantile = scipy.special.stdtrit(people - 1, 0.5 + self.options.confidence / 2)
         one = float(clopper_pearson(1, self.trials, self.options.confidence)[1])
-        for first, lost in self._lost(losses, count, max(1, VALUES_AT_ONCE // people)):
-            part = slice(first, first + len(lost))
+        place = np.minimum(losses, count)
+        order, lost = np.argsort(place, kind="stable"), np.zeros((1, people))
+        step = max(1, VALUES_AT_ONCE // people)
+        for first in range(0, count, step):
+            part = slice(first, min(first + step, count))
+            ends = np.searchsorted(place[order], (first, part.stop))
+            chosen = order[slice(*ends)]
+            layers = np.zeros((part.stop - first, people))
+            at = place[chosen] - first, self.losses.person[chosen]
+            np.add.at(layers, at, self.losses.weight[chosen])
+            lost = lost[-1] + np.cumsum(layers, axis=0)
             remaining = counted[part, None] - lost
             some = (remaining > _HALF).all(axis=1)
             not_all = (remaining < self.without - _HALF).all(axis=1)

@@ -407,24 +407,16 @@ def delong(
     label = "delong (independent attempts)"
     if not len(g) or not len(i):
         return Interval(np.nan, np.nan, np.nan, confidence, label)
-    right, left = _right(g, np.sort(i)) / len(i), _below(i, np.sort(g)) / len(g)
+    # Places among all scores less those of the own class: how many others are below, ties as half.
+    ranks = scipy.stats.rankdata(np.append(g, i))
+    right = 1 - (ranks[: len(g)] - scipy.stats.rankdata(g)) / len(i)
+    left = (ranks[len(g) :] - scipy.stats.rankdata(i)) / len(g)
     area = float(right.mean())
     if min(len(g), len(i)) < 2:
         return Interval(area, np.nan, np.nan, confidence, label)
     spread = np.sqrt(right.var(ddof=1) / len(g) + left.var(ddof=1) / len(i))
     half = float(scipy.special.ndtri(0.5 + confidence / 2) * spread)
     return Interval(area, max(0.0, area - half), min(1.0, area + half), confidence, label)
-
-
-def _right(genuine: np.ndarray, impostor: np.ndarray) -> np.ndarray:
-    """Return the number of sorted impostor scores above each genuine one, ties as one half."""
-    below = np.searchsorted(impostor, genuine) + np.searchsorted(impostor, genuine, "right")
-    return len(impostor) - below / 2
-
-
-def _below(impostor: np.ndarray, genuine: np.ndarray) -> np.ndarray:
-    """Return the number of sorted genuine scores below each impostor one, ties as one half."""
-    return (np.searchsorted(genuine, impostor) + np.searchsorted(genuine, impostor, "right")) / 2
 
 
 def _scores(values: Any, name: str) -> np.ndarray:

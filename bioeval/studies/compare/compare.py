@@ -460,24 +460,24 @@ def _draws(
     with the jackknife's errors, as squares.
     """
     rule, people = systems[0].scalar.jackknife, min(len(x.without) for x in systems)
-    known: np.ndarray = np.full(len(systems), people > 1)
     draws: dict[str, Any] = {"deviations": np.zeros((len(systems), 0)), "freedom": 0}
-    drawn = np.empty(0)
+    known, drawn = np.zeros(len(systems), dtype=bool), np.empty(0)
     if min(len(x.drawn) for x in systems):
         drawn = np.stack([x.drawn for x in systems])
-        there: np.ndarray = ~np.isnan(drawn).all(axis=1)
-        mean = np.nanmean(np.where(there[:, None], drawn, 0.0), axis=1, keepdims=True)
-        draws["deviations"] = np.where(there[:, None], drawn - mean, 0.0)
+        known = np.isfinite(drawn).any(axis=1)
+        mean = np.nanmean(np.where(known[:, None], drawn, 0.0), axis=1, keepdims=True)
+        draws["deviations"] = np.where(known[:, None], drawn - mean, 0.0)
         draws["freedom"] = max(people, min(len(x.own) for x in systems), 2) - 1
-        if people < 2:
-            return there, draws
     if people < 2:
         return known, draws
     without = np.stack([x.without for x in systems])
-    known = ~np.isnan(without).any(axis=1)
-    without = np.where(known[:, None], without, 0.0)
+    defined = np.isfinite(without).all(axis=1)
+    without = np.where(defined[:, None], without, 0.0)
     spread = errors = jackknife_errors(without)
-    if rule != "alone" and len(drawn):
+    if rule == "alone" or not len(drawn):
+        known = defined
+    else:
+        known = known & defined
         apart = draws["deviations"][:, None] - draws["deviations"]
         of_replicates = np.sqrt(np.nanmean(apart**2, axis=-1))
         if systems[0].drawn_for == systems[0].population:
@@ -485,6 +485,5 @@ def _draws(
             draws["replicates"] = None if rule else drawn
         else:
             errors = np.hypot(errors, of_replicates)
-        known &= there
     draws |= {"deviations": drawn_deviations(without, normal(people)), "freedom": people - 1}
     return known, draws | {"spread": spread, "error": errors}
