@@ -461,7 +461,8 @@ def _draws(
     """
     rule, people = systems[0].scalar.jackknife, min(len(x.without) for x in systems)
     draws: dict[str, Any] = {"deviations": np.zeros((len(systems), 0)), "freedom": 0}
-    known, drawn = np.zeros(len(systems), dtype=bool), np.empty(0)
+    known: Any = np.zeros(len(systems), dtype=bool)
+    drawn = np.empty(0)
     if min(len(x.drawn) for x in systems):
         drawn = np.stack([x.drawn for x in systems])
         known = np.isfinite(drawn).any(axis=1)
