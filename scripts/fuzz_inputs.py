@@ -272,13 +272,13 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
         *(Input(f"wide {name[2:]}", {name: raw}, ["run", name, *kind])
           for name, raw in wide.items()),
         Input(
-            "npy templates",
+            "npy features",
             {
                 "s.npy": _npy(d),
                 "t.txt": _text(*(f"{i} {j} {int(who[i] == who[j])}" for i, j in pairs)),
                 "t.csv": _text("template_id,subject_id", *(f"{i},{w}" for i, w in enumerate(who))),
             },
-            ["run", "s.npy", "t.txt", "--labels", "t.csv", *kind],
+            ["run", "s.npy", "t.txt", "--labels", "t.csv", "--metric", "l2"],
         ),
         Input(
             "npy in order",
