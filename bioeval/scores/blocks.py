@@ -361,7 +361,7 @@ class GivenRows:
     def read(self, low: int, high: int) -> np.ndarray:
         """Return the scores of rows ``low:high``; they hold until the next are read."""
         scores = self.scores
-        if not scores._streams or scores._selects_rows or scores._selects_columns:
+        if not scores._streams or scores._rows is not None or scores._columns is not None:
             return scores._read_rows(low, high)
         if self._room is None or len(self._room) < high - low:
             self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)

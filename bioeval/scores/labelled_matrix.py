@@ -137,8 +137,6 @@ class LabelledMatrix:
     _junk_ids: tuple[int, ...] = ()
     _kinds: Sequence[str] = KINDS
     _mask: Any = None
-    #: The embeddings that the rows of the base were computed from.
-    _embeddings: np.ndarray | None = None
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None
 
@@ -673,7 +671,7 @@ class LabelledMatrix:
         embeddings may, some rows are selected, or there is a mask without
         labels: the last digits of its d' depend on the blocks of rows.
         """
-        if not self._is_stored or self._limited or self._selects_rows:
+        if not self._is_stored or self._limited or self._rows is not None:
             return self
         base = self._base
         size = math.prod(base.shape) * base.dtype.itemsize
@@ -724,8 +722,7 @@ class LabelledMatrix:
         """Return the same values with a mask of integers, perhaps an object read by rows."""
         view = self._with(_mask=mask)
         if self._rows is not None or self._columns is not None:
-            view._set(_base=self._by_rows, _embeddings=self._embedded_probes)
-            view._set(_rows=None, _columns=None)
+            view._set(_base=self._by_rows, _rows=None, _columns=None)
         return view
 
     def with_values(self, values: Any, kind: Kind) -> Self:
@@ -756,7 +753,6 @@ class LabelledMatrix:
             _mask=self.mask,
             _rows=None,
             _columns=None,
-            _embeddings=None,
         )
 
     @property
@@ -773,45 +769,23 @@ class LabelledMatrix:
         return source if self._streams else None
 
     @property
-    def _embedded_probes(self) -> np.ndarray | None:
-        """The embeddings of the probes, if the scores were computed from them."""
-        rows = self._embeddings
-        if rows is None or self._rows is None:
-            return rows
-        return rows[self._rows]
-
-    @property
     def _is_stored(self) -> bool:
         """Whether the values are in a container; its chunks are decompressed when read."""
         return rows_of(self._source) == "container"
 
     @property
-    def _in_memory(self) -> bool:
-        """Whether the values are in memory as kernels need them, as native floats."""
-        base = self._base
-        plain = isinstance(base, np.ndarray) and base.dtype in (np.float32, np.float64)
-        return plain and base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative
-
-    @property
     def _reads_in_place(self) -> bool:
-        """Whether reading rows makes no copy."""
-        whole = self._rows is None and self._columns is None
-        return self._in_memory and whole and not larger_is_closer(self.kind)
+        """Whether rows are read without a copy, as the native floats that kernels need."""
+        base, whole = self._base, self._rows is None and self._columns is None
+        if not whole or larger_is_closer(self.kind) or not isinstance(base, np.ndarray):
+            return False
+        plain = base.dtype in (np.float32, np.float64) and base.dtype.isnative
+        return plain and base.flags.c_contiguous and base.flags.aligned
 
     @property
     def _has_mask(self) -> bool:
         """Whether a mask was given."""
         return self._mask is not None
-
-    @property
-    def _selects_columns(self) -> bool:
-        """Whether only some columns of the base, or another order, are selected."""
-        return self._columns is not None
-
-    @property
-    def _selects_rows(self) -> bool:
-        """Whether only some rows of the base, or another order, are selected."""
-        return self._rows is not None
 
     def _base_rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows of the base at these places."""

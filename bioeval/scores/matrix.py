@@ -223,7 +223,6 @@ class Scores(LabelledMatrix):
         if names:
             origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
         return made._with(
-            _embeddings=left,
             _origin=origin,
             _metric=source.metric if isinstance(source.metric, str) else "",
         )

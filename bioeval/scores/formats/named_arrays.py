@@ -102,7 +102,7 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     if not chosen and not _MAIN_ARRAYS.isdisjoint(file.headers):
         return options
     columns, meta = dict(options.columns), dict(options.meta)
-    features, labels, cameras = (_pair_of(file, names) for names in _REID.values())
+    features, labels = (_pair_of(file, _REID[role]) for role in ("embeddings", "labels"))
     if not chosen:
         matrices = [x for x in _DISTMAT if x in file and len(file.headers[x].shape) == 2]
         if features and matrices:
@@ -123,19 +123,22 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
         for side, name in zip(("labels", "gallery_labels"), labels, strict=True):
             if getattr(options, side) is None:
                 columns.setdefault(side, name)
-    if cameras and (labels or not chosen) and "camera" not in meta:
-        meta = {"probe_camera": cameras[0], "gallery_camera": cameras[1], **meta}
+    if "camera" not in meta and (labels or not chosen):
+        for query in _REID["camera"]:
+            for side, name in (("probe", query), ("gallery", _of_gallery(query))):
+                if name in file:
+                    meta.setdefault(f"{side}_camera", name)
     return replace(options, meta=meta, columns=columns)
 
 
 def _pair_of(file: Arrays, names: tuple[str, ...]) -> tuple[str, str] | None:
     """Return the arrays of queries and of the gallery that have one of some names."""
-    for query in names:
-        long = query.startswith("query")
-        gallery = query.replace("query", "gallery") if long else f"g{query[1:]}"
-        if query in file and gallery in file:
-            return query, gallery
-    return None
+    pairs = [(query, _of_gallery(query)) for query in names]
+    return next((pair for pair in pairs if pair[0] in file and pair[1] in file), None)
+
+
+def _of_gallery(query: str) -> str:
+    return query.replace("query", "gallery") if query.startswith("query") else f"g{query[1:]}"
 
 
 _PREFIXES = ("probe_", "gallery_")
