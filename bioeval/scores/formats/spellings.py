@@ -15,13 +15,15 @@ TRUTH = dict.fromkeys(
     ),
     False,
 )
+# As np.savetxt writes 1, 0 and -1 where nothing else is asked for.
+TRUTH |= {f"{x:.18e}": x == 1 for x in (1, 0, -1)}
 # Presentation attack detection: a bona fide presentation takes the place of a genuine attempt.
 TRUTH |= {"bonafide": True, "bona-fide": True, "spoof": False, "attack": False}
 
 #: Spellings of impostor that differ in meaning where one list has two of them.
 IMPOSTORS = (
-    ("0", "0.0"),
-    ("-1", "-1.0"),
+    ("0", "0.0", f"{0:.18e}"),
+    ("-1", "-1.0", f"{-1:.18e}"),
     ("spoof", "attack"),
     ("nontarget", "non-target", "impostor", "imposter", "nonmatch", "non-match", "different"),
 )

@@ -30,7 +30,7 @@ from bioeval.scores.formats.files import (
     line_feeds,
     optional,
 )
-from bioeval.scores.formats.spellings import is_number
+from bioeval.scores.formats.spellings import COLUMN_NAMES, folded, is_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,6 +179,11 @@ def shape_of(path: Path) -> Shape:
     skipped = written[len(comments)]
     mark = _mark(kept[0])
     rows = _split(kept, mark)
+    # The names of the columns may stand after #, as np.savetxt writes them.
+    names = _cells(texts[comments[-1]].strip().lstrip(_COMMENT), mark) if comments else []
+    if len(names) == len(rows[0]) and not COLUMN_NAMES.isdisjoint(map(folded, names)):
+        skipped = comments.pop()
+        rows.insert(0, names)
     if len(rows[0]) > MOST_COLUMNS:
         raise DataError(
             f"{path}: line {skipped + 1}: has {len(rows[0]):,} columns; expected at most "

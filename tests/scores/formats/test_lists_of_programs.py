@@ -65,6 +65,15 @@ def test_a_text_that_begins_with_comments(tmp_path, name, between):
         holds(be.load(place, kind="similarity"))
 
 
+@pytest.mark.parametrize("mark", [" ", ",", "\t"])
+def test_a_list_that_numpy_has_written(tmp_path, mark):
+    columns = np.array([[1, 0.5], [0, 0.25]])
+    np.savetxt(tmp_path / "x.txt", columns, delimiter=mark, header=f"by x\ngenuine{mark}similarity")
+    found = be.load(tmp_path / "x.txt")
+    assert (found.genuine.tolist(), found.values.tolist()) == ([True, False], [0.5, 0.25])
+    assert found.kind == "similarity"
+
+
 def test_lines_after_comments_are_named_by_their_number(tmp_path):
     place = put(tmp_path, "x.txt", "# made by x\n\n#\ngenuine similarity\n1 0.5\n\n0 x\n")
     with pytest.raises(DataError, match="x.txt: line 7: similarity is 'x'; expected a number"):
