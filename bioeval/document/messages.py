@@ -75,9 +75,9 @@ SENTENCES: dict[str, str] = {
         "shifted list gives rates near chance"
     ),
     "lists-begin-with-query": (
-        "{lists:count} of {queries:count lists} begin with {entry}; if the gallery was searched "
-        "with its own templates, they are to be left out: {arg.query_positions} names them, and "
-        "{arg.lists.leave_out_query} says whether the entries are the queries themselves"
+        "{lists:count} of {queries:count lists} seem to begin with their own query; if the gallery "
+        "was searched with its own templates, these are to be left out: {arg.query_positions} "
+        "names them, {arg.lists.leave_out_query} says that query i is entry i"
     ),
     "no-attempt": "no {what}: {rates:terms} are not defined (NaN); check the labels of both sides",
     "probes-without-mate": (

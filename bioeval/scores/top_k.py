@@ -18,25 +18,23 @@ from bioeval.base.array_libraries import joined
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message, MessageWarning
-from bioeval.scores.arrays import as_array, as_distances, as_index
+from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.labelled_matrix import memory_attributes
 from bioeval.scores.labels import (
-    NAME_COLUMNS,
     Codes,
     as_labels,
     as_meta,
-    column_codes,
     digest_of_values,
     fixed,
 )
 from bioeval.scores.matrix import Scores
 
 # Of lists that begin with the entry at the place of their query, if an index was searched with its
-# own vectors: all but equal vectors and what an approximate index misses. Few are so by chance.
+# own vectors: all but equal vectors and what an approximate index misses.
 _NEARLY_ALL, _FEW = 0.9, 10
 
-# A distance that is smaller than this part of the usual last one of a list is a rounded 0: searches
-# in float32 compute it as a difference of squares.
+# A distance that is smaller than this part of the usual one is a rounded 0: searches in float32
+# compute it as a difference of squares.
 _NEAR_ZERO = 1e-4
 
 
@@ -62,10 +60,8 @@ class TopKScores(Scores):
         As for :class:`Scores`.
     leave_out_query : bool, optional
         Whether a query that is itself a gallery entry is left out of its list and of its matches:
-        an index that is searched with its own vectors returns each of them as its own nearest. By
-        default it is left out where both sides have a metadata column of template names, such as
-        ``template`` or ``image``: the entry of the same name and label. True takes query i as
-        entry i where there is no such column; False leaves every list as it is.
+        an index that is searched with its own vectors returns each of them as its own nearest. True
+        takes query i as entry i; by default only without `gallery_labels`.
     query_positions : array_like of int, shape (q,), optional
         The gallery entry that each query is itself, -1 for none, where the queries are other rows
         of the index than the first ones. They are left out of their lists.
@@ -89,8 +85,8 @@ class TopKScores(Scores):
     Warns
     -----
     BioevalWarning
-        If the nearest entry of nearly every query seems to be the query itself, and
-        `leave_out_query` is not given.
+        If nearly every list begins with the entry at the place of its query, and `leave_out_query`
+        is not given.
 
     Examples
     --------
@@ -162,7 +158,6 @@ class TopKScores(Scores):
         )
         if distances is not None:
             self._set(distances=fixed(self._as_distances(distances), distances))
-        positions = None
         if query_positions is not None:
             if leave_out_query is False:
                 raise DataError(
@@ -171,9 +166,19 @@ class TopKScores(Scores):
                     Argument("leave_out_query"),
                     " is False; leave one of them out",
                 )
-            positions = self._as_positions(query_positions)
-        if leave_out_query is None or require_flag("leave_out_query", leave_out_query):
-            self._leave_out_queries(bool(leave_out_query), positions)
+            self._leave_out(self._as_positions(query_positions))
+        elif leave_out_query is None:
+            self._warn_of_own_entries()
+        elif require_flag("leave_out_query", leave_out_query):
+            if not self._begins_gallery:
+                raise DataError(
+                    Argument("leave_out_query"),
+                    f" is stated, but the labels of the {q:,} queries are not those of the first "
+                    "gallery entries; expected query i to be entry i, or the entry that each query "
+                    "is, as ",
+                    Argument("query_positions"),
+                )
+            self._leave_out(np.arange(q))
 
     @classmethod
     def from_search(
@@ -272,45 +277,34 @@ class TopKScores(Scores):
             )
         return entry
 
-    def _leave_out_queries(self, by_place: bool, positions: np.ndarray | None) -> None:
-        """Leave queries that are gallery entries themselves out of their own lists.
+    @property
+    def _begins_gallery(self) -> bool:
+        """Whether the labels of the queries are those of the first gallery entries."""
+        return np.array_equal(self._codes.probe, self._codes.gallery[: len(self.indices)])
 
-        They are known by their `positions`, else by their names, without names `by_place`; without
-        any, a remark and a warning say where a list seems to begin with its query.
+    def _warn_of_own_entries(self) -> None:
+        """Warn, and remark, where nearly all lists seem to begin with their own query.
+
+        That is the entry at their place, or one of their label at a distance of about 0.
         """
-        entry, column = _entries_by_name(self)
-        if positions is not None:
-            entry, column = positions, ""
-        elif not column:
-            q = len(self.indices)
-            begins_gallery = np.array_equal(self._codes.probe, self._codes.gallery[:q])
-            if by_place and not begins_gallery:
-                raise DataError(
-                    Argument("leave_out_query"),
-                    f" is stated, but the labels of the {q:,} queries are not those of the first "
-                    "gallery entries, and the two sides have no column of template names in "
-                    "common; expected query i to be entry i, such a column, or the entry that "
-                    "each query is, as ",
-                    Argument("query_positions"),
-                )
-            entry = np.arange(q)
-            first = int((self.indices[:, 0] == entry).sum())
-            if not by_place:
-                begins_with = "the entry at the place of their query, of the same label"
-                if not begins_gallery or first < _NEARLY_ALL * q:
-                    begins_with = "an entry of the label of their query at a distance of about 0"
-                    first = self._begin_at_zero()
-                mates = np.bincount(self._codes.gallery, minlength=len(self._codes.values)) - 1
-                alike = q >= _FEW and first >= _NEARLY_ALL * q
-                if alike and mates[self._codes.probe].any():
-                    about = {"lists": first, "queries": q, "entry": begins_with}
-                    self._set(_remarks=(Message("lists-begin-with-query", **about),))
-                    doubt = (
-                        f"{first:,} of {q:,} lists may begin with their own query; state by "
-                        "leave_out_query whether they do"
-                    )
-                    warnings.warn(doubt, MessageWarning, stacklevel=3)
-                return
+        q, nearest = len(self.indices), self.indices[:, 0]
+        first = int((nearest == np.arange(q)).sum()) if self._begins_gallery else 0
+        if self.distances is not None and not larger_is_closer(self.kind):
+            usual = np.median(np.abs(self.distances[self.indices >= 0]))
+            same = (self._codes.gallery[nearest] == self._codes.probe) & (nearest >= 0)
+            near = np.abs(self.distances[:, 0]) <= _NEAR_ZERO * usual
+            first = max(first, int((near & same).sum()))
+        mates = np.bincount(self._codes.gallery, minlength=len(self._codes.values)) - 1
+        if q >= _FEW and first >= _NEARLY_ALL * q and mates[self._codes.probe].any():
+            self._set(_remarks=(Message("lists-begin-with-query", lists=first, queries=q),))
+            doubt = (
+                f"{first:,} of {q:,} lists may begin with their own query; state by "
+                "leave_out_query whether they do"
+            )
+            warnings.warn(doubt, MessageWarning, stacklevel=3)
+
+    def _leave_out(self, entry: np.ndarray) -> None:
+        """Leave queries out of their own lists, by the gallery entry that each is, or -1."""
         is_query = self.indices == entry[:, None]
         order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
         indices = np.take_along_axis(np.where(is_query, -1, self.indices), order, axis=1)
@@ -318,21 +312,10 @@ class TopKScores(Scores):
         if self.distances is not None:
             distances = np.take_along_axis(self.distances, order, axis=1)[:, :places]
             self._set(distances=distances)
-        known = entry >= 0
         self._set(
             indices=indices[:, :places],
-            probe_ids=np.where(known, entry, self.probe_ids),
+            probe_ids=np.where(entry >= 0, entry, self.probe_ids),
         )
-
-    def _begin_at_zero(self) -> int:
-        """Return how many lists begin at a distance of about 0, with an entry of their label."""
-        if self.distances is None or larger_is_closer(self.kind):
-            return 0
-        values, last = self._listed_distances("")
-        usual = np.median(last[np.isfinite(last)]) if np.isfinite(last).any() else 0.0
-        same = self._codes.gallery[self.indices[:, 0]] == self._codes.probe
-        near = np.abs(values[:, 0]) <= _NEAR_ZERO * usual
-        return int((near & same & (self.indices[:, 0] >= 0)).sum())
 
     @property
     def _entry_of_query(self) -> np.ndarray:
@@ -432,26 +415,6 @@ class TopKScores(Scores):
             "bioeval.reid",
         )
 
-    def _listed_distances(self, task: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances of the entries, and that of the last entry of each list.
-
-        Similarities are negated. No unlisted entry is closer than the last one; `task` is what
-        needs distances, for the message.
-        """
-        if self.distances is None:
-            raise ProtocolError(
-                f"{task} compares distances with a threshold, and these top-K lists have none; "
-                "give ",
-                Argument("distances"),
-                ", in the order of the lists",
-            )
-        values = as_distances(self.distances, self.kind).astype(np.float64)
-        listed = self.indices >= 0
-        values = np.where(listed, values, np.inf)
-        count = listed.sum(axis=1)
-        last = values[np.arange(len(count)), np.maximum(count - 1, 0)]
-        return values, np.where(count > 0, last, -np.inf)
-
     # ---------------------------------------------------------------- what it lacks
 
     def _require_matrix(self) -> NoReturn:
@@ -483,25 +446,6 @@ class TopKScores(Scores):
     def _streams(self) -> bool:
         """False: lists are never computed from embeddings."""
         return False
-
-
-def _entries_by_name(scores: TopKScores) -> tuple[np.ndarray, str]:
-    """Return the gallery entry of the name and label of each query, -1 for none, and the column.
-
-    An empty column where no column of names is on both sides, each name once in the gallery.
-    """
-    for column in NAME_COLUMNS:
-        if column in scores.probe_meta and column in scores.gallery_meta:
-            names = column_codes(scores.probe_meta[column], scores.gallery_meta[column], column)
-            named = np.flatnonzero(names.gallery >= 0)
-            if len(np.unique(names.gallery[named])) < len(named):
-                continue
-            place = np.full(len(names.values) + 1, -1, dtype=np.int64)  # the last: of no name
-            place[names.gallery[named]] = named
-            entry = place[names.probe]
-            same = scores._codes.gallery[entry] == scores._codes.probe
-            return np.where(same, entry, -1), column
-    return np.full(len(scores.indices), -1, dtype=np.int64), ""
 
 
 def _as_lists(indices: Any, n: int) -> np.ndarray:

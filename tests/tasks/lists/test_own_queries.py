@@ -11,7 +11,6 @@ from named_arguments import raises_about
 import bioeval as be
 
 WHO = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 5, 5, 5, 6])
-NAMES = np.array([f"{label}/{i}.jpg" for i, label in enumerate(WHO)])
 
 
 def vectors(who=WHO):
@@ -48,29 +47,6 @@ def test_rates_are_those_of_the_matrix(depth):
         reid = be.reid(matrix, removed="none", junk="keep", max_rank=5)
         for name in ("mean_ap", "mean_inp", "mrr", "ndcg", "r_precision", "mean_ap_at_r"):
             np.testing.assert_allclose(result[name], reid[name], rtol=1e-12, err_msg=name)
-
-
-def test_names_on_both_sides_tell_which_query_is_an_entry():
-    meta = {"probe_meta": {"image": NAMES}, "gallery_meta": {"image": NAMES}}
-    by_place, _ = searched(6, leave_out_query=True)
-    by_name, _ = searched(6, **meta)
-    np.testing.assert_array_equal(by_name.indices, by_place.indices)
-    kept, _ = searched(6, **meta, leave_out_query=False)
-    np.testing.assert_array_equal(kept.indices[:, 0], np.arange(len(WHO)))
-    assert be.reid(kept, "top-k").cmc[0] == 1
-
-
-def test_only_entries_of_the_same_name_and_label_are_the_query():
-    index = [[0, 1, 2], [2, 1, 0]]
-    names = {"probe_meta": {"image": ["a", "c"]}, "gallery_meta": {"image": ["a", "b", "c"]}}
-    lists = be.TopKScores(index, [1, 2], [1, 1, 3], **names)
-    np.testing.assert_array_equal(lists.indices, [[1, 2, -1], [2, 1, 0]])
-    repeated = {
-        "probe_meta": {"name": ["ann", "bob"]},
-        "gallery_meta": {"name": ["ann", "ann", "bob"]},
-    }
-    lists = be.TopKScores(index, [1, 2], [1, 1, 2], **repeated)
-    np.testing.assert_array_equal(lists.indices, index)
 
 
 def test_lists_that_seem_to_begin_with_their_query_are_a_warning():
