@@ -14,7 +14,7 @@ from bioeval.document.blocks import Section
 from bioeval.document.cells import Label
 from bioeval.document.text import Text, say
 from bioeval.scores.provenance import exclusions_of
-from bioeval.tables.sections import sections_of, view_of
+from bioeval.tables.sections import sections_of, study_of
 from bioeval.views.tasks import TASKS, datasets, system_of, value_of
 
 #: The system of results that name none.
@@ -127,7 +127,7 @@ def _item(path: str, dataset: xr.Dataset, name: str) -> Item:
     system = system_of(path) if first in TASKS else "/".join(x for x in path.split("/") if x != own)
     system = "/".join(filter(None, (name, system))) or str(attrs.get("system", "")) or _UNNAMED
     in_parts = not {"fold", "partition"}.isdisjoint(dataset.dims)
-    evaluated = not in_parts and (path.endswith("gom") or view_of(dataset) is None)
+    evaluated = not in_parts and (path.endswith("gom") or not study_of(dataset))
     return Item(printable(system), own, dataset, evaluated)
 
 

@@ -5,8 +5,7 @@ Results are recognised by their attribute ``result_type`` or by a dimension of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import xarray as xr
@@ -33,75 +32,63 @@ from bioeval.tasks.reid import section as gom
 from bioeval.views.sections import ranks, systems as side_by_side
 from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.show import Shown
-from bioeval.views.tasks import datasets, systems
+from bioeval.views.tasks import datasets, has_folds, systems
 from bioeval.views.terms import words_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
 
+#: What is said of the results of each study, by their type.
+_SECTIONS: Mapping[str, Callable[[Any], Section]] = {
+    "ranks": ranks.section,
+    "claim": claim.section,
+    "presentation-attacks": pad_section.section,
+    "vulnerability": vulnerability_section.section,
+    "calibration": calibration.section,
+    "comparison": comparison.section,
+    "conventions": conventions.section,
+    "epc": epc.section,
+    "gallery-size": size_section.section,
+    "groups": groups.section,
+    "workload": work_section.section,
+    "sample-size": sample_size_section.section,
+    "error-discard": error_discard.section,
+    "gom": gom.section,
+    "partitions": partitions.section,
+    "judged-threshold": judged_section.section,
+    "threshold-study": threshold_study.section,
+    "tracking": tracking.section,
+    "worst-pairs": worst_pairs.section,
+    "zoo": zoo.section,
+}
 
-@dataclass(frozen=True, eq=False)
-class View:
-    """What is said of one kind of results, by a function that makes a section of them by name."""
-
-    section: Callable[[Any], Section]
-    result_types: tuple[str, ...] = ()  # of its results: their attribute `result_type`
-    dim: str = ""  # or a dimension that only these results have
-    needs: str = ""  # a variable without which the result is shown as a task
-    several: bool = False  # whether several results share one section
-    named_by: str = ""  # attribute with the name of the only result; empty: it needs no name
-    in_rows: bool = False  # whether a row for each system may stand for it in a paper
-
-    def fits(self, dataset: xr.Dataset) -> bool:
-        """Whether a dataset is such a result."""
-        of_type = dataset.attrs.get("result_type") in self.result_types
-        return (of_type or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
-
-
-_VIEWS = (
-    View(ranks.section, ("ranks",)),
-    View(claim.section, ("claim",)),
-    View(pad_section.section, ("presentation-attacks",)),
-    View(vulnerability_section.section, ("vulnerability",)),
-    View(calibration.section, ("calibration",), several=True, named_by="system"),
-    View(comparison.section, ("comparison",)),
-    View(conventions.section, ("conventions",)),
-    View(epc.section, ("epc",), several=True),
-    View(size_section.section, ("gallery-size",)),
-    View(groups.section, ("groups",)),
-    View(work_section.section, ("workload",)),
-    View(sample_size_section.section, ("sample-size",)),
-    View(error_discard.section, ("error-discard",), several=True, named_by="quality"),
-    View(gom.section, ("gom",), needs="queries", several=True, named_by="system"),
-    View(partitions.section, dim="partition", several=True, in_rows=True),
-    View(judged_section.section, ("judged-threshold",)),
-    View(threshold_study.section, ("threshold-study",)),
-    View(tracking.section, ("tracking",)),
-    View(worst_pairs.section, ("worst-pairs",)),
-    View(zoo.section, ("zoo",)),
-)
-
-#: Takes all tasks of an evaluation by path, if no other view fits.
-_FOLDS = View(folds.section, dim="fold")
+#: Types of which several results share one section, with the attribute that names a single one.
+_TOGETHER = {
+    "calibration": "system",
+    "epc": "",
+    "error-discard": "quality",
+    "gom": "system",
+    "partitions": "",
+}
 
 
-def view_of(dataset: xr.Dataset) -> View | None:
-    """Return the view of a dataset; None if it has the usual table."""
-    return next((view for view in _VIEWS if view.fits(dataset)), None)
+def study_of(dataset: xr.Dataset) -> str:
+    """Return the type of a study's result; empty of a task of an evaluation, also in folds."""
+    if "partition" in dataset.dims:
+        return "partitions"
+    name = str(dataset.attrs.get("result_type", ""))
+    if name not in _SECTIONS or (name == "gom" and "queries" not in dataset):
+        return ""
+    return name
 
 
-def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
+def _of_study(study: str, results: Mapping[str, xr.Dataset]) -> list[Section]:
     """Return what a study says of its results, by name."""
-    return [view.section(part) for part in _parts(view, results)]
-
-
-def _parts(view: View, results: Mapping[str, xr.Dataset]) -> Sequence[Mapping[str, xr.Dataset]]:
-    """Return the results that are shown together, by name."""
-    first = next(iter(results.values()))
-    if not view.several:
-        return [{"": dataset} for dataset in results.values()]
+    section = _SECTIONS[study]
+    if study not in _TOGETHER:
+        return [section({"": dataset}) for dataset in results.values()]
     if list(results) == [""]:
-        return [{str(first.attrs.get(view.named_by, "")): first}]
-    return [results]
+        results = {str(results[""].attrs.get(_TOGETHER[study], "")): results[""]}
+    return [section(results)]
 
 
 def table_of(
@@ -124,9 +111,9 @@ def sections_of(results: Any) -> list[Section]:
     if isinstance(results, Shown):
         return [results._section()]
     made = []
-    for view, parts in _grouped(results).items():
-        if view is not None:
-            made += _sections(view, parts)
+    for study, parts in _grouped(results).items():
+        if study:
+            made += _of_study(study, parts)
         elif parts:
             tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
             made.append(_of_evaluation(tree))
@@ -135,9 +122,8 @@ def sections_of(results: Any) -> list[Section]:
 
 def _of_evaluation(tree: Any) -> Section:
     """Return what a study says of whole evaluations if one fits, else the usual tables."""
-    for _, dataset in datasets(tree):
-        if _FOLDS.fits(dataset):
-            return _FOLDS.section(dict(datasets(tree, once=True)))
+    if has_folds(tree):
+        return folds.section(dict(datasets(tree, once=True)))
     return evaluation(tree)
 
 
@@ -157,22 +143,22 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
     A section of several systems has none. Evaluations are passed over: they are of no study.
     """
     made: list[tuple[str, Section]] = []
-    of_folds = dict[str, dict[str, xr.Dataset]]()
-    groups = dict[View, dict[str, xr.Dataset]]()
+    of_studies: dict[str, dict[str, xr.Dataset]] = {}
     for system, by_path in results.items():
+        of_folds = {}
         for path, dataset in by_path.items():
-            if (view := view_of(dataset)) is not None:
-                groups.setdefault(view, {})[system] = dataset
-            elif _FOLDS.fits(dataset):
-                of_folds.setdefault(system, {})[path] = dataset
-    made += [(system, _FOLDS.section(by_path)) for system, by_path in of_folds.items()]
-    for view, parts in groups.items():
-        if view.several:
-            system = next(iter(parts)) if len(parts) == 1 else ""
-            named = _parts(view, {"": parts[system]} if system else parts)
-            made += [(system, view.section(part)) for part in named]
-        else:
-            made += [(system, view.section({"": part})) for system, part in parts.items()]
+            if study := study_of(dataset):
+                of_studies.setdefault(study, {})[system] = dataset
+            elif "fold" in dataset.dims:
+                of_folds[path] = dataset
+        if of_folds:
+            made.append((system, folds.section(of_folds)))
+    for study, by_system in of_studies.items():
+        if study in _TOGETHER and len(by_system) > 1:
+            made += [("", section) for section in _of_study(study, by_system)]
+            continue
+        for system, dataset in by_system.items():
+            made += [(system, section) for section in _of_study(study, {"": dataset})]
     return made
 
 
@@ -184,9 +170,9 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
     by_path: dict[str, xr.Dataset] = {}
     in_rows = not isinstance(results, Shown | Section)
     if in_rows:
-        for view, of_view in _grouped(results).items():
-            in_rows = in_rows and (view is None or view.in_rows)
-            by_path |= of_view
+        for study, of_study in _grouped(results).items():
+            in_rows = in_rows and study in ("", "partitions")
+            by_path |= of_study
     if in_rows and (measures or len(systems(by_path)) > 1):
         section = side_by_side.section(by_path, measures)
         return TerminalDocument(section, words_of(next(iter(by_path.values()))))
@@ -198,33 +184,27 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
     return table_of(results)
 
 
-def _grouped(results: Any) -> dict[View | None, dict[str, xr.Dataset]]:
-    """Return the datasets of results by their view, those of an evaluation first."""
+def _grouped(results: Any) -> dict[str, dict[str, xr.Dataset]]:
+    """Return the datasets of results by their study, those of an evaluation first."""
     if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
         results = {"": results}
-    groups: dict[View | None, dict[str, xr.Dataset]] = {None: {}}
+    groups: dict[str, dict[str, xr.Dataset]] = {"": {}}
     for name, part in results.items():
-        for path, dataset, view in _viewed(part):
-            groups.setdefault(view, {})["/".join(filter(None, (str(name), path)))] = dataset
+        if not isinstance(part, xr.Dataset | xr.DataTree):
+            raise _no_result(part)
+        for path, dataset in datasets(part):
+            if "task" not in dataset.attrs:
+                raise DataError(
+                    "the dataset has no attribute `task`; expected what a function of bioeval "
+                    "returned, with its attributes"
+                )
+            study = study_of(dataset)
+            if path.endswith("gom"):  # that of an evaluation is one of its tasks
+                study = ""
+            groups.setdefault(study, {})["/".join(filter(None, (str(name), path)))] = dataset
     if not any(groups.values()):
         raise DataError("the results are empty: there is nothing to show")
     return groups
-
-
-def _viewed(results: Any) -> Iterator[tuple[str, xr.Dataset, View | None]]:
-    """Yield the path of each dataset, the dataset, and its view if it is of a study."""
-    if not isinstance(results, xr.Dataset | xr.DataTree):
-        raise _no_result(results)
-    for path, dataset in datasets(results):
-        if "task" not in dataset.attrs:
-            raise DataError(
-                "the dataset has no attribute `task`; expected what a function of bioeval "
-                "returned, with its attributes"
-            )
-        view = None
-        if not path.endswith("gom"):  # that of an evaluation is one of its tasks
-            view = view_of(dataset)
-        yield path, dataset, view
 
 
 def _no_result(results: Any) -> DataError:

@@ -19,8 +19,7 @@ from bioeval.tables.sections import sections_of
 from bioeval.views.writers.columns import printed_columns
 from bioeval.views.writers.data import messages_data, rows_of_table
 from bioeval.views.writers.html import as_html
-from bioeval.views.writers.latex import as_latex
-from bioeval.views.writers.latex_document import as_latex_document
+from bioeval.views.writers.latex import as_latex, as_latex_document
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.markdown import as_markdown
 from bioeval.views.writers.terminal import as_text

@@ -1,14 +1,15 @@
-"""Documents as LaTeX: tables with the rules of the package booktabs, sentences as comments."""
+"""Documents as LaTeX: tables with the rules of booktabs, sentences as comments or as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bioeval.base.errors import escaped
-from bioeval.document.blocks import Block, Facts, Messages, Paragraph, Section, Table
-from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.document.blocks import Section
+from bioeval.views.writers.columns import PrintedColumn
 from bioeval.views.writers.lines import Lines, Naming, python_naming
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed
+from bioeval.views.writers.pieces import pieces_of
 
 _ESCAPED = str.maketrans(
     {
@@ -67,54 +68,75 @@ def _signed(number: str) -> str:
 def as_latex(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
     """Return the tables of a document as LaTeX, and its other parts as comments."""
     words = _Words(vocabulary, section.task, naming)
-    lines = LatexLines(vocabulary, section.task, naming)
-    blocks = list(_section(section, lines, words, section))
-    packages = "booktabs"
-    if any(line.startswith(r"\begin{tabularx}") for block in blocks for line in block):
-        packages = "array,booktabs,tabularx"
-    blocks.insert(0, [rf"% needs \usepackage{{{packages}}}"])
+    cells = LatexLines(vocabulary, section.task, naming)
     written: list[str] = []
-    after_comment = False
-    for block in filter(any, blocks):
-        comment = block[0].startswith("%")
-        if written and not (comment and after_comment):  # comments follow each other
-            written.append("")
-        written += block
-        after_comment = comment
-    return "\n".join(written) + "\n"
+    comments: list[str] = []
+    packages = "booktabs"
+    for kind, value, _ in pieces_of(section, cells, words):
+        match kind:
+            case "table":
+                written += [_commented(comments)] * bool(comments)
+                written.append("\n".join(_of_paper(value)))
+                comments = []
+                if r"\begin{tabularx}" in written[-1]:
+                    packages = "array,booktabs,tabularx"
+            case "facts":
+                comments += [f"{name}: {text}" for name, text in value]
+            case "messages":
+                for about, sentences in value.items():
+                    comments += [f"{about}: {x}" if about else x for x in sentences]
+            case _:
+                comments.append(value)
+    written += [_commented(comments)] * bool(comments)
+    needs = rf"% needs \usepackage{{{packages}}}"
+    together = written and written[0].startswith("%")  # comments follow each other
+    return needs + ("\n" if together else "\n\n") + "\n\n".join(written) + "\n"
 
 
-def _section(section: Section, lines: Lines, words: Lines, whole: Section) -> Iterator[list[str]]:
-    lines, words = lines.within(section), words.within(section)
-    yield _comments([words.write(section.title)])
-    for block in section.blocks:
-        yield from _block(block, lines, words, whole)
+def _commented(texts: list[str]) -> str:
+    return "\n".join(f"% {escaped(text)}" for text in texts)
 
 
-def _block(block: Block, lines: Lines, words: Lines, whole: Section) -> Iterator[list[str]]:
-    match block:
-        case Paragraph():
-            yield _comments([words.write(block.text)])
-        case Facts():
-            facts = words.facts(block, whole)
-            yield _comments([f"{fact.name}: {text}" for fact, text in facts])
-        case Table():
-            if columns := printed_columns(block, lines):
-                yield _comments(map(words.write, (block.title, *block.details)))
-                yield list(_of_paper(columns))
-                yield _comments(map(words.write, block.notes))
-        case Messages():
-            written = []
-            for about, sentences in words.sentences_about(block.messages).items():
-                written += [f"{about}: {x}" if about else x for x in sentences]
-            yield _comments(written)
-        case Section():
-            yield from _section(block, lines, words, whole)
+def as_latex_document(
+    section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
+) -> str:
+    """Return a document as LaTeX that compiles on its own.
+
+    Names with letters that the font of pdfLaTeX lacks need LuaLaTeX or XeLaTeX.
+    """
+    lines = LatexLines(vocabulary, section.task, naming)
+    written = [_HEAD]
+    for kind, value, level in pieces_of(section, lines, lines):
+        match kind:
+            case "title":
+                written.append(f"{_HEADINGS[min(level, len(_HEADINGS) - 1)]}{{{value}}}")
+            case "strong":
+                written.append(lines.strong(value))
+            case "text":
+                written.append(value)
+            case "facts":
+                items = [rf"\item[{name}] {text}" for name, text in value]
+                parts = [r"\begin{description}", *items, r"\end{description}"]
+                written.append("\n".join(parts))
+            case "table":
+                written.append("\n".join(_of_paper(value)))
+            case "messages":
+                for about, sentences in value.items():
+                    written += [f"{about}: {x}" if about else x for x in sentences]
+    return "\n\n".join([*written, _END]) + "\n"
 
 
-def _comments(texts: Iterator[str] | Sequence[str] | dict[str, None] | map[str]) -> list[str]:
-    return [f"% {escaped(text)}" for text in texts if text]
+_HEAD = r"""\documentclass[a4paper,11pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[margin=2cm]{geometry}
+\usepackage{array,booktabs,tabularx}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{6pt}
+\begin{document}"""
 
+_END = r"\end{document}"
+
+_HEADINGS = (r"\section*", r"\subsection*", r"\subsubsection*")
 
 #: Characters of the widest table that fits on a line of a paper, in normal and in small type, and
 #: of text that is not broken.
@@ -136,13 +158,13 @@ def _of_paper(columns: list[PrintedColumn]) -> Iterator[str]:
         else:
             kinds += "L" if max(longest, len(column.heading)) > _BROKEN else "l"
     if width <= _WIDEST:
-        yield from tabular(columns, kinds.lower())
+        yield from _tabular(columns, kinds.lower())
         return
     if kinds.islower() and "l" in kinds:  # else the table stays as wide as it is
         kinds = kinds.replace("l", "L", 1)
     size, space = ("footnotesize", 4) if of_cells <= _SMALL else ("scriptsize", 2)
     yield rf"{{\{size}\setlength{{\tabcolsep}}{{{space}pt}}"
-    for line in tabular(columns, kinds):
+    for line in _tabular(columns, kinds):
         if line.startswith(r"\begin"):  # no other capital letters are in it
             for kind, side in (("L", "right"), ("R", "left")):
                 line = line.replace(kind, rf">{{\ragged{side}\arraybackslash}}X")
@@ -150,7 +172,7 @@ def _of_paper(columns: list[PrintedColumn]) -> Iterator[str]:
     yield "}"
 
 
-def tabular(columns: list[PrintedColumn], kinds: str) -> Iterator[str]:
+def _tabular(columns: list[PrintedColumn], kinds: str) -> Iterator[str]:
     """Yield the lines of a ``tabular``; the first row is the heading.
 
     With a column of the kind ``L`` or ``R``, whose text is broken, it is as wide as the page.

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
-from bioeval.document.blocks import Block, Facts, Messages, Paragraph, Section, Table
-from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.document.blocks import Section
+from bioeval.views.writers.columns import PrintedColumn
 from bioeval.views.writers.lines import Lines, Naming, python_naming
+from bioeval.views.writers.pieces import pieces_of
 
 # What Markdown would read as its marks, within a line and at its start.
 _MARKS = re.compile(r"[\\`*_|~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<=\])\(")
@@ -42,50 +43,23 @@ def as_markdown(
 ) -> str:
     """Return a document as Markdown."""
     lines = MarkdownLines(vocabulary, section.task, naming)
-    return "\n\n".join(_section(section, lines, section)) + "\n"
-
-
-def _section(section: Section, lines: Lines, whole: Section) -> Iterator[str]:
-    lines = lines.within(section)
-    if title := lines.write(section.title):
-        yield f"**{title}**"
-    for block in section.blocks:
-        yield from _block(block, lines, whole)
-
-
-def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
-    match block:
-        case Paragraph():
-            if text := lines.write(block.text):
-                strong = block.role in ("answer", "warning")
-                yield f"**{text}**" if strong else _LINE_START.sub(r"\1\\", text)
-        case Facts():
-            facts = lines.facts(block, whole)
-            if facts:
-                yield "\n".join(f"- {lines.literal(fact.name)}: {x}" for fact, x in facts)
-        case Table():
-            yield from _table(block, lines)
-        case Messages():
-            groups = lines.sentences_about(block.messages)
-            if groups:
-                yield "**Warnings**"
-            for about, sentences in groups.items():
-                if about:
-                    yield about
-                yield "\n".join(f"- {text}" for text in sentences)
-        case Section():
-            yield from _section(block, lines, whole)
-
-
-def _table(table: Table, lines: Lines) -> Iterator[str]:
-    columns = printed_columns(table, lines)
-    if not columns:
-        return
-    if title := lines.write(table.title):
-        yield f"**{title}**"
-    yield from filter(None, map(lines.write, table.details))
-    yield "\n".join(_pipes(columns))
-    yield from filter(None, map(lines.write, table.notes))
+    written = []
+    for kind, value, _ in pieces_of(section, lines, lines):
+        match kind:
+            case "title" | "strong":
+                written.append(lines.strong(value))
+            case "text":
+                written.append(_LINE_START.sub(r"\1\\", value))
+            case "facts":
+                written.append("\n".join(f"- {name}: {text}" for name, text in value))
+            case "table":
+                written.append("\n".join(_pipes(value)))
+            case "messages":
+                written.append("**Warnings**")
+                for about, sentences in value.items():
+                    written += [about] * bool(about)
+                    written.append("\n".join(f"- {text}" for text in sentences))
+    return "\n\n".join(written) + "\n"
 
 
 def _pipes(columns: list[PrintedColumn]) -> Iterator[str]:

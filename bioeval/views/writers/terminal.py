@@ -93,7 +93,7 @@ class TerminalDocument:
 
             return as_latex(self.section, self._vocabulary, self._naming)
         if form == "latex document":
-            from bioeval.views.writers.latex_document import as_latex_document
+            from bioeval.views.writers.latex import as_latex_document
 
             return as_latex_document(self.section, self._vocabulary, self._naming)
         from bioeval.views.writers.markdown import as_markdown
