@@ -30,7 +30,8 @@ from bioeval.document.blocks import (
     Table,
     in_brief,
 )
-from bioeval.document.cells import Count, Picture, Quantity, Rate
+from bioeval.document.cells import Picture, Quantity, Rate
+from bioeval.document.results import cell_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.page.items import Item, doubts_of_systems, items_of, systems_of
@@ -215,65 +216,51 @@ class Page:
 
     def _rates(self, leader: Curve) -> Iterator[Text]:
         """Yield the rates at the threshold with which the page opens."""
-        row = self.moving.row_of(leader)
-        cells, opening = leader.cells(row), self.moving.opening
+        cells, opening = leader.cells(self.moving.row_of(leader)), self.moving.opening
         dataset = leader.item.dataset
-        study = next((x.dataset for x in self.items if _has_new_people(x.dataset)), None)
         at = say("On these data{why}", why=opening.why)
         if not opening.of_study:
             at = say("At the threshold {at}, {why}", at=cells["threshold"], why=opening.why)
-        counts = []
-        for count, attempts in (("fa", "impostor_attempts"), ("fr", "genuine_attempts")):
-            made = value_of(dataset, attempts)
-            text: Text = ""
-            if made and count in dataset:
-                number = Count(dataset[count].values[row].item())
-                text = say(" ({number} of {made:count})", number=number, made=made)
-            counts.append(text)
         what = "impostor attempts"
         if leader.item.path == "open_set":
             what = "searches by people who are not enrolled"
+        made: dict[str, Text] = {}
+        for attempts in ("impostor", "genuine"):
+            number = value_of(dataset, f"{attempts}_attempts")
+            made[attempts] = say("{n:count} ", n=number) if number else ""
         yield say(
-            "{at}, {far} of {what} are accepted{fa} and {frr} of genuine attempts are "
-            "rejected{fr}{new}.",
+            "{at}, {far} of {impostor}{what} are accepted and {frr} of {genuine}genuine attempts "
+            "are rejected.",
             at=at,
             far=cells["far"],
             what=what,
-            fa=counts[0],
             frr=cells["frr"],
-            fr=counts[1],
-            new=""
-            if study is None
-            else say("; on new people, {far} and {frr}", **_on_new_people(study)),
+            **made,
         )
-        if study is None and not opening.of_study:
-            if chosen_on := str(dataset.attrs.get("chosen_on", "")):
-                yield say("The threshold was chosen on {data}.", data=chosen_on)
-            else:
-                yield (
-                    "It was chosen on these data: bioeval threshold tells the rates on new people."
-                )
+        if opening.of_study or any(_has_new_people(x.dataset) for x in self.items):
+            return
+        if chosen_on := str(dataset.attrs.get("chosen_on", "")):
+            yield say("The threshold was chosen on {data}.", data=chosen_on)
+        else:
+            yield "It was chosen on these data: bioeval threshold tells the rates on new people."
 
     def _ranks(self, items: Sequence[Item]) -> Iterator[str]:
         """Yield how often the right person is among the first in the searches of a system."""
         for x in items:
-            dataset = x.dataset
-            name = next((k for k in ("cms", "cmc") if k in dataset), "")
-            if not name or dataset[name].dims != ("rank",):
+            name = next((k for k in ("cms", "cmc") if k in x.dataset), "")
+            if not name or x.dataset[name].dims != ("rank",):
                 continue
-            ends = None
-            if f"{name}_low" in dataset:
-                ends = tuple(float(dataset[f"{name}_{end}"][0]) for end in ("low", "high"))
             more: Text = ""
-            if (mean := value_of(dataset, "mean_ap")) is not None:
-                more = say("; the mean average precision (mAP) is {mean}", mean=Rate(mean))
+            if "mean_ap" in x.dataset:
+                mean = cell_of(x.dataset, "mean_ap")
+                more = say("; the mean average precision (mAP) is {mean}", mean=mean)
             text = say(
                 "{whose}{rate} of searches find the right person at rank 1{more}.",
                 whose=say("{system:name}: ", system=x.system) if self.several else "",
-                rate=Rate(float(dataset[name].values[0]), ends),  # type: ignore[arg-type]
+                rate=cell_of(x.dataset, name, {"rank": 0}),
                 more=more,
             )
-            yield self._lines(_task_of(dataset)).write(text)
+            yield self._lines(_task_of(x.dataset)).write(text)
             return
 
     # ---------------------------------------------------------------- threshold
@@ -286,7 +273,7 @@ class Page:
         curves = moving.curves
         if self.several:  # the first task of each
             curves = [x for x in curves if self._is_first(x)]
-        columns = ["threshold", *(x for x in RATES if any(x in c.values for c in curves))]
+        columns = ["threshold", *(x for x in RATES if any(x in c.item.dataset for c in curves))]
         studies = {x.system: x.dataset for x in self.items if _has_new_people(x.dataset)}
         keys: dict[str, Any] = {"system": lambda c: c.system} if self.several else {}
         if len({x.item.path for x in curves}) > 1:

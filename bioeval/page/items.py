@@ -26,17 +26,6 @@ OF_SYSTEMS = "comparison"
 #: The attribute of results that says what a system lacks of another one.
 NOT_SHARED = "not_shared"
 
-#: Attributes of results whose difference is the reason that they do not belong together, in words.
-_REASONS = {
-    "kind": "kind of scores",
-    "layout": "layout",
-    "probes": "number of probes",
-    "gallery_templates": "number of gallery templates",
-    "probe_subjects": "number of subjects",
-    "exclude": "choice of excluded comparisons",
-    "nan_policy": "treatment of failed comparisons",
-}
-
 
 @dataclass(frozen=True)
 class Item:
@@ -149,47 +138,32 @@ def systems_of(items: list[Item]) -> list[str]:
 def _refuse_other_data(items: list[Item]) -> None:
     """Raise :class:`DataError` unless all results of a system are of the same scores.
 
-    A comparison is of the scores that the page evaluates. Results without a fingerprint are not
-    checked.
+    Results without a fingerprint are not checked.
     """
-    known: dict[str, tuple[str, Mapping[Any, Any]]] = {}
-    for x in sorted(items, key=lambda x: (x.told is not None, not x.is_evaluation)):
-        if x.type != OF_SYSTEMS:
-            _compare(known, x.system, x.title, x.dataset.attrs)
-    for x in items:
-        if x.type == OF_SYSTEMS:
-            systems = x.dataset["system"].values.tolist()
-            fingerprints = str(x.dataset.attrs.get("fingerprint", "")).split("; ")
-            if len(fingerprints) == len(systems) and known.keys() >= set(systems):
-                for system, fingerprint in zip(systems, fingerprints, strict=True):
-                    _compare(known, system, x.title, {"fingerprint": fingerprint})
+    known: dict[str, tuple[str, Item]] = {}
+    for x in sorted(items, key=lambda x: (x.type == OF_SYSTEMS, x.told is not None)):
+        for system, fingerprint in _fingerprints(x):
+            same, first = known.setdefault(system, (fingerprint, x))
+            attrs = x.dataset.attrs
+            kept = x.type == OF_SYSTEMS or "exclude" not in attrs
+            kept = kept or {*exclusions_of(attrs)} == {*exclusions_of(first.dataset.attrs)}
+            if not kept or fingerprint != same:
+                raise DataError(
+                    f"results of {system!r} do not belong on one page: {x.title!r} has other "
+                    f"scores, labels or excluded comparisons than {first.title!r}. Make both from "
+                    "the same scores, or name them as two systems in a mapping of name to results"
+                )
 
 
-def _compare(
-    known: dict[str, tuple[str, Mapping[Any, Any]]],
-    system: str,
-    title: str,
-    attrs: Mapping[Any, Any],
-) -> None:
-    """Raise unless a result is of the scores of the first result of its system, which is kept."""
-    fingerprint = str(attrs.get("fingerprint", ""))
-    if not fingerprint:
+def _fingerprints(x: Item) -> Iterator[tuple[str, str]]:
+    """Yield each system of a result with the fingerprint of its scores, where it has some."""
+    whole = str(x.dataset.attrs.get("fingerprint", ""))
+    if x.type != OF_SYSTEMS:
+        yield from [(x.system, whole)] * bool(whole)
         return
-    first_title, first = known.setdefault(system, (title, attrs))
-    same_comparisons = set(exclusions_of(attrs)) == set(exclusions_of(first))
-    if fingerprint == str(first["fingerprint"]) and (same_comparisons or "exclude" not in attrs):
-        return
-    difference = "other scores or other labels"
-    for name, words in _REASONS.items():
-        if name in attrs and name in first and attrs[name] != first[name]:
-            one, other = (attrs[name] or "none"), (first[name] or "none")
-            difference = f"another {words} ({one} in place of {other})"
-            break
-    raise DataError(
-        f"results of {system!r} do not belong on one page: {title!r} has {difference} than "
-        f"{first_title!r}. Make both from the same scores, or name them as two systems in a "
-        "mapping of name to results"
-    )
+    systems, each = x.dataset["system"].values.tolist(), whole.split("; ")
+    if len(systems) == len(each):
+        yield from zip(systems, each, strict=True)
 
 
 def doubts_of_systems(items: list[Item]) -> list[Text]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.document.cells import Quantity, Rate, threshold_to_install
-from bioeval.document.results import messages_of_result
+from bioeval.document.results import cell_of, messages_of_result
 from bioeval.document.text import Text, say
 from bioeval.page.items import Item, items_of
 from bioeval.views.tasks import value_of
@@ -19,8 +18,8 @@ from bioeval.views.tasks import value_of
 #: Points of the curve that the control of the threshold has, at most about.
 POINTS = 200
 
-#: The rates that move, each with the variable of its attempts.
-RATES = {"far": "impostor_attempts", "frr": "genuine_attempts", "dir": "genuine_attempts"}
+#: The rates that move.
+RATES = ("far", "frr", "dir")
 
 #: The tasks in whose order one leads.
 _FIRST = ("verification/single", "verification/multi", "open_set")
@@ -67,38 +66,16 @@ class Curve:
         within = points[self.far[points] <= far]
         return int(within[-1]) if len(within) else -1
 
-    @cached_property
-    def values(self) -> dict[str, np.ndarray]:
-        """The rates and the ends of their intervals at each threshold, those of ranks at rank 1."""
-        found = {}
-        for name in RATES:
-            for end in ("", "_low", "_high"):
-                if f"{name}{end}" in self.item.dataset:
-                    array = self.item.dataset[f"{name}{end}"].values
-                    found[f"{name}{end}"] = array.reshape(len(self.thresholds), -1)[:, 0]
-        return found
-
-    @cached_property
-    def attempts(self) -> dict[str, int | None]:
-        """The attempts below each rate; None where they are unknown."""
-        dataset = self.item.dataset
-        return {name: int(value_of(dataset, x) or 0) or None for name, x in RATES.items()}
-
     def cells(self, row: int) -> dict[str, Quantity]:
         """Return the threshold of a row, and its rates with their intervals; NaN without a row."""
-
-        def value(name: str) -> float:
-            return float(self.values[name][row]) if row >= 0 else np.nan
-
+        dataset = self.item.dataset
         at = float(self.thresholds[row]) if row >= 0 else np.nan
-        kind = str(self.item.dataset.attrs.get("kind", "distance"))
+        kind = str(dataset.attrs.get("kind", "distance"))
         found: dict[str, Quantity] = {"threshold": threshold_to_install(at, kind)}
-        for name, made in self.attempts.items():
-            if name in self.values:
-                ends = None
-                if f"{name}_low" in self.values:
-                    ends = value(f"{name}_low"), value(f"{name}_high")
-                found[name] = Rate(value(name), ends, attempts=made)
+        for name in RATES:
+            cell = cell_of(dataset, name, {"threshold": row, "rank": 0})
+            if isinstance(cell, Rate):  # ranks at rank 1
+                found[name] = cell if row >= 0 else Rate(np.nan)
         return found
 
 

@@ -90,9 +90,8 @@ def test_a_page_opens_at_the_smallest_far_that_the_people_support(people, suppor
         at = max(x for x in impostor if (impostor <= x).mean() <= 0.01)
         at = max(x for x in np.concatenate([genuine, impostor]) if (impostor <= x).mean() <= 0.01)
     assert float(rates(text)[0]["threshold"]) == pytest.approx(at, rel=1e-5)
-    accepted = f"({(impostor <= at).sum():,} of {len(impostor):,})"
-    rejected = f"({(genuine > at).sum():,} of {len(genuine):,})"
-    assert accepted in answer(text)[0] and rejected in answer(text)[0]
+    for attempts, of in ((impostor, "impostor"), (genuine, "genuine")):
+        assert f"% of {len(attempts):,} {of} attempts" in answer(text)[0]
 
 
 @pytest.mark.parametrize(("kind", "opened"), [("distance", "4"), ("similarity", "8")])
@@ -132,10 +131,7 @@ def test_a_study_is_the_answer_and_the_page_opens_at_its_threshold(rule, scores,
     first, *_ = answer(text)
     assert first.startswith(("Install", "Provisional", "Given"))
     assert all(number(x["threshold"]) == pytest.approx(threshold, rel=1e-5) for x in rates(text))
-    far, frr = (100 * study[f"{x}_mean"].item() for x in ("far", "frr"))
-    said = re.search(r"on new people, ([\d.]+) %.* and ([\d.]+) %", answer(text)[-1])
-    assert said is not None
-    assert [*map(float, said.groups())] == pytest.approx([far, frr], abs=0.0051)
+    assert f"{100 * study.far_mean.item():.2f}" in str(rates(text)[0]["FAR on new people"])
     titles = re.findall(r"<summary>(.*?)</summary>", text)
     assert {"Measures", "Threshold study", "Zoo", "Check"} <= set(titles)
 
@@ -267,24 +263,19 @@ def test_what_is_no_result_is_refused(tmp_path):
 @pytest.mark.parametrize("study_of", [be.zoo, be.check_data, be.study_threshold])
 def test_other_scores_under_the_same_labels_are_refused(study_of, scores, tmp_path):
     other = scores.with_values(scores.values + 0.01, scores.kind)
-    with pytest.raises(DataError, match="other scores or other labels"):
+    with pytest.raises(DataError, match="other scores, labels"):
         be.report([be.verification(scores), study_of(other)], tmp_path / "a.html")
     be.report([be.verification(scores), study_of(scores)], tmp_path / "a.html")
 
 
-def test_the_reason_of_a_refusal_is_what_differs(scores, tmp_path):
-    fewer = scores.select(probes=range(100))
-    with pytest.raises(DataError, match="another number of probes"):
-        be.report([be.verification(scores), be.zoo(fewer)], tmp_path / "a.html")
-    similar = be.Scores(-scores.values, scores.probe_labels, kind="similarity", name=scores.name)
-    with pytest.raises(DataError, match="another kind of scores"):
-        be.report([be.verification(scores), be.zoo(similar)], tmp_path / "a.html")
-    scores = be.Scores(
-        scores.values, scores.probe_labels, probe_meta={"camera": np.tile([0, 0, 1, 1], 30)}
-    )
-    across = be.zoo(scores.excluding("camera"))
-    with pytest.raises(DataError, match="another choice of excluded comparisons"):
-        be.report([be.verification(scores), across], tmp_path / "x.html")
+def test_results_of_other_probes_kinds_and_exclusions_are_refused(scores, tmp_path):
+    camera = {"camera": np.tile([0, 0, 1, 1], 30)}
+    labels, name = scores.probe_labels, scores.name
+    own = be.Scores(scores.values, labels, probe_meta=camera, name=name)
+    similar = be.Scores(-scores.values, labels, kind="similarity", name=name)
+    for others in (scores.select(probes=range(100)), similar, own.excluding("camera")):
+        with pytest.raises(DataError, match="do not belong on one page"):
+            be.report([be.verification(own), be.zoo(others)], tmp_path / "a.html")
 
 
 def test_a_comparison_of_other_scores_is_refused(scores, tmp_path):
