@@ -343,9 +343,9 @@ class StudyCommand:
             if callable(drawn) and formats:
                 drawn(folder)
             elif drawn is not None and formats:
-                from bioeval.plot.files import save_all
+                from bioeval.plot.files import save_plots
 
-                save_all(drawn, (), folder, formats, overlaid=overlaid, tell=tell)
+                save_plots(drawn, (), folder, formats, overlaid=overlaid, tell=tell)
 
         written = self.output.write(document, fill, self.stages)
         self.keep(table if shown is None else shown, document, written)

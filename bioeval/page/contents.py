@@ -56,8 +56,8 @@ FEW = 5
 #: Plots of a page, at most.
 MOST = 8
 
-#: Plots that are above, and what the control of the threshold shows.
-_SHOWN = ("worst_pairs", "det", "error_rates")
+#: Plots that are above (the ROC has the rates of the DET), and what the control shows.
+_SHOWN = ("worst_pairs", "det", "roc", "error_rates")
 
 #: Results whose answers are those of a page of evaluations.
 _ANSWERING = ("comparison", "threshold_study")

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bioeval.plot.files import rendered
+from bioeval.plot.files import svg_text
 from bioeval.plot.plot_style import GRID, PALETTE, SHADE, Style
 
 #: The variables of the style sheet that stand for the colours of plots.
@@ -35,7 +35,7 @@ _CURVES = re.compile(r' d="([^"]*[CQ][^"]*)"')
 
 def svg_of(figure: Figure, name: str, title: str) -> str:
     """Return a figure as an SVG element; `name` is the beginning of all its ids."""
-    text = rendered(figure, "svg", 100).decode("utf-8")
+    text = svg_text(figure)
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", "", text, flags=re.S)
     text = re.sub(r"<!--.*?-->|<title>.*?</title>", "", text, flags=re.S)

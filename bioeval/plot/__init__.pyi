@@ -23,7 +23,7 @@ from .calibration_plots import (
     tippett as tippett,
 )
 from .epc_plots import EpcDisplay as EpcDisplay, epc as epc
-from .files import save as save
+from .files import save as save, save_all as save_all
 from .fold_plots import (
     FoldsDisplay as FoldsDisplay,
     RepeatedDisplay as RepeatedDisplay,
@@ -34,11 +34,6 @@ from .fold_plots import (
 )
 from .gallery_plots import GallerySizeDisplay as GallerySizeDisplay, gallery_size as gallery_size
 from .group_plots import GroupsDisplay as GroupsDisplay, groups as groups
-from .of_scores import (
-    matrix as matrix,
-    save_all as save_all,
-    score_distributions as score_distributions,
-)
 from .plot_style import style as style
 from .quality_plots import (
     ErrorDiscardDisplay as ErrorDiscardDisplay,
@@ -67,6 +62,8 @@ from .reid_plots import (
 from .score_plots import (
     MatrixDisplay as MatrixDisplay,
     ScoreDistributionsDisplay as ScoreDistributionsDisplay,
+    matrix as matrix,
+    score_distributions as score_distributions,
 )
 from .threshold_plots import (
     AssuredDisplay as AssuredDisplay,

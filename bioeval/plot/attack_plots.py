@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -55,14 +55,10 @@ class AttackDetDisplay(DetDisplay):
         curves = [replace(far, hue=IMPOSTOR, dash=IMPOSTOR)]
         for i, one in enumerate(_species(system)):
             curves.append(_as_species(Curve.of(one, "far", "frr"), i))
-        display = cls(curves)
-        display._whole = system
-        return display
-
-    _whole: System
+        return cls(curves)
 
     def _caption(self) -> Sequence[Text]:
-        return [_of_classes(self._whole)]
+        return [_of_classes(self.systems[0])]
 
 
 def _species(system: System) -> list[System]:
@@ -86,6 +82,10 @@ def _species(system: System) -> list[System]:
 def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisplay:
     """Draw the DET of zero-effort impostors, and FRR against the IAPAR of each species.
 
+    Both axes are normal deviates. The points on all curves are at one threshold, that of the equal
+    error rate of zero-effort impostors: how far a species lies to their right is what its attacks
+    gain.
+
     Parameters
     ----------
     data : Dataset, or mapping of str to Dataset
@@ -96,24 +96,6 @@ def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisp
     Returns
     -------
     AttackDetDisplay
-        With ``curves``, ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    Both axes are normal deviates. The points on all curves are at one threshold, that of the equal
-    error rate of zero-effort impostors: how far a species lies to their right is what its attacks
-    gain.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
-    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
-    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
-    >>> scores = be.Scores(d, *people, probe_meta=species)
-    >>> display = be.plot.attack_det(be.vulnerability(scores))
-    >>> list(display.curves)
-    ['zero-effort impostors', 'mask', 'print']
     """
     return AttackDetDisplay.from_results(data).plot(ax, **style)
 
@@ -132,32 +114,25 @@ def _chosen(ds: xr.Dataset) -> tuple[float, str]:
 class SpeciesDisplay(CurvesDisplay):
     """Error rates by threshold, with a curve for each attack instrument species."""
 
-    _x_label, _y_label = "", "Error rate"
+    _x, _y_label = "threshold", "Error rate"
     _rate: ClassVar[str]  # of the species
     _lacking: ClassVar[str]  # why a species has none
     _marked = False
 
     @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result, a tree, or a mapping of name to either."""
-        systems = System.pick(data, cls._plot)
-        curves = [(i, curve) for i, system in enumerate(systems) for curve in cls._of(system)]
-        if len(systems) > 1:
-            return cls(replace(curve, hue=number, shade=0) for number, curve in curves)
-        return cls(curve for _, curve in curves)
-
-    @classmethod
-    def _of(cls, system: System) -> Iterator[Curve]:
-        """Yield the rates of bona fide presentations, and the one of each species."""
-        for y, word in cls._y.items():
-            curve = Curve.of(system, "threshold", y, word)
-            yield replace(curve, hue=Style.hues[y], dash=Style.hues[y])
-        ds = system.dataset
-        for i, species in enumerate(ds["species"].values.tolist()):
-            alone = replace(system, dataset=ds.isel(species=i, drop=True))
-            curve = Curve.of(alone, "threshold", cls._rate, as_plot_text(species))
-            why = cls._lacking if curve.why_not else ""
-            yield _as_species(replace(curve, system=system, why_not=why), i)
+    def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
+        """Return the rates of both classes, or of bona fide presentations, and of each species."""
+        curves = [replace(c, dash=Style.hues[c.variable]) for c in super()._curves_of(systems)]
+        for number, system in enumerate(systems):
+            for i, species in enumerate(system.dataset["species"].values.tolist()):
+                alone = replace(system, dataset=system.dataset.isel(species=i, drop=True))
+                curve = Curve.of(alone, "threshold", cls._rate, as_plot_text(species))
+                why = cls._lacking if curve.why_not else ""
+                curve = _as_species(replace(curve, system=system, why_not=why), i)
+                if len(systems) > 1:
+                    curve = replace(curve, hue=number, shade=0)
+                curves.append(curve)
+        return curves
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves, and the threshold of a single result."""
@@ -183,6 +158,9 @@ class IaparDisplay(SpeciesDisplay):
 def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
     """Draw IAPAR of each attack instrument species, FAR and FRR against the threshold.
 
+    The upper edge of the species' lines is the largest IAPAR. The vertical line is the threshold
+    used, where the result has one, else that of the equal error rate of zero-effort impostors.
+
     Parameters
     ----------
     data : Dataset, or mapping of str to Dataset
@@ -193,23 +171,6 @@ def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
     Returns
     -------
     IaparDisplay
-        With ``curves`` (``"FAR"``, ``"FRR"``, then the species), ``ax_``, ``figure_`` and
-        ``lines_``.
-
-    Notes
-    -----
-    The upper edge of the species' lines is the largest IAPAR. The vertical line is the threshold
-    used, where the result has one, else that of the equal error rate of zero-effort impostors.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
-    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
-    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
-    >>> scores = be.Scores(d, *people, probe_meta=species)
-    >>> list(be.plot.iapar(be.vulnerability(scores)).curves)
-    ['FAR', 'FRR', 'mask', 'print']
     """
     return IaparDisplay.from_results(data).plot(ax, **style)
 
@@ -259,40 +220,23 @@ def attack_scores(
 ) -> AttackScoresDisplay:
     """Draw how genuine, zero-effort impostor and attack scores are distributed.
 
-    Parameters
-    ----------
-    data : Dataset, or mapping of str to Dataset
-        One result of :func:`bioeval.vulnerability`.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    log : bool
-        Whether the axis of the density is logarithmic, which shows the tails.
-    **style
-        Properties of the outlines; ``name`` labels the system.
-
-    Returns
-    -------
-    AttackScoresDisplay
-        With ``genuine``, ``impostor`` and ``attack`` (edges, counts and density), ``ax_`` and
-        ``figure_``.
-
-    Notes
-    -----
     Scores are those of the attempts of the result, fused where it is multi-template; attacks of all
     species are pooled. The edges of the bins are thresholds of the result, so that counts are
     exact. Each density is over the attempts of its own class. The vertical line is the threshold
     used, where the result has one, else that of the equal error rate of zero-effort impostors.
 
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> d = [[1, 2, 6], [5, 7, 2], [2, 3, 9], [9, 9, 3], [5, 8, 9], [9, 9, 2]]
-    >>> species = {"attack": ["", "", "print", "print", "mask", "mask"]}
-    >>> people = ["ann", "bob"] * 3, ["ann", "ann", "bob"]
-    >>> scores = be.Scores(d, *people, probe_meta=species)
-    >>> display = be.plot.attack_scores(be.vulnerability(scores))
-    >>> int(display.impostor[""].counts.sum())
-    2
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        One result of :func:`bioeval.vulnerability`.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
+    log : bool
+        Whether the axis of the density is logarithmic, which shows the tails.
+
+    Returns
+    -------
+    AttackScoresDisplay
     """
     return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)
 
@@ -321,6 +265,10 @@ class PadDetDisplay(DetDisplay):
 def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
     """Draw the DET of presentation attack detection: BPCER against APCER, in per cent.
 
+    APCER is the largest over the species at each threshold, as ISO/IEC 30107-3 has it. Axes are
+    those of :func:`bioeval.plot.det`: normal deviates, without rates of 0 and 1. The D-EER is where
+    a curve meets the dotted line.
+
     Parameters
     ----------
     data : Dataset, or mapping of str to Dataset
@@ -331,20 +279,6 @@ def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
     Returns
     -------
     PadDetDisplay
-        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    APCER is the largest over the species at each threshold, as ISO/IEC 30107-3 has it. Axes are
-    those of :func:`bioeval.plot.det`: normal deviates, without rates of 0 and 1. The D-EER is where
-    a curve meets the dotted line.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> ds = be.pad([0.9, 0.3, 0.6, 0.7, 0.2, 0.4], ["", "", "", "mask", "mask", "print"])
-    >>> be.plot.pad_det(ds).ax_.get_ylabel()
-    'BPCER (%)'
     """
     return PadDetDisplay.from_results(data).plot(ax, **style)
 
@@ -362,6 +296,9 @@ class ApcerDisplay(SpeciesDisplay):
 def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
     """Draw APCER of each attack instrument species, and BPCER, against the threshold.
 
+    The upper edge of the species' lines is APCER of the detector. The vertical line is the
+    threshold used, where the result has one.
+
     Parameters
     ----------
     data : Dataset, or mapping of str to Dataset
@@ -372,18 +309,5 @@ def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
     Returns
     -------
     ApcerDisplay
-        With ``curves`` (``"BPCER"``, then the species), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    The upper edge of the species' lines is APCER of the detector. The vertical line is the
-    threshold used, where the result has one.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> ds = be.pad([0.9, 0.3, 0.6, 0.7, 0.2, 0.4], ["", "", "", "mask", "mask", "print"])
-    >>> list(be.plot.apcer(ds).curves)
-    ['BPCER', 'mask', 'print']
     """
     return ApcerDisplay.from_results(data).plot(ax, **style)

@@ -4,45 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.axes import Axes
+from scipy.special import expit
 
 from bioeval.document.text import Text
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesDisplay
+from bioeval.plot.display import Curve, CurvesDisplay, numbered
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System
-from bioeval.studies.calibration.calibrator import check_prior
 
 
 class ReliabilityDisplay(CurvesDisplay):
     """Reliability; ``x`` of a curve is the stated posterior, ``y`` the observed one."""
 
-    _plot, _title = "reliability", "Reliability"
+    _plot, _title, _y = "reliability", "Reliability", {"pav_llr": ""}
     _x_label = "Probability of a genuine attempt, as claimed"
     _y_label = "Probability observed, by isotonic regression"
     _size = plot_style.SQUARE
 
-    def __init__(self, systems: Sequence[System]):
-        self._systems = list(systems)
-        super().__init__([])
-
     @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the blocks of one calibration result, or of several by name."""
-        return cls(System.pick(data, "reliability"))
-
-    def plot(
-        self, ax: Axes | None = None, *, prior: float = 0.5, name: str | None = None, **style: Any
-    ) -> Self:
-        """Draw the curves. See :func:`reliability`."""
-        check_prior(prior)
-        shift = math.log(prior / (1 - prior))
-        super().__init__(_claimed(system, i, shift) for i, system in enumerate(self._systems))
-        self._prior = f"prior of a genuine attempt {prior:g}"
-        return super().plot(ax, name=name, **style)
+    def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
+        """Return both posteriors, of a prior of a half, at the ends of the blocks."""
+        curves = []
+        for system in systems:
+            low, high, observed = (
+                expit(system.dataset[f"pav_{x}"].values[::-1]) for x in ("low", "high", "llr")
+            )
+            claimed = np.column_stack([low, high]).ravel()
+            curves.append(Curve(system.name, claimed, np.repeat(observed, 2), system))
+        return numbered(curves)
 
     def _limits(self) -> dict[str, Any]:
         self._reference([0, 1], [0, 1])
@@ -51,54 +44,28 @@ class ReliabilityDisplay(CurvesDisplay):
         return super()._limits()
 
     def _caption(self) -> Sequence[Text]:
-        return [self._prior]
+        return ["prior of a genuine attempt 0.5"]
 
 
-def _claimed(system: System, number: int, shift: float) -> Curve:
-    """Return the stated posteriors at the ends of the blocks, and the calibrated ones."""
-    dataset = system.dataset
-    ends = np.stack([dataset["pav_low"].values, dataset["pav_high"].values], axis=1)
-    claimed, observed = ends[::-1].ravel(), np.repeat(dataset["pav_llr"].values[::-1], 2)
-    x, y = (0.5 * (1 + np.tanh((odds + shift) / 2)) for odds in (claimed, observed))
-    return Curve(system.name, x, y, system, hue=number, dash=number)
-
-
-def reliability(
-    data: Any, ax: Axes | None = None, *, prior: float = 0.5, **style: Any
-) -> ReliabilityDisplay:
+def reliability(data: Any, ax: Axes | None = None, **style: Any) -> ReliabilityDisplay:
     """Draw the reliability of log-likelihood ratios: stated against observed posteriors.
+
+    The prior is 0.5. The observed posterior is that of isotonic regression: a flat piece is a block
+    of scores of equal posterior. Dimitriadis, T., Gneiting, T., Jordan, A. (2021). Stable
+    reliability diagrams for probabilistic classifiers. *PNAS* 118 (8).
 
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.calibration` of log-likelihood ratios, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    prior : float
-        Of a genuine attempt.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------
     ReliabilityDisplay
-        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    The observed posterior is that of isotonic regression, so that there are no bins to choose: a
-    flat piece is a block of scores of equal posterior. Dimitriadis, T., Gneiting, T., Jordan, A.
-    (2021). Stable reliability diagrams for probabilistic classifiers. *PNAS* 118 (8).
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> scores = be.simulate(20, 4)
-    >>> ratios = be.Calibrator().fit_transform(scores)
-    >>> be.plot.reliability(be.calibration(ratios)).ax_.get_ylabel()
-    'Probability observed, by isotonic regression'
     """
-    return ReliabilityDisplay.from_results(data).plot(ax, prior=prior, **style)
+    return ReliabilityDisplay.from_results(data).plot(ax, **style)
 
 
 class TippettDisplay(CurvesDisplay):
@@ -122,6 +89,9 @@ class TippettDisplay(CurvesDisplay):
 def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
     """Draw the Tippett plot: the proportions of both classes with a larger likelihood ratio.
 
+    Genuine attempts left of 0 and impostor attempts right of it have misleading ratios. Logarithms
+    are natural, as in all results and plots of calibration.
+
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
@@ -132,19 +102,6 @@ def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
     Returns
     -------
     TippettDisplay
-        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    Genuine attempts left of 0 and impostor attempts right of it have misleading ratios. Logarithms
-    are natural, as in all results and plots of calibration.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> ratios = be.Calibrator().fit_transform(be.simulate(20, 4))
-    >>> list(be.plot.tippett(be.calibration(ratios)).curves)
-    ['genuine', 'impostor']
     """
     return TippettDisplay.from_results(data).plot(ax, **style)
 
@@ -185,6 +142,10 @@ def empirical_cross_entropy(
 ) -> EmpiricalCrossEntropyDisplay:
     """Draw the empirical cross-entropy over priors: actual, and after isotonic regression.
 
+    Where the actual curve is above the dotted one, the ratios do more harm than good at that prior.
+    Ramos, D., Gonzalez-Rodriguez, J. (2013). Reliable support: measuring calibration of likelihood
+    ratios. *Forensic Science International* 230, 156-169.
+
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
@@ -195,20 +156,6 @@ def empirical_cross_entropy(
     Returns
     -------
     EmpiricalCrossEntropyDisplay
-        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    Where the actual curve is above the dotted one, the ratios do more harm than good at that prior.
-    Ramos, D., Gonzalez-Rodriguez, J. (2013). Reliable support: measuring calibration of likelihood
-    ratios. *Forensic Science International* 230, 156-169.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> ratios = be.Calibrator().fit_transform(be.simulate(20, 4))
-    >>> list(be.plot.empirical_cross_entropy(be.calibration(ratios)).curves)
-    ['actual', 'minimum']
     """
     return EmpiricalCrossEntropyDisplay.from_results(data).plot(ax, **style)
 
@@ -228,6 +175,8 @@ class BayesErrorDisplay(_PriorsDisplay):
 def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDisplay:
     """Draw the normalised Bayes error rate over priors: actual, and at the best threshold.
 
+    Both errors cost 1. The distance between the two curves is what calibration loses at a prior.
+
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
@@ -238,16 +187,5 @@ def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDi
     Returns
     -------
     BayesErrorDisplay
-        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    Both errors cost 1. The distance between the two curves is what calibration loses at a prior.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> list(be.plot.bayes_error(be.calibration(be.simulate(20, 4))).curves)
-    ['minimum']
     """
     return BayesErrorDisplay.from_results(data).plot(ax, **style)

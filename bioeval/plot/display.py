@@ -9,14 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.cbook import normalize_kwargs
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
-from bioeval.base.arguments import require_integer, require_list, require_numbers, require_text
+from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.document.text import Text
@@ -41,9 +39,6 @@ from bioeval.views.writers.lines import Lines, written
 # beside them.
 MOST_NAMED = 4
 
-# Corners drawn of a longer curve.
-MAX_CORNERS = 5000
-
 
 class Display:
     """The arrays of a plot, with the axes and the figure of its last drawing.
@@ -51,8 +46,7 @@ class Display:
     A plot gives `from_results`, which takes arrays and computes no rate, and `plot`, which begins
     with `_begin`, draws with matplotlib, names what it shows with `_finish`, and returns the
     display. All plots have the properties `figsize` and `title`, which `_begin` takes out of
-    `style`. `_why` says why nothing can be drawn. Texts may be templates with terms of the field,
-    as in ``say("{frr} at {far}")``.
+    `style`. Texts may be templates with terms of the field, as in ``say("{frr} at {far}")``.
     """
 
     ax_: Axes
@@ -61,9 +55,8 @@ class Display:
     plot: Callable[..., Any]
 
     _plot: ClassVar[str] = ""  # the public function
-    _why: Text = ""
-    #: The title that was given: none if None, and the usual one if empty.
-    _own_title: str | None = ""
+    _why: Text = ""  # why nothing can be drawn
+    _own_title: str | None = ""  # none if None, and the usual one if empty
 
     @property
     def why_empty(self) -> str:
@@ -84,16 +77,7 @@ class Display:
         self._own_title = style.pop("title", "")
         if self._own_title is not None:
             require_text("title", self._own_title)
-        figsize = style.pop("figsize", None)
-        if figsize is not None:
-
-            def valid(sides: np.ndarray) -> bool:
-                return len(sides) == 2 and bool(((sides >= 1) & (sides <= 100)).all())
-
-            expected = "a width and a height in inches, 1 to 100 each"
-            wide, high = require_numbers("figsize", figsize, expected, valid).tolist()
-            figsize = wide, high
-        self.ax_ = plot_style.axes_for(ax, size, figsize)
+        self.ax_ = plot_style.axes_for(ax, size, style.pop("figsize", None))
         self.figure_ = plot_style.figure_of(self.ax_)
         return self.ax_
 
@@ -110,37 +94,18 @@ class Display:
         self,
         title: Text,
         caption: Sequence[Text] = (),
-        x: Text | list[Text] = "",
-        y: Text | list[Text] = "",
+        x: Text = "",
+        y: Text = "",
         ax: Axes | None = None,
     ) -> Legend | None:
-        """Write the labels of the axes, the legend, the title, and one small line below it.
-
-        Of several labels the first that fits is written.
-        """
+        """Write the title, one small line below it, the labels of the axes, and the legend."""
         axes, write = ax or self.ax_, self._write
-        labels = [
-            [write(text) for text in (label if isinstance(label, list) else [label])]
-            for label in (x, y)
-        ]
-        plot_style.labelled(axes, *labels)
-        legend = plot_style.draw_legend(axes)
         if self._own_title is not None:
             heading = write(title)
             if self._own_title and axes is self.ax_:
                 heading = plot_style.without_formula(self._own_title)
             plot_style.titled(axes, heading, joined(*map(write, caption), by="; "))
-        if legend is not None:
-            plot_style.labelled(axes, *labels)  # again, in the height that is left
-        return legend
-
-    @staticmethod
-    def _in_per_cent(axis: Axis) -> None:
-        """Write the rates at an axis of matplotlib in per cent."""
-        axis.set_major_formatter(plot_style.in_per_cent)
-        if axis is axis.axes.xaxis and axis.get_scale() == "linear":
-            most = int(plot_style.room(axis.axes)[0] / (6 * Style.look.small))
-            axis.set_major_locator(MaxNLocator(max(2, min(9, most)), steps=(1, 2, 2.5, 5, 10)))
+        return plot_style.labelled(axes, write(x), write(y))
 
     @staticmethod
     def _score_label(kind: str) -> str:
@@ -187,17 +152,14 @@ class OneResultDisplay(Display):
         name = name or self._name or as_plot_text(self._dataset.attrs.get("system", ""))
         return joined(plot_style.sentence(self._write(title)), name, by=": ")
 
-    def _named(self, label: Text, *rates: str) -> list[Text]:
-        """Return a label of an axis with the other vocabulary's terms, and without."""
-        return named(self._write, label, other_term(self._dataset, *rates))
+    def _named(self, label: Text, *rates: str) -> str:
+        """Return a label of an axis with the other vocabulary's terms."""
+        return named(self._write(label), other_term(self._dataset, *rates))
 
 
-def named(write: Callable[[Text], str], label: Text, term: str) -> list[Text]:
-    """Return the forms of a label: with the other vocabulary's term, without, and the shortest."""
-    text = write(label)
-    short = text.rpartition(", ")[2]
-    forms: list[Text] = [text, short if " " not in short.removesuffix(" (%)") else text]
-    return [f"{text} ({term})", *forms] if term else forms
+def named(label: str, term: str) -> str:
+    """Return a label with the other vocabulary's term, if there is one."""
+    return f"{label} ({term})" if term else label
 
 
 @dataclass(frozen=True)
@@ -211,30 +173,43 @@ class Curve:
     why_not: Text = ""  # why the curve is undefined; empty where it is drawn
     hue: int = 0  # number of its colour
     dash: int = 0  # number of its line style
+    shade: int = 0  # number among the curves of one meaning, which share a colour
     low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
     high: np.ndarray | None = None
     variable: str = ""  # on the vertical axis
     word: Text = ""  # what it is among the curves of its system
-    shade: int = 0  # number among the curves of one meaning, which share a colour
 
     @classmethod
-    def of(cls, system: System, x: str, y: str, word: Text = "", rank: int | None = None) -> Curve:
-        """Return the curve of variable `y` against `x`, at one rank where they have ranks."""
+    def of(
+        cls,
+        system: System,
+        x: str,
+        y: str,
+        word: Text = "",
+        rank: int | None = None,
+        limits: str = "",
+    ) -> Curve:
+        """Return the curve of variable `y` against `x`, at one rank where they have ranks.
+
+        `limits` begin the names of its limits, if these are not those of `y`.
+        """
         dataset = system.dataset
 
-        def values(variable: str) -> np.ndarray:
+        def values(variable: str) -> np.ndarray | None:
+            if variable not in dataset:
+                return None
             array = dataset[variable]
-            if rank is not None and "rank" in array.dims:
+            if rank is not None and array.ndim > 1:
                 array = array.sel(rank=rank)
-            return array.values
+            return np.asarray(array.values, dtype=float)
 
-        low = high = None
-        if f"{y}_low" in dataset and not np.isnan(values(f"{y}_low")).all():
-            low, high = values(f"{y}_low"), values(f"{y}_high")
+        low, high = (values(f"{limits or f'{y}_'}{end}") for end in ("low", "high"))
+        if low is not None and np.isnan(low).all():
+            low = high = None
         why = undefined(dataset, x, word) or undefined(dataset, y, word)
+        arrays: Any = {"x": values(x), "y": values(y), "low": low, "high": high}
         name = joined(system.name, written(word))
-        limits: dict[str, Any] = {"low": low, "high": high, "variable": y, "word": word}
-        return cls(name, values(x), values(y), system, why, **limits)
+        return cls(name, system=system, why_not=why, variable=y, word=word, **arrays)
 
 
 class CurvesDisplay(Display):
@@ -242,18 +217,8 @@ class CurvesDisplay(Display):
 
     A plot of curves gives the variables and the words below; one that draws more has a method
     `plot` of its own, which begins with `_start`, draws the curves that are `defined` by `_line`
-    and `_band`, and returns `_end`.
-
-    Attributes
-    ----------
-    curves : dict of str to Curve
-        The arrays, by name.
-    lines_ : dict of str to Line2D
-        The lines, by name; without those for which no rate is defined.
-    bands_ : dict of str to PolyCollection
-        The confidence bands of the lines that have them, by name.
-    legend_ : Legend or None
-        The names of the lines; None where no line has one.
+    and `_band`, and returns `_end`. Drawn are, by the names of the `curves`, which have the
+    arrays, the `lines_` and the confidence `bands_`; `legend_` names them.
     """
 
     _title: ClassVar[Text] = ""
@@ -280,16 +245,11 @@ class CurvesDisplay(Display):
             if curve.name in self.curves:
                 raise DataError(f"two curves are called {curve.name!r}; rename one of the systems")
             self.curves[curve.name] = curve
-        self.lines_, self.bands_ = {}, {}
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
         return cls(cls._curves_of(System.pick(data, cls._plot)))
-
-    @classmethod
-    def _curve(cls, system: System, y: str, word: Text) -> Curve:
-        return Curve.of(system, cls._x, y, word)
 
     @classmethod
     def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
@@ -300,21 +260,21 @@ class CurvesDisplay(Display):
         """
         if len(cls._y) == 1:
             ((y, word),) = cls._y.items()
-            return numbered([cls._curve(system, y, word) for system in systems])
+            return numbered([Curve.of(system, cls._x, y, word) for system in systems])
         curves = []
         for number, system in enumerate(systems):
             for i, (y, word) in enumerate(cls._y.items()):
                 if y in system.dataset:
                     known = Style.hues.get(y, i)
                     hue = number if len(systems) > 1 or cls._by_system else known
-                    curves.append(replace(cls._curve(system, y, word), hue=hue, dash=known))
+                    curve = Curve.of(system, cls._x, y, word)
+                    curves.append(replace(curve, hue=hue, dash=known))
         return curves
 
     @classmethod
     def _curves_at(cls, systems: Sequence[System], ranks: Sequence[int] | None) -> list[Curve]:
         """Return one curve per system and rank, coloured by system; of one system, in shades."""
         wanted = require_list("ranks", (1, 5, 10) if ranks is None else ranks)
-        wanted = [require_integer("ranks", rank, low=1) for rank in wanted]
         if not wanted:
             raise DataError("ranks is empty; expected at least one rank")
         curves = []
@@ -322,7 +282,7 @@ class CurvesDisplay(Display):
         for number, system in enumerate(systems):
             have = system.dataset["rank"].values.tolist()
             missing = [rank for rank in wanted if rank not in have]
-            if missing and ranks is not None:
+            if ranks is not None and missing:
                 raise DataError(
                     f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
                     f"evaluate with max_rank={max(missing)} or more"
@@ -358,17 +318,15 @@ class CurvesDisplay(Display):
     @property
     def why_empty(self) -> str:
         """Why no curve has values; empty if any has."""
-        if self.defined:
-            return ""
-        whys = (self._write(curve.why_not) for curve in self.curves.values())
-        return "; ".join(dict.fromkeys(whys))
+        whys = dict.fromkeys(self._write(curve.why_not) for curve in self.curves.values())
+        return "" if self.defined else "; ".join(whys)
 
     def _write(self, text: Text) -> str:
         """Return a text in the terms of the views of the systems."""
         return lines_of(self.systems[0].dataset).write(text)
 
     def _limits(self) -> dict[str, Any]:
-        """Return the limits of the axes; None leaves those of the data."""
+        """Return the limits of the axes."""
         return {"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015)}
 
     def _up_to_highest(self) -> dict[str, Any]:
@@ -401,15 +359,10 @@ class CurvesDisplay(Display):
     def _line(self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any]) -> None:
         """Draw one curve in steps; each of few points is marked."""
         marked = len(x) <= plot_style.FEW_POINTS if self._marked is None else self._marked
-        properties = {
-            "color": Style.colour(curve.hue, curve.shade),
-            "linewidth": 1.6,
-            "drawstyle": "steps-post",
-            "solid_joinstyle": "miter",
-            **self._look(curve.dash, marked),
-            **style,
-        }
-        (self.lines_[curve.name],) = self.ax_.plot(x, y, **properties)
+        how: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "linewidth": 1.6}
+        how |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
+        how |= {**self._look(curve.dash, marked), **style}
+        (self.lines_[curve.name],) = self.ax_.plot(x, y, **how)
 
     def _look(self, dash: int, marked: bool) -> dict[str, Any]:
         """Return what tells a line apart from others of its colour: dashes or marks.
@@ -436,8 +389,8 @@ class CurvesDisplay(Display):
         self._start(ax, name, style).set_ylim(-0.015, 1.015)
         for curve in self.defined:
             shown = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
-            x, y = thinned(curve.x[shown], curve.y[shown])
-            self._line(curve, x, y, {"drawstyle": steps_of(kind), **style})
+            how = {"drawstyle": steps_of(kind), **style}
+            self._line(curve, curve.x[shown], curve.y[shown], how)
             self._band(curve, shown)
         return self._threshold_label(kind)
 
@@ -445,36 +398,28 @@ class CurvesDisplay(Display):
         """Draw a thin line to compare the curves with."""
         self.ax_.plot(x, y, color=Style.rule, linewidth=0.9, linestyle=":", zorder=1)
 
-    def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
+    def _band(self, curve: Curve, shown: Any = True, floor: float = -np.inf) -> None:
         """Draw the confidence limits of a curve where `shown`, in steps like its line.
 
         Smaller `x` than `floor` are drawn there, for a logarithmic axis.
         """
         if curve.low is None or curve.high is None:
             return
-        line, there = self.lines_[curve.name], np.isfinite(curve.x)
-        if shown is not None:
-            there &= shown
-        arrays = (np.asarray(x, float)[there] for x in (curve.x, curve.low, curve.high))
-        x, low, high = arrays
+        line, there = self.lines_[curve.name], np.isfinite(curve.x) & shown
+        x, low, high = (each[there] for each in (curve.x, curve.low, curve.high))
         if len(x) > 1 and x[0] > x[-1]:
             x, low, high = x[::-1], low[::-1], high[::-1]
-        step = line.get_drawstyle()
-        how: dict[str, Any] = (
-            {"step": step.removeprefix("steps-")} if step.startswith("steps-") else {}
-        )
-        how |= {"color": line.get_color(), "alpha": 0.16, "linewidth": 0, "zorder": 1.5}
-        self.bands_[curve.name] = self.ax_.fill_between(np.maximum(x, floor), low, high, **how)
+        how: dict[str, Any] = {"color": line.get_color(), "alpha": 0.16, "linewidth": 0}
+        if (drawstyle := line.get_drawstyle()) != "default":
+            how["step"] = drawstyle.removeprefix("steps-")
+        band = self.ax_.fill_between(np.maximum(x, floor), low, high, zorder=1.5, **how)
+        self.bands_[curve.name] = band
 
     def _cloud(self, curve: Curve, lines: Iterable[tuple[Any, Any]], **style: Any) -> None:
         """Draw curves of folds behind their mean."""
-        how: dict[str, Any] = {
-            "color": Style.colour(curve.hue, curve.shade),
-            "alpha": 0.45,
-            "linewidth": 0.8,
-        }
+        how: dict[str, Any] = {"color": Style.colour(curve.hue, curve.shade), "alpha": 0.45}
         for x, y in lines:
-            self.ax_.plot(x, y, **{**how, "zorder": 1.5, **style})
+            self.ax_.plot(x, y, **{**how, "linewidth": 0.8, "zorder": 1.5, **style})
 
     def _label(self, curve: Curve) -> str:
         """Return the name of a curve in the legend."""
@@ -497,30 +442,37 @@ class CurvesDisplay(Display):
         no others.
         """
         write, systems = self._write, self.systems
-        missing = {c.name: c.why_not for c in self.curves.values() if c.why_not}
-        missing |= unseen or {}
-        lines = []
-        for name, why in missing.items():
-            curve = self.curves[name]
-            who = curve.system.name if write(curve.word) in write(why) else self._label(curve)
-            lines.append(joined(who, write(why), by=": "))
-        if len(missing) == len(self.curves):
-            whys = [*dict.fromkeys(map(write, missing.values()))]
-            plot_style.empty(self.ax_, "; ".join(whys if len(whys) == 1 else lines))
+        missing: dict[str, list[str]] = {}
+        for name, curve in self.curves.items():
+            if why := curve.why_not or (unseen or {}).get(name, ""):
+                said = write(curve.word) in write(why)
+                who = curve.system.name if said else self._label(curve)
+                missing.setdefault(write(why), []).append(who)
+        lines = [joined(joined(*who), why, by=": ") for why, who in missing.items()]
+        if sum(map(len, missing.values())) == len(self.curves):
+            plot_style.empty(self.ax_, "; ".join(missing if len(missing) == 1 else lines))
             lines = []
-        about = [*self._caption(), *self._intervals(), *caption, *lines]
         self._name_lines()
 
         def term(rates: Sequence[str]) -> str:
             """Return the other vocabulary's terms where all systems have the same."""
             return agreed(systems, lambda x: other_term(x.dataset, *rates)) if rates else ""
 
-        x, y = map(term, self._rates)
-        title = joined(write(self._title), task_in_title(systems), by=": ")
-        x_label, y_label = x_label or self._x_label, y_label or self._y_label
-        labels = named(write, x_label, x), named(write, y_label, y)
-        self.legend_ = self._finish(title, about, *labels)
+        attrs = [self.curves[name].system.dataset.attrs for name in self.bands_]
+        levels = {100 * float(each["confidence"]) for each in attrs if "confidence" in each}
+        bands = [self._of_bands(level) for level in sorted(levels)]
+        x, y = write(x_label or self._x_label), write(y_label or self._y_label)
+        self.legend_ = self._finish(
+            joined(write(self._title), task_in_title(systems), by=": "),
+            [*self._caption(), *bands, *caption, *lines],
+            named(x, term(self._rates[0])),
+            named(y, term(self._rates[1])),
+        )
         return self
+
+    def _of_bands(self, level: float) -> str:
+        """Return what the bands are."""
+        return f"bands: {level:g} % at each point"
 
     def _name_lines(self) -> None:
         """Name each line; of many lines of several systems each system and each kind of line."""
@@ -537,12 +489,6 @@ class CurvesDisplay(Display):
         for word, curve in kinds.items() if many else ():
             self.ax_.plot([], [], color=Style.text, label=word, **self._look(curve.dash, False))
 
-    def _intervals(self) -> list[str]:
-        """Return the confidence of the bands."""
-        attrs = [self.curves[name].system.dataset.attrs for name in self.bands_]
-        levels = {100 * float(each["confidence"]) for each in attrs if "confidence" in each}
-        return [f"bands: {level:g} % at each point" for level in sorted(levels)]
-
 
 def numbered(curves: Sequence[Curve]) -> list[Curve]:
     """Give each curve a colour and a line style.
@@ -556,21 +502,3 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
         return [replace(curve, hue=i, dash=i) for i, curve in enumerate(curves)]
     hue, dash = groups.index, variants.index
     return [replace(c, hue=hue(c.system.group), dash=dash(c.system.variant)) for c in curves]
-
-
-def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve without points that are not corners, with at most MAX_CORNERS.
-
-    For drawing only. A point in the middle of a run of equal values is left out.
-    """
-    keep = np.ones(len(x), dtype=bool)
-    if len(x) > 2:
-        keep[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
-    x, y = x[keep], y[keep]
-    if len(x) > MAX_CORNERS:
-        places = np.linspace(0, len(x) - 1, MAX_CORNERS)
-        if log:
-            places = np.geomspace(1, len(x), MAX_CORNERS) - 1
-        index = np.unique(places.round().astype(int))
-        x, y = x[index], y[index]
-    return x, y

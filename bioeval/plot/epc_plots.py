@@ -24,6 +24,9 @@ class EpcDisplay(CurvesDisplay):
 def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
     """Draw the expected performance curve: HTER on a test set against the weight of FAR.
 
+    Thresholds are chosen on the development set, one for each weight, so that systems are compared
+    as they would be used. Bengio and Mariethoz 2004.
+
     Parameters
     ----------
     data : Dataset, or mapping of str to Dataset
@@ -34,19 +37,5 @@ def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
     Returns
     -------
     EpcDisplay
-        With ``curves``, ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    Thresholds are chosen on the development set, one for each weight, so that systems are compared
-    as they would be used. Bengio and Mariethoz 2004.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
-    >>> display = be.plot.epc({"ours": be.epc(dev, test)})
-    >>> len(display.curves["ours"].x)
-    101
     """
     return EpcDisplay.from_results(data).plot(ax, **style)

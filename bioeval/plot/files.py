@@ -7,11 +7,13 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 import bioeval.plot as plots
@@ -108,31 +110,77 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
 
 def rendered(figure: Figure, kind: ImageFormat, dpi: float = 150) -> bytes:
     """Return a figure as the bytes of a file; the same figure gives the same bytes."""
-    settings: Any = {
-        "savefig.bbox": None,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "bioeval",
-        "pdf.fonttype": 42,
-    }
     drawn = io.BytesIO()  # what matplotlib has open when a disk is full, it does not close
-    with matplotlib.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
+    with _settings():
         figure.savefig(drawn, format=kind, dpi=dpi, metadata=_UNDATED[kind])
     return drawn.getvalue()
 
 
+def svg_text(figure: Figure) -> str:
+    """Return a figure as SVG, drawn once (savefig draws twice); its dpi is 72 from now on."""
+    drawn = io.StringIO()
+    with _settings():
+        FigureCanvasSVG(figure).print_svg(drawn, metadata=_UNDATED["svg"])
+    return drawn.getvalue()
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Set matplotlib to draw the same figure as the same file, with its texts as text."""
+    settings: Any = {"savefig.bbox": None, "svg.fonttype": "none", "svg.hashsalt": "bioeval"}
+    with matplotlib.rc_context({**settings, "pdf.fonttype": 42}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
+        yield
+
+
 def _figure(display: Any) -> Any:
-    for candidate in (getattr(display, "figure_", None), getattr(display, "figure", None), display):
-        root = getattr(candidate, "figure", candidate)
-        if hasattr(root, "savefig"):
-            return root
-    raise DataError(
-        f"{type(display).__name__} has no figure; expected the result of a function of be.plot, "
-        "or a matplotlib Figure"
-    )
+    drawn = getattr(display, "figure_", display)  # or axes, which have their figure
+    root = getattr(getattr(drawn, "figure", drawn), "figure", drawn)
+    if not hasattr(root, "savefig"):
+        raise DataError(
+            f"{type(display).__name__} has no figure; expected the result of a function of "
+            "be.plot, or a matplotlib Figure"
+        )
+    return root
 
 
 def save_all(
+    tree: Any,
+    scores: Any,
+    directory: str | os.PathLike[str],
+    formats: Sequence[ImageFormat] = ("png",),
+) -> list[Path]:
+    """Write every plot that a result supports to a folder.
+
+    Parameters
+    ----------
+    tree : DataTree, Dataset, or mapping of str to either
+        A result of :func:`bioeval.evaluate` or of a single task.
+    scores : Scores, mapping of str to Scores, or None
+        For the plots of the scores themselves; None leaves them out.
+    directory : path
+        Created if it does not exist.
+    formats : sequence of {"png", "pdf", "svg"}
+
+    Returns
+    -------
+    list of Path
+        The files written, each named after its plot, such as ``roc`` and ``roc-log``: one for
+        every plot whose result is given. A plot in which no rate is defined is left out. The name
+        of a plot of one system ends in the system's.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(20, 4)
+    >>> be.plot.save_all(be.evaluate(scores), scores, "plots")  # doctest: +SKIP
+    """
+    from bioeval.tasks.plotted_scores import plotted
+
+    return save_plots(tree, plotted(scores), directory, formats)
+
+
+def save_plots(
     results: Any,
     of_scores: Iterable[tuple[str, str, Any]],
     directory: str | os.PathLike[str],
@@ -140,7 +188,7 @@ def save_all(
     overlaid: bool = False,
     tell: Callable[[str], object] | None = None,
 ) -> list[Path]:
-    """Write every plot that a result supports to a folder; see :func:`bioeval.plot.save_all`.
+    """Write every plot that a result supports to a folder; see :func:`save_all`.
 
     `of_scores` are plots of scores, consumed one by one: the plot, the system, and what the display
     takes. Where systems are `overlaid`, plots that show one system each are left out. So is a plot

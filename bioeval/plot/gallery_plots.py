@@ -44,32 +44,19 @@ def gallery_size(
 ) -> GallerySizeDisplay:
     """Draw CMS against the number of subjects in the gallery.
 
+    Points are exact means over all galleries of as many subjects.
+
     Parameters
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.gallery_size`, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
     ranks : sequence of int, optional
         One curve each; unless given, 1, 5 and 10, as far as the result has them.
-    **style
-        Properties of all lines; ``name`` labels a single system.
 
     Returns
     -------
     GallerySizeDisplay
-        With ``curves`` (named ``"rank 1"`` ..., after the system's name where there are several),
-        ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    Points are exact means over all galleries of as many subjects.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> display = be.plot.gallery_size(be.gallery_size(be.simulate(20, 4), [2, 5, 20]))
-    >>> list(display.curves)
-    ['rank 1', 'rank 5', 'rank 10']
     """
     return GallerySizeDisplay.from_results(data, ranks).plot(ax, **style)

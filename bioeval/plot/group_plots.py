@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 import xarray as xr
+from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LogNorm, to_rgba
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
@@ -16,7 +16,7 @@ from bioeval.base.errors import short_name
 from bioeval.document.results import rule_of
 from bioeval.document.text import Text, say
 from bioeval.plot.display import OneResultDisplay
-from bioeval.plot.plot_style import LETTER, Style, note, room
+from bioeval.plot.plot_style import LETTER, Style, colour_bar, in_per_cent, note, room
 from bioeval.plot.systems import as_plot_text
 from bioeval.results.words import percent
 
@@ -30,20 +30,11 @@ ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
 class GroupsDisplay(OneResultDisplay):
     """FRR of each group with its interval, and FAR of each pair of groups.
 
-    Attributes
-    ----------
-    groups : list
-    frr : ndarray, shape (groups,)
-    far : ndarray, shape (groups, groups)
-        By the group of the probe and that of the claimed subject.
-    far_ax_ : Axes
-        The axes of FAR, to the right of those of FRR, or below them.
-    image_ : AxesImage or None
-        FAR of pairs of groups as it was drawn last.
+    The axes of FAR, `far_ax_`, are to the right of those of FRR, or below them.
     """
 
     far_ax_: Axes
-    image_: AxesImage | None = None
+    image_: AxesImage
     _plot = "groups"
 
     def __init__(self, dataset: xr.Dataset, name: str = ""):
@@ -55,31 +46,40 @@ class GroupsDisplay(OneResultDisplay):
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
     ) -> Self:
         """Draw both panels. See :func:`groups`."""
+        ds, narrow = self._dataset, Style.look.is_narrow
         high = float(np.clip(2.4 + 0.42 * len(self.groups), 3.4, 11.0))
-        narrow = Style.look.is_narrow
-        left = self._begin(ax, style, (5.0, 1.6 * high) if narrow else (10.4, high))
+        left = self._begin(ax, style, (5.0, 1.8 * high) if narrow else (10.4, high))
         right = self._beside(2, 1) if narrow else self._beside(1, 2, width_ratios=(1, 1.15))
         self.far_ax_ = right
+        longest = 14 if Style.look.width else 24
+        # The title takes some of the height, and the names below FAR as much as they are long.
+        letters = min(max(len(str(x)) for x in self.groups), longest)
+        rows = (0.75 * room(left)[1] - letters * LETTER * Style.look.small) / Style.look.small
+        every = -(-len(self.groups) // max(1, min(int(rows / 1.25), NAMED)))
+        shown = range(0, len(self.groups), every)
+        names = [as_plot_text(short_name(str(self.groups[i]), longest)) for i in shown]
         self._rates(left, style)
-        self._pairs(right)
-        rule = say("at {rule}", rule=rule_of(self._dataset.attrs))
-        flagged = self._dataset["frr_flagged"].values.any()
-        caption: list[Text] = [rule, "hollow: few people or errors" if flagged else ""]
+        people = ds["subjects"].values[::every].tolist()
+        left.set_yticks(shown, [f"{x} ({n:,})" for x, n in zip(names, people, strict=True)])
+        in_cells = len(self.groups) <= (10 if Style.look.width is None else 5)
+        self._pairs(right, in_cells)
+        right.set_yticks(shown, names if narrow else [""] * len(names))
+        turned = max(map(len, names)) * LETTER * Style.look.small > room(right)[0] / len(names) - 4
+        right.set_xticks(shown, names, rotation=90 * turned)
+        for axes in (left, right):
+            axes.tick_params(length=0)
+        rule = say("at {rule}", rule=rule_of(ds.attrs))
+        caption: list[Text] = [rule]
+        if ds["frr_flagged"].values.any():
+            caption.append("hollow: few people or errors")
         label = self._named(say("{False reject rate, frr}"), "frr")
         self._finish(self._title(say("{frr} by group"), name), caption, label)
-        starred = self._fills_cells and self._dataset["far_flagged"].values.any()
-        about = ["*: few people or errors" if starred else ""]
-        if not self._fills_cells and not (self.far > 0).all():
-            about.append("white: 0; grey: not defined")
-        unit = " (%)" if self._fills_cells else ""
-        labels = "Group of the claimed subject", "" if not narrow else "Group of the probe"
-        self._finish(say("{far} by pair of groups{unit}", unit=unit), about, *labels, right)
+        about, unit = "white: 0; grey: not defined", ""
+        if in_cells:
+            about, unit = "*: few people or errors" * bool(ds["far_flagged"].values.any()), " (%)"
+        labels = "Group of the claimed subject", "Group of the probe" if narrow else ""
+        self._finish(say("{far} by pair of groups{unit}", unit=unit), [about], *labels, right)
         return self
-
-    @property
-    def _fills_cells(self) -> bool:
-        """Whether cells have room for their numbers."""
-        return len(self.groups) <= (10 if Style.look.width is None else 5)
 
     def _rates(self, ax: Axes, style: dict[str, Any]) -> None:
         """Draw FRR of each group, from top to bottom."""
@@ -98,60 +98,41 @@ class GroupsDisplay(OneResultDisplay):
             away, side = (-4, "right") if overall > 0.6 * ax.get_xlim()[1] else (4, "left")
             text = f"all: {percent(overall, 'fine')}"
             note(ax, text, (overall, 1), (away, -2), va="top", ha=side)
-        self._in_per_cent(ax.xaxis)
-        self._name_groups(ax, [f" ({number:,})" for number in ds["subjects"].values.tolist()])
+        ax.xaxis.set_major_formatter(in_per_cent)
 
-    def _pairs(self, ax: Axes) -> None:
+    def _pairs(self, ax: Axes, in_cells: bool) -> None:
         """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
         ax.grid(False)
-        far = self.far
-        positive = far[far > 0]
-        low, high = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
+        ax.set_facecolor(UNDEFINED)
+        colours = colormaps["cividis"].with_extremes(under=ZERO)
+        positive = self.far[self.far > 0]
+        low, high = (positive.min(), positive.max()) if len(positive) else (0.5, 1.0)
         norm = LogNorm(low / 1.5, high * 1.5) if low == high else LogNorm(low, high)
-        colours = ScalarMappable(norm, "cividis")
-        picture = np.asarray(colours.to_rgba(np.where(far > 0, far, low)))
-        picture[far == 0], picture[np.isnan(far)] = to_rgba(ZERO), to_rgba(UNDEFINED)
-        self.image_ = ax.imshow(picture, aspect="auto", interpolation="nearest")
-        if self._fills_cells:
+        shown = np.where(self.far == 0, low / 2, self.far)
+        self.image_ = ax.imshow(shown, colours, norm, aspect="auto", interpolation="nearest")
+        if in_cells:
             starred = self._dataset["far_flagged"].values
-            for (i, j), rate in np.ndenumerate(far):
+            for (i, j), rate in np.ndenumerate(self.far):
                 text = percent(rate, "fine").removesuffix(" %") if rate else "0"
                 text = f"{text}{'*' * starred[i, j]}" if rate == rate else "n/a"
-                colour = "white" if picture[i, j, :3].mean() < 0.55 else Style.text
+                dark = rate > 0 and norm(rate) < 0.5
+                colour = "white" if dark else Style.text
                 how: dict[str, Any] = {"color": colour, "fontsize": Style.look.small}
                 ax.text(j, i, text, ha="center", va="center", **how)
         elif len(positive):
-            bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30)
-            bar.ax.tick_params(labelsize=Style.look.small, labelcolor=Style.text)
-            bar.outline.set_visible(False)
-            self._in_per_cent(bar.ax.yaxis)
+            bar = colour_bar(ax, self.image_)
+            bar.ax.yaxis.set_major_formatter(in_per_cent)
             bar.ax.yaxis.set_minor_formatter("")
             if high < 10 * low:  # no power of ten may be inside
                 bar.set_ticks([low, (low * high) ** 0.5, high])
-        self._name_groups(ax)
-
-    def _name_groups(self, ax: Axes, people: list[str] | None = None) -> None:
-        """Name the groups beside FRR with their people, and below FAR."""
-        longest = 14 if Style.look.width else 24
-        letters = min(max(len(str(x)) for x in self.groups), longest)
-        # The title takes some, and the names below FAR as much as they are long.
-        high = 0.75 * room(ax)[1] - letters * LETTER * Style.look.small
-        every = -(-len(self.groups) // max(min(int(high / (1.25 * Style.look.small)), NAMED), 1))
-        shown = range(0, len(self.groups), every)
-        names = [as_plot_text(short_name(str(self.groups[i]), longest)) for i in shown]
-        ax.tick_params(length=0)
-        if people is not None:
-            ax.set_yticks(shown, [name + people[i] for name, i in zip(names, shown, strict=True)])
-            return
-        ax.set_yticks(shown, names if Style.look.is_narrow else [""] * len(names))
-        ax.set_xticks(shown, names)
-        cell = room(ax)[0] / len(names) - 4
-        if max(map(len, names)) * LETTER * Style.look.small > cell:
-            ax.tick_params(axis="x", labelrotation=90)
 
 
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDisplay:
     """Draw rates by group: FRR of each group beside FAR of each pair of groups.
+
+    Groups are in the order of their names, with their subjects in brackets, never in that of their
+    rates. Hollow points and asterisks mark rates that rest on fewer than 30 subjects or 30 expected
+    errors. FAR is on a logarithmic scale of colours; cells of 0 are white, undefined ones grey.
 
     Parameters
     ----------
@@ -165,20 +146,5 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDi
     Returns
     -------
     GroupsDisplay
-        With ``groups``, ``frr``, ``far``, ``ax_`` and ``far_ax_``, ``figure_`` and ``image_``.
-
-    Notes
-    -----
-    Groups are in the order of their names, with their subjects in brackets, never in that of their
-    rates. Hollow points and asterisks mark rates that rest on fewer than 30 subjects or 30 expected
-    errors. FAR is on a logarithmic scale of colours; cells of 0 are white, undefined ones grey.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> scores = be.simulate(80, 4, random_state=1)
-    >>> display = be.plot.groups(be.by_group(scores, [s % 2 for s in scores.probe_labels]))
-    >>> display.groups
-    [0, 1]
     """
     return GroupsDisplay.from_results(data).plot(ax, **style)

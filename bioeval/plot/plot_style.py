@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -13,13 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.text import Annotation
 from matplotlib.transforms import ScaledTranslation
 
+from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import DataError, received, require_choice
 
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
@@ -175,9 +175,7 @@ def style(name: str) -> AbstractContextManager[object]:
 
 
 def axes_for(
-    ax: Axes | Figure | None,
-    size: tuple[float, float] = SIZE,
-    figsize: tuple[float, float] | None = None,
+    ax: Axes | Figure | None, size: tuple[float, float] = SIZE, figsize: Any = None
 ) -> Axes:
     """Return `ax`, or axes in a given figure, or in a new one; in the style of all plots.
 
@@ -191,9 +189,15 @@ def axes_for(
     if not isinstance(ax, Axes | Figure):
         raise DataError(f"ax is {received(ax)}; expected axes or a figure of matplotlib")
     if isinstance(ax, Figure):
-        if figsize is None and look.width is not None:  # room for the words, larger on paper
-            figsize = look.width, look.height or look.width * size[1] / size[0] + 0.8
-        ax.set_size_inches(figsize or size)
+        if figsize is not None:
+            expected = "a width and a height in inches, 1 to 100 each"
+            size = require_numbers("figsize", figsize, expected, _is_size).tolist()
+        elif look.width is not None:  # room for the words, larger on paper
+            size = look.width, look.height or look.width * size[1] / size[0] + 0.8
+        ax.set_size_inches(size)
+        wide, high = 72 * ax.get_size_inches()
+        # About what constrained layout leaves for the words around the axes, in points.
+        ax.subplotpars.update(44 / wide, 36 / high, 1 - 8 / wide, 1 - 34 / high)
         ax = ax.add_subplot()
     elif figsize is not None:
         raise DataError("figsize is the size of a new figure; leave out figsize, or ax")
@@ -207,21 +211,22 @@ def axes_for(
     return ax
 
 
+def _is_size(sides: np.ndarray) -> bool:
+    return len(sides) == 2 and bool(((sides >= 1) & (sides <= 100)).all())
+
+
 def figure_of(ax: Axes) -> Figure:
     """Return the figure of `ax`, past any subfigures."""
     return ax.figure.figure
 
 
 def room(ax: Axes) -> tuple[float, float]:
-    """Return the width and height of the axes, in points, with what is drawn so far."""
-    figure = figure_of(ax)
-    engine = figure.get_layout_engine()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from|constrained_layout not applied")
-        if isinstance(engine, ConstrainedLayoutEngine):
-            engine.execute(figure)
-    box = ax.get_window_extent()
-    return 72 * box.width / figure.dpi, 72 * box.height / figure.dpi
+    """Return the width and height of the axes, in points, about as they will be laid out."""
+    box, dpi = ax.get_window_extent(), figure_of(ax).dpi
+    ticks = [x.get_text() for x in ax.get_yticklabels()] if ax.axison else []
+    letters = max((len(x) for x in ticks if "$" not in x), default=0)
+    beside = max(0, LETTER * Style.look.small * letters - 24)  # more than is left for numbers
+    return 72 * box.width / dpi - beside, 72 * box.height / dpi
 
 
 # --------------------------------------------------------------------------------- words
@@ -232,14 +237,6 @@ def folded(text: str, length: float, size: float, letter: float = LETTER) -> str
     text = re.sub(r" (?=%|[<>=≤≥/] )|(?<= [<>=≤≥/]) ", "\u00a0", text)
     columns = max(16, int(length / (letter * size)))
     return textwrap.fill(text, columns, break_on_hyphens=False).replace("\u00a0", " ")
-
-
-def fitting(length: float, size: float, *texts: str) -> str:
-    """Return the first of the texts that fits into so many points, else the last one, folded."""
-    for text in texts:
-        if LETTER * size * len(text) <= length:
-            return text
-    return folded(texts[-1], length, size)
 
 
 def without_formula(text: str) -> str:
@@ -261,66 +258,61 @@ def note(ax: Axes, text: str, place: tuple[float, float], step: Any, **style: An
 
 def titled(ax: Axes, title: str, caption: str = "") -> None:
     """Write the title, and a small line between it and the axes."""
-    look, figure, wide = Style.look, figure_of(ax), room(ax)[0]
-    if len(figure.axes) == 1:  # nothing is to the right
-        wide = 72 * (figure.bbox.x1 - ax.get_window_extent().x0) / figure.dpi - 4
+    look, wide = Style.look, room(ax)[0]
     lines = folded(caption, wide, look.small) if caption else ""
-    pad = 7 + 1.3 * look.small * len(lines.splitlines())
-    heading = folded(title, wide, look.title, 0.64)
+    pad = 9 + 1.3 * look.small * len(lines.splitlines())
     how: dict[str, Any] = {"fontsize": look.title, "fontweight": "bold", "color": Style.text}
-    ax.set_title(heading, loc="left", pad=pad, **how)
+    ax.set_title(folded(title, wide, look.title, 0.64), loc="left", pad=pad, **how)
     if lines:
-        place: dict[str, Any] = {
-            "xycoords": "axes fraction",
-            "va": "bottom",
-            "annotation_clip": False,
-        }
-        note(ax, lines, (0, 1), (0, 5), linespacing=1.25, **place)
+        place: dict[str, Any] = {"xycoords": "axes fraction", "va": "bottom", "linespacing": 1.25}
+        note(ax, lines, (0, 1), (0, 5), annotation_clip=False, **place)
 
 
-def labelled(ax: Axes, x: str | Sequence[str], y: str | Sequence[str]) -> None:
-    """Label both axes; of several texts, the first one that fits."""
-    xs, ys = ([text] if isinstance(text, str) else text for text in (x, y))
-    how: dict[str, Any] = {"fontsize": Style.look.label, "color": Style.text}
-    ax.set_xlabel(xs[0], **how)
-    ax.set_ylabel(ys[0], **how)
-    wide, high = room(ax)
-    ax.set_xlabel(fitting(wide, Style.look.label, *xs), loc="left", **how)
-    ax.set_ylabel(fitting(high, Style.look.label, *ys), loc="bottom", **how)
+def labelled(ax: Axes, x: str, y: str) -> Legend | None:
+    """Label both axes, and name the labelled artists in a legend, as they were drawn.
 
-
-def draw_legend(ax: Axes) -> Legend | None:
-    """Name the labelled artists of axes in a legend, in the order in which they were drawn.
-
-    It is below the axes if the figure has a layout engine, which makes room for it; else, or where
-    too little of the axes would be left, in their emptiest corner.
+    The legend is below the axes if the figure has a layout engine, which makes room for it; else,
+    or where too little of the axes would be left, in their emptiest corner.
     """
+    size, small, (wide, high) = Style.look.label, Style.look.small, room(ax)
+    how: dict[str, Any] = {"fontsize": size, "color": Style.text}
+    ax.set_xlabel(folded(x, wide, size), loc="left", **how)
+    legend = None
     artists, texts = ax.get_legend_handles_labels()
-    if not artists:
-        return None
-    size = Style.look.small
-    wide, high = room(ax)
-    texts = [folded(text, wide - 6 * size, size) for text in texts]
-    longest = max(len(line) for text in texts for line in text.splitlines())
-    style: dict[str, Any] = {
-        "alignment": "left",
-        "columnspacing": 1.6,
-        "edgecolor": "none",
-        "fontsize": size,
-        "handlelength": 3.2,  # two gaps of a dash show beside a marker
-        "labelcolor": Style.text,
-        "labelspacing": 0.35,
-    }
-    if figure_of(ax).get_layout_engine() is not None:
-        below = size + 9 + 1.3 * Style.look.label * (1 + ax.get_xlabel().count("\n"))
-        drop = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
-        columns = min(len(texts), int(wide / ((LETTER * longest + 6) * size)))
-        place: dict[str, Any] = {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + drop}
-        style |= {"borderpad": 0.1, "borderaxespad": 0.0, "ncols": max(columns, 1)}
-        legend = ax.legend(artists, texts, loc="upper left", **place, **style)
-        if room(ax)[1] > min(0.55 * high, 90):
-            return legend
-    return ax.legend(artists, texts, loc="best", **{**style, "borderaxespad": 0.4, "ncols": 1})
+    if artists:
+        texts = [folded(text, wide - 6 * small, small) for text in texts]
+        longest = max(len(line) for text in texts for line in text.splitlines())
+        columns = max(1, min(len(texts), int(wide / ((LETTER * longest + 6) * small))))
+        rows = sum(1 + text.count("\n") for text in texts) / columns
+        style: dict[str, Any] = {"fontsize": small, "labelcolor": Style.text, "edgecolor": "none"}
+        style |= {"handlelength": 3.2, "labelspacing": 0.35, "columnspacing": 1.6}
+        left = high - 1.4 * small * rows
+        if figure_of(ax).get_layout_engine() is not None and left > 0.35 * high:
+            high = left
+            below = small + 9 + 1.3 * size * (1 + ax.get_xlabel().count("\n"))
+            drop = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
+            style |= {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + drop}
+            style |= {"loc": "upper left", "borderpad": 0.1, "borderaxespad": 0.0, "ncols": columns}
+        legend = ax.legend(artists, texts, alignment="left", **style)
+    ax.set_ylabel(folded(y, high, size), loc="bottom", **how)
+    return legend
+
+
+def beside(ax: Axes, texts: Sequence[str]) -> None:
+    """Write a text to the right of each row."""
+    axis = ax.secondary_yaxis("right")
+    axis.set_yticks(range(len(texts)), texts)
+    axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
+    axis.spines["right"].set_visible(False)
+
+
+def colour_bar(ax: Axes, colours: Any, label: str = "") -> Colorbar:
+    """Write the scale of colours beside the axes."""
+    bar = figure_of(ax).colorbar(colours, ax=ax, pad=0.02, aspect=30, shrink=0.9)
+    bar.set_label(label, loc="bottom", fontsize=Style.look.label, color=Style.text)
+    bar.ax.tick_params(labelsize=Style.look.small, labelcolor=Style.text)
+    bar.outline.set_visible(False)
+    return bar
 
 
 def empty(ax: Axes, text: str) -> None:
@@ -329,78 +321,51 @@ def empty(ax: Axes, text: str) -> None:
         drawn.set_visible(False)
     ax.grid(False)
     size = Style.look.label
-    how: dict[str, Any] = {
-        "va": "center",
-        "fontsize": size,
-        "color": Style.quiet,
-        "linespacing": 1.5,
-    }
     words = folded(sentence(text), 0.8 * room(ax)[0], size)
-    ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", **how)
+    how: dict[str, Any] = {"fontsize": size, "color": Style.quiet, "transform": ax.transAxes}
+    ax.text(0.5, 0.5, words, ha="center", va="center", linespacing=1.5, **how)
 
 
 # --------------------------------------------------------------------------------- ticks
 
 
-# The axis of more ranks is logarithmic; one with so few is not shortened.
-LINEAR_RANKS, FEW_RANKS = 30, 10
-
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
 def in_per_cent(rate: float, _: float = 0) -> str:
-    """Return a rate in per cent with three digits, and never as a power of ten."""
-    if not np.isfinite(rate):
-        return f"{rate}"
-    return f"{np.format_float_positional(float(f'{100 * rate:.3g}'), trim='-')} %"
-
-
-def rate_text(value: float, _: float = 0) -> str:
-    """Return a power of ten as a tick label: 10⁰, 10⁻¹, 10⁻² ..."""
-    return "10" + str(round(np.log10(value))).translate(_SUPERSCRIPT)
+    """Return a rate in per cent as a tick label."""
+    return f"{100 * rate:.3g} %"
 
 
 def log_axis(ax: Axes, axis_name: str, low: float, high: float = 1.0) -> None:
-    """Make an axis logarithmic, from `low` to `high`, with ticks at powers of ten."""
-    axis = getattr(ax, f"{axis_name}axis")
+    """Make an axis logarithmic, from `low` to `high`, with ticks at powers of ten alone."""
     ax.set(**{f"{axis_name}scale": "log", f"{axis_name}lim": (low, high)})
-    axis.set_major_locator(ticker.LogLocator(numticks=10))
-    axis.set_major_formatter(rate_text)
-    axis.set_minor_locator(ticker.LogLocator(subs=range(2, 10), numticks=100))
-    axis.set_minor_formatter(ticker.NullFormatter())
+    getattr(ax, f"{axis_name}axis").set_minor_formatter("")
+
+
+# The axis of more ranks is logarithmic; one with so few is not shortened.
+LINEAR_RANKS, FEW_RANKS = 30, 10
 
 
 def last_change(curves: Sequence[Any], last: int) -> int:
-    """Return the rank beyond which no curve changes, up to the `last`.
-
-    A curve that ends before the last rank is shown to its end: what follows is not known.
-    """
-    change = min(last, FEW_RANKS)
-    for curve in curves:
-        values = np.asarray(curve, dtype=float)
-        change = max(change, 2 + int(np.flatnonzero(np.abs(np.diff(values)) > 0).max(initial=-1)))
-        end = 1 + int(np.flatnonzero(~np.isnan(values)).max(initial=-1))
-        if end < last:
-            change = max(change, end)
+    """Return the rank beyond which no curve changes, up to the `last`."""
+    change = FEW_RANKS
+    for curve in curves:  # what follows the end of one is not known
+        changes = np.flatnonzero(np.diff(np.nan_to_num(curve, nan=-1.0)))
+        change = max(change, 2 + int(changes.max(initial=-1)))
     return last if change + 1 >= last else change
 
 
 def rank_axis(ax: Axes, last: int, first: int = 1, log: bool | None = None) -> None:
     """Make the axis of ranks, with whole numbers on it; a long one is logarithmic."""
-    log = last > LINEAR_RANKS if log is None else log
-    if log:
-        ax.set_xscale("log")
-        ticks = [k * 10**power for power in range(len(str(last))) for k in (1, 2, 5)]
+    if last > LINEAR_RANKS if log is None else log:
         margin = (last / first) ** 0.02
-        ax.set_xlim(first / margin, last * margin)
+        ax.set(xscale="log", xlim=(first / margin, last * margin))
+        ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_minor_locator(ticker.NullLocator())
     else:
-        step = next(step for step in (1, 5, 10, 20, 50, 100, 1000, last) if last / step <= 10)
-        ticks = sorted({1, *range(step, last + 1, step)})
         margin = 0.02 * max(last - first, 1)
         ax.set_xlim(first - margin, last + margin)
-    ax.xaxis.set_major_locator(ticker.FixedLocator([tick for tick in ticks if tick <= last]))
+        step = 1 if last <= FEW_RANKS else 5
+        ax.set_xticks(sorted({1, *range(step, last + 1, step)}))
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.xaxis.set_minor_locator(ticker.NullLocator())
 
 
 def rate_axis(ax: Axes, low: float) -> None:
@@ -413,8 +378,6 @@ def rate_axis(ax: Axes, low: float) -> None:
         return
     step = 10.0 ** np.floor(np.log10((1 - low) / 2))
     start = np.floor(low / step - 0.2) * step
-    margin = 0.015 * (1 - start)
-    ax.set_ylim(start - margin, 1 + margin)
-    mark: Any = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "s": 36, "color": Style.text}
-    mark |= {"linewidth": 1.0, "clip_on": False, "zorder": 5, "transform": ax.transAxes}
-    ax.scatter([0, 0], [0.02, 0.05], **mark)
+    ax.set_ylim(start - 0.015 * (1 - start), 1 + 0.015 * (1 - start))
+    mark: dict[str, Any] = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "s": 36, "color": Style.text}
+    ax.scatter([0, 0], [0.02, 0.05], transform=ax.transAxes, clip_on=False, zorder=5, **mark)

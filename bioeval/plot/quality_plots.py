@@ -38,6 +38,9 @@ class ErrorDiscardDisplay(CurvesDisplay):
 def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDiscardDisplay:
     """Draw error against discard: FRR against the fraction of samples that are discarded.
 
+    A useful measure of quality makes FRR fall from the left end on; one that knows nothing of
+    errors leaves it level. The label has the partial area from 0 to 0.2, relative to a level curve.
+
     Parameters
     ----------
     data : Dataset, or mapping of str to Dataset
@@ -49,19 +52,5 @@ def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDisca
     Returns
     -------
     ErrorDiscardDisplay
-        With ``curves``, ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    A useful measure of quality makes FRR fall from the left end on; one that knows nothing of
-    errors leaves it level. The label has the partial area from 0 to 0.2, relative to a level curve.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> scores = be.simulate(20, 4)
-    >>> display = be.plot.error_discard(be.error_discard(scores, range(80), threshold="eer"))
-    >>> len(display.curves[""].x)
-    51
     """
     return ErrorDiscardDisplay.from_results(data).plot(ax, **style)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from bioeval.base.arguments import require_integer
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesDisplay, numbered, thinned
+from bioeval.plot.display import Curve, CurvesDisplay, numbered
 from bioeval.plot.registry import PLOTS
 from bioeval.plot.systems import System, agreed, needs_of
 
@@ -44,19 +44,14 @@ class CmcDisplay(CurvesDisplay):
             require_integer("max_rank", max_rank, low=1)
         ax = self._start(ax, name, style)
         last = max(int(curve.x[-1]) for curve in self.curves.values())
-        arrays = (x for c in self.defined for x in (c.y, c.low, c.high) if x is not None)
-        last = min(last, max_rank or plot_style.last_change([*arrays], last))
-        lowest = 1.0
+        arrays = [x for c in self.defined for x in (c.y, c.low, c.high) if x is not None]
+        last = min(last, max_rank or plot_style.last_change(arrays, last))
         for curve in self.defined:
             shown = (curve.x <= last) & ~np.isnan(curve.y)
-            x, y = curve.x[shown], curve.y[shown]
-            lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
-            if len(x) > plot_style.FEW_POINTS:  # of a long curve only the corners are drawn
-                x, y = thinned(x, y, log=True)
-            self._line(curve, x, y, style)
+            self._line(curve, curve.x[shown], curve.y[shown], style)
             self._band(curve, shown)
         plot_style.rank_axis(ax, last)
-        plot_style.rate_axis(ax, lowest if self.lines_ else 0.0)
+        plot_style.rate_axis(ax, min((float(x[0]) for x in arrays), default=0.0))
         if "cmc" in self.systems[0].dataset:
             return self._end(y_label="Queries matched at rank k or better, CMC(k)")
         return self._end(y_label=say("{Cumulative match score, cms}(k)"))
@@ -78,35 +73,23 @@ def cmc(
 ) -> CmcDisplay:
     """Draw the CMC: the proportion of probes with a mate at rank k or better.
 
+    CMS is over the probes that have a mate; CMS(1) is the recognition rate. The axis of CMS
+    starts at 0 unless everything lies in its upper half. Bands are the intervals at each rank by
+    itself, where the result has them.
+
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.closed_set`, :func:`bioeval.reid` or
         :func:`bioeval.evaluate`, or several of one kind by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
     max_rank : int, optional
         The last rank to draw; unless given, the one beyond which no curve changes, or 10. Of more
         than 30, the axis is logarithmic.
-    **style
-        Properties of all lines; ``name`` labels a single system.
 
     Returns
     -------
     CmcDisplay
-        With ``curves`` (the arrays, of all ranks), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    CMS is over the probes that have a mate; CMS(1) is the recognition rate. The axis of CMS
-    starts at 0 unless everything lies in its upper half. Bands are the intervals at each rank by
-    itself, where the result has them.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> display = be.plot.cmc(be.closed_set(be.simulate(20, 4)), max_rank=10)
-    >>> display.ax_.get_xlabel()
-    'Rank k'
     """
     return CmcDisplay.from_results(data).plot(ax, max_rank=max_rank, **style)

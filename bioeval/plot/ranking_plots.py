@@ -21,17 +21,7 @@ from bioeval.studies.compare.section import MeasureOfSystems
 class RankingDisplay(OneResultDisplay):
     """The value of each system with its interval, and the ranks that it may have.
 
-    Attributes
-    ----------
-    measure : str
-        The measure that is drawn.
-    systems : list of str
-        From the best to the worst.
-    value, value_low, value_high, rank_low, rank_high : ndarray, shape (systems,)
-        In this order.
-    letters : list of str
-    ranks_ax_ : Axes
-        The axes of the ranks, to the right of those of the values.
+    All arrays are from the best to the worst system; `ranks_ax_` is to the right of the values.
     """
 
     ranks_ax_: Axes
@@ -64,7 +54,8 @@ class RankingDisplay(OneResultDisplay):
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
     ) -> Self:
         """Draw both panels. See :func:`ranking`."""
-        size = 9.6, float(np.clip(1.9 + 0.36 * len(self.systems), 3.0, 14.0))
+        number, narrow = len(self.systems), Style.look.is_narrow
+        size = 9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))
         left = self._begin(ax, style, size)
         right = self.ranks_ax_ = self._beside(1, 2, width_ratios=(1.9, 1))
         if not self.systems:
@@ -72,45 +63,38 @@ class RankingDisplay(OneResultDisplay):
             plot_style.empty(left, self.why_empty)
             right.set_axis_off()
             return self
-        places = np.arange(len(self.systems))
-        for axes in (left, right):
-            axes.set_ylim(len(places) - 0.5, -0.5)
+        longest = 14 if narrow else 28
+        names = [as_plot_text(short_name(str(x), longest)) for x in self.systems]
+        for axes, shown in ((left, names), (right, [""] * number)):
+            axes.set(ylim=(number - 0.5, -0.5))
+            axes.set_yticks(range(number), shown)
             axes.tick_params(axis="y", length=0)
-        longest = 14 if Style.look.is_narrow else 28
-        left.set_yticks(places, [as_plot_text(short_name(str(x), longest)) for x in self.systems])
-        right.set_yticks(places, [""] * len(places))
-        lines = self.value_low, self.value_high
-        left.hlines(places, *lines, color=self._colours, linewidth=1.6, zorder=2)
-        for place, value, colour in zip(places, self.value, self._colours, strict=True):
-            how: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3, **style}
-            left.plot([value], [place], "o", **how)
+        ends: dict[str, Any] = {"color": self._colours, "linewidth": 1.6, "zorder": 2}
+        left.hlines(range(number), self.value_low, self.value_high, **ends)
+        points: dict[str, Any] = {"color": self._colours, "s": 42, "zorder": 3, **style}
+        left.scatter(self.value, range(number), **points)
         left.margins(x=0.04)
         if self._ranked.scalar.kind == "rate":
-            self._in_per_cent(left.xaxis)
-        self._ranks(right)
-        better = "larger" if self._ranked.scalar.larger_is_better else "smaller"
-        label = say("{measure} ({better} is better)", measure=self._ranked.name, better=better)
-        level = say("{level:rate} intervals", level=float(self._dataset.attrs["confidence"]))
-        title = self._write(say("Ranking by {measure}", measure=self._ranked.name))
-        title = joined(title, as_plot_text(name) if name else "", by=": ")
-        narrow = Style.look.is_narrow
-        self._finish(title, [level], label)
-        about = "" if narrow else "a shared letter: not told apart"
-        self._finish("Rank", [about], "1 is the best", ax=right)
-        return self
-
-    def _ranks(self, ax: Axes) -> None:
-        """Draw the ranks that each system may have as bars, and write the letters beside them."""
-        number = len(self.systems)
+            left.xaxis.set_major_formatter(plot_style.in_per_cent)
         colours: Any = [
             colour if low == 1 else Style.rule
             for low, colour in zip(self.rank_low, self._colours, strict=True)
         ]
-        wide, left = self.rank_high - self.rank_low + 0.7, self.rank_low - 0.35
-        bars = ax.barh(range(number), wide, left=left, height=0.5, color=colours, zorder=2)
-        ax.bar_label(bars, self.letters, padding=4, fontsize=Style.look.small, color=Style.text)
-        ax.set_xlim(0.5, number + 0.5 + 0.06 * number * max(map(len, self.letters)))
-        ax.set_xticks(range(1, number + 1, -(-number // 6)))
+        wide, start = self.rank_high - self.rank_low + 0.7, self.rank_low - 0.35
+        bars = right.barh(range(number), wide, 0.5, start, color=colours, zorder=2)
+        right.bar_label(bars, self.letters, padding=4, fontsize=Style.look.small, color=Style.text)
+        right.set_xlim(0.5, number + 0.5 + 0.06 * number * max(map(len, self.letters)))
+        right.set_xticks(range(1, number + 1, -(-number // 6)))
+        measure = self._ranked.name
+        better = "larger" if self._ranked.scalar.larger_is_better else "smaller"
+        label = say("{measure} ({better} is better)", measure=measure, better=better)
+        level = say("{level:rate} intervals", level=float(self._dataset.attrs["confidence"]))
+        title = self._write(say("Ranking by {measure}", measure=measure))
+        title = joined(title, as_plot_text(name) if name else "", by=": ")
+        self._finish(title, [level], label)
+        about = "" if narrow else "a shared letter: not told apart"
+        self._finish("Rank", [about], "1 is the best", ax=right)
+        return self
 
 
 def ranking(
@@ -137,15 +121,5 @@ def ranking(
     Returns
     -------
     RankingDisplay
-        With ``measure``, ``systems``, ``value``, ``rank_low``, ``rank_high``, ``letters``, ``ax_``,
-        ``ranks_ax_`` and ``figure_``.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> systems = {f"spread {x}": be.simulate(40, 3, within=x) for x in (0.4, 0.5, 0.6)}
-    >>> display = be.plot.ranking(be.compare(systems, measures=["eer"]))
-    >>> display.systems
-    ['spread 0.4', 'spread 0.5', 'spread 0.6']
     """
     return RankingDisplay.from_results(data, measure=measure).plot(ax, **style)

@@ -17,9 +17,9 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesDisplay
+from bioeval.plot.display import Curve, CurvesDisplay, shown
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, attempts, joined, kind_of, scalar
+from bioeval.plot.systems import System, attempts, joined, scalar
 from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
@@ -29,49 +29,37 @@ from bioeval.views.tasks import unit_of
 
 
 def mean_curves(data: Any) -> Any:
-    """Return results in which those over folds are mean curves, beside ``fold_far`` and so on.
+    """Return results in which those over folds are mean curves at FAR targets.
 
-    Of :func:`bioeval.repeat` they are means at each threshold, of :func:`bioeval.cross_evaluate`
-    at each FAR target.
+    The curves of the folds are beside them, ``fold_far`` and so on.
     """
     if isinstance(data, xr.DataTree):
         return data.map_over_datasets(mean_curves)
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
         return {name: mean_curves(result) for name, result in data.items()}
-    if not isinstance(data, xr.Dataset) or {"fold", "partition"}.isdisjoint(data.dims):
-        return data
-    if "partition" in data.dims and not {"far_mean", "frr_mean"} <= {*data}:
+    if not isinstance(data, xr.Dataset) or "fold" not in data.dims:
         return data
     results = expanded(data)
-    attrs = dict(results.attrs)
-    if "partition" in results.dims:
-        far = {key: results[f"far_{key}"].values for key in ("mean", "low", "high")}
-        frr = {key: results[f"frr_{key}"].values for key in ("mean", "low", "high")}
-        fold_far, fold_frr = results["far"].values, results["frr"].values
-    elif "frr_at_far_mean" in results:
-        order = np.argsort(results["far_target"].values)
-        frr = {key: results[f"frr_at_far_{key}"].values[order] for key in ("mean", "low", "high")}
-        far = {"mean": results["far_target"].values[order]}
-        fold_frr = results["frr_at_far"].values.reshape(-1, len(order))[:, order]
-        fold_far = np.broadcast_to(far["mean"], fold_frr.shape)
-        attrs["far_targets"] = len(order)
-    elif results.attrs.get("result_type") == "verification":
+    if "frr_at_far_mean" not in results:
+        if results.attrs.get("result_type") != "verification":
+            return results.drop_vars(["far", "gar", "frr"], errors="ignore")
         raise DataError(
             "the results have one threshold for each fold; for curves of the folds give "
             "far_targets= to be.cross_evaluate, such as far_targets=[0.001, 0.01, 0.1, 1]"
         )
-    else:
-        return results.drop_vars(["far", "gar", "frr"], errors="ignore")
-    gar = {"mean": 1 - frr["mean"], "low": 1 - frr["high"], "high": 1 - frr["low"]}
-    variables = {"fold_far": fold_far, "fold_frr": fold_frr, "fold_gar": 1 - fold_frr}
-    for rate, values in (("far", far), ("frr", frr), ("gar", gar)):
-        for key, value in values.items():
-            variables[rate if key == "mean" else f"{rate}_{key}"] = value
+    results = results.sortby("far_target")
+    number = results.sizes["far_target"]
+    far, fold_frr = results["far_target"].values, results["frr_at_far"].values.reshape(-1, number)
+    mean, low, high = (results[f"frr_at_far_{key}"].values for key in ("mean", "low", "high"))
+    variables = {"far": far, "frr": mean, "frr_low": low, "frr_high": high}
+    variables |= {"gar": 1 - mean, "gar_low": 1 - high, "gar_high": 1 - low}
+    fold_far = np.broadcast_to(far, fold_frr.shape)
+    variables |= {"fold_far": fold_far, "fold_frr": fold_frr, "fold_gar": 1 - fold_frr}
     dims = {1: ("threshold",), 2: ("fold", "threshold")}
+    attrs = {**results.attrs, "far_targets": number}
     curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in variables.items()}, attrs=attrs)
-    divisions = results.sizes.get("repeat", results.sizes.get("partition", 1))
     for role in ("genuine_attempts", "impostor_attempts"):
-        curves[role] = round(float(results[role].sum()) / divisions)
+        curves[role] = round(float(results[role].sum()) / results.sizes.get("repeat", 1))
     return curves
 
 
@@ -91,13 +79,11 @@ def draw_folds(
     Above 0, `floor` is the smallest FAR of a logarithmic axis.
     """
     dataset = curve.system.dataset
-    if f"fold_{curve.variable}" not in dataset:
+    if "fold_far" not in dataset:
         return style
-    folds = dataset["fold_far"].values, dataset[f"fold_{curve.variable}"].values
-    lines = [by_far(far, rate) for far, rate in zip(*folds, strict=True)]
-    between = "default" if "far_targets" in dataset.attrs else "steps-post"
-    display._cloud(curve, (from_floor(*line, floor) for line in lines), drawstyle=between)
-    return {"linewidth": 2.4, "drawstyle": between, **style}
+    folds = zip(dataset["fold_far"].values, dataset[f"fold_{curve.variable}"].values, strict=True)
+    display._cloud(curve, (from_floor(*by_far(*fold), floor) for fold in folds))
+    return {"linewidth": 2.4, "drawstyle": "default", **style}
 
 
 # ------------------------------------------------------------------------- rates against FAR
@@ -123,11 +109,10 @@ def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, 
     The rate attained at FAR 0 is attained at the floor as well, one of the impostor attempts: the
     curve starts there, with the best rate attained up to it.
     """
-    within = np.nonzero(x <= floor)[0]
-    if not floor > 0 or not len(within):
+    before = np.searchsorted(x, floor, "right") if floor > 0 else 0
+    if not before:
         return x, y
-    first = int(within[-1])
-    return np.append(floor, x[first + 1 :]), y[first:]
+    return np.append(floor, x[before:]), y[before - 1 :]
 
 
 def floor_of(system: System, role: str = "impostor") -> float:
@@ -224,6 +209,12 @@ class DirFarDisplay(FarCurvesDisplay):
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
     """Draw the ROC: GAR against FAR over all thresholds.
 
+    Lines are steps: at each FAR they show the GAR of the nearest threshold in the result whose
+    FAR is not larger, never an interpolated one. All are solid, since a dash looks like a step;
+    several differ in colours and markers. GAR is over the genuine attempts, FAR over the
+    impostor attempts. Where the result has intervals, bands are those of GAR at each threshold by
+    itself; :func:`error_rates` shows how uncertain FAR is there.
+
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
@@ -245,15 +236,6 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     Returns
     -------
     RocDisplay
-        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    Lines are steps: at each FAR they show the GAR of the nearest threshold in the result whose
-    FAR is not larger, never an interpolated one. All are solid, since a dash looks like a step;
-    several differ in colours and markers. GAR is over the genuine attempts, FAR over the
-    impostor attempts. Where the result has intervals, bands are those of GAR at each threshold by
-    itself; :func:`error_rates` shows how uncertain FAR is there.
 
     Examples
     --------
@@ -275,6 +257,10 @@ def dir_far(
 ) -> DirFarDisplay:
     """Draw DIR against FAR at several ranks: the ROC of open-set identification (watch lists).
 
+    DIR is over the genuine attempts (enrolled probes), FAR over the impostor attempts. Lines are
+    steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of DIR at each threshold by
+    itself, where the result has them.
+
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
@@ -291,21 +277,6 @@ def dir_far(
     Returns
     -------
     DirFarDisplay
-        With ``curves`` (named ``"rank 1"`` ..., after the system's name where there are several),
-        ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    DIR is over the genuine attempts (enrolled probes), FAR over the impostor attempts. Lines are
-    steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of DIR at each threshold by
-    itself, where the result has them.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> display = be.plot.dir_far(be.open_set(be.simulate(20, 4)), ranks=(1, 3))
-    >>> list(display.curves)
-    ['rank 1', 'rank 3']
     """
     return DirFarDisplay.from_results(data, ranks).plot(ax, log=log, **style)
 
@@ -357,13 +328,13 @@ class DetDisplay(CurvesDisplay):
         """Draw the curves. See :func:`det`."""
         ax = self._start(ax, name, style)
         (low_x, high_x), (low_y, high_y) = limits = self._ends()
-        ax.set_xscale("function", functions=(deviate, ndtr))
-        ax.set_yscale("function", functions=(deviate, ndtr))
+        deviates = {"functions": (deviate, ndtr)}
+        ax.set_xscale("function", **deviates)
+        ax.set_yscale("function", **deviates)
         ax.set(xlim=limits[0], ylim=limits[1])
         unseen: dict[str, Text] = {}
         for curve in self.defined:
-            x, y = by_far(curve.x, curve.y)
-            self._line(curve, x, y, draw_folds(self, curve, style))
+            self._line(curve, *by_far(curve.x, curve.y), draw_folds(self, curve, style))
             if ((curve.x < low_x) & (curve.y < low_y)).any():
                 unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
             else:  # as far to the right as the curve is on the axes
@@ -372,24 +343,20 @@ class DetDisplay(CurvesDisplay):
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
-        for axis, ends, length in zip((ax.xaxis, ax.yaxis), limits, (26, 11), strict=True):
-            size = plot_style.room(ax)[0 if axis is ax.xaxis else 1]
-            axis.set_major_locator(FixedLocator(_ticks(*ends, size / length)))
-            axis.set_major_formatter(
-                lambda rate, _: np.format_float_positional(100 * rate, precision=9, trim="-")
-            )
+        floors = np.array([self._floors(system) for system in self.systems]).T
+        caption = of_folds(self.systems)
+        room = plot_style.room(ax)
+        for k, (axis, length) in enumerate(((ax.xaxis, 26), (ax.yaxis, 11))):
+            axis.set_major_locator(FixedLocator(_ticks(*limits[k], room[k] / length)))
+            axis.set_major_formatter(lambda rate, _: f"{100 * rate:.9g}")
             axis.set_minor_locator(NullLocator())
+            if shade_below(axis, least(floors[k])):
+                caption = [*of_folds(self.systems), _SHADED]
         if limits[0] == limits[1] and not Style.look.is_flat:
             ax.set_aspect("equal")
-        floors = [self._floors(system) for system in self.systems]
-        shaded = [
-            shade_below(axis, least(floor[k] for floor in floors))
-            for k, axis in enumerate((ax.xaxis, ax.yaxis))
-        ]
         first, last = deviate([max(low_x, low_y), min(high_x, high_y)]).tolist()
         equal = ndtr(np.linspace(first, last, 50))
         self._reference(equal, equal)
-        caption = [*of_folds(self.systems), _SHADED if any(shaded) else ""]
         return self._end(caption=caption, unseen=unseen)
 
     def _label(self, curve: Curve) -> str:
@@ -401,7 +368,7 @@ class DetDisplay(CurvesDisplay):
             return text
         return joined(text, f"{called} {percent(eer, 'fine')}")
 
-    def _ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+    def _ends(self) -> list[tuple[float, float]]:
         """Return the limits of both axes, which hold the operating points of the results."""
         points = [(0.4, 0.4)]
         for curve in self.defined:
@@ -411,36 +378,31 @@ class DetDisplay(CurvesDisplay):
         high = [next((t for t in TICKS if t >= most), TICKS[-1]) for most in np.nanmax(points, 0)]
         ends = []
         for k, (one, other) in enumerate((("x", "y"), ("y", "x"))):
-            lows = []
+            lows = [0.001] * (not self.defined)
             for curve in self.defined:
                 rate, beside = getattr(curve, one), getattr(curve, other)
                 shown = np.append(rate[beside <= high[1 - k]], 1.0).min()
                 lows.append(np.fmax(shown, self._floors(curve.system)[k]))
-            tick = max((t for t in TICKS if t <= min(lows, default=0.001)), default=TICKS[0])
+            tick = max((t for t in TICKS if t <= min(lows)), default=TICKS[0])
             ends.append((0.7 * min(0.01, tick), float(ndtr(ndtri(high[k]) + 0.06))))
-        return ends[0], ends[1]
+        return ends
 
     def _operating_points(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
         """Yield both rates of the points shown: of default FAR targets, the supported ones."""
-        if "far_targets" in dataset.attrs:  # of folds: every point of the curves is one
-            frr = dataset["fold_frr"].values.max(axis=0)
-            yield from zip(dataset["far"].values, frr, strict=True)
-            return
+        if "fold_frr" in dataset:  # every point of the curves is one
+            yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
         made = scalar(dataset, "impostor_pairs")
         if made != made:
             made = attempts(dataset, "impostor") or np.inf
         for x_name, y_name in self._points:
-            if x_name not in dataset or y_name not in dataset:
-                continue
-            x, y = dataset[x_name], dataset[y_name]
-            if y_name == "dir_at_far":
-                y = 1 - y.isel(rank=0)
-            if x.ndim != 1 or x.dims != y.dims:
-                continue
-            wanted = [True] * len(x)
-            if x.dims == ("far_target",):
-                wanted = wanted_targets(dataset["far_target"].values.tolist(), made)
-            yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
+            if x_name in dataset and y_name in dataset:
+                x, y = dataset[x_name], dataset[y_name]
+                if y_name == "dir_at_far":
+                    y = 1 - y.isel(rank=0)
+                wanted = [True] * x.size
+                if x.dims == ("far_target",):
+                    wanted = wanted_targets(x.values.tolist(), made)
+                yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
 
 
 def _ticks(low: float, high: float, most: float) -> list[float]:
@@ -461,6 +423,11 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     attainable threshold nearest to it is marked by a dot. The axes show all operating points of the
     result; of the default FAR targets, those that the impostor attempts support.
 
+    A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Rates below one of the
+    attempts are shaded. Lines are steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of
+    FRR, where the result has them and the curve is on the axes; the interval of no false reject is
+    in the result and its table.
+
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
@@ -473,21 +440,6 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     Returns
     -------
     DetDisplay
-        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Rates below one of the
-    attempts are shaded. Lines are steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of
-    FRR, where the result has them and the curve is on the axes; the interval of no false reject is
-    in the result and its table.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> display = be.plot.det(be.verification(be.simulate(20, 4)))
-    >>> display.ax_.get_xlabel()
-    'False accept rate, FAR (%) (ISO: FMR)'
     """
     return DetDisplay.from_results(data).plot(ax, **style)
 
@@ -496,26 +448,12 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
 
 
 class ErrorRatesDisplay(CurvesDisplay):
-    """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR.
+    """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR."""
 
-    Attributes
-    ----------
-    kind : str
-        ``"distance"`` or ``"similarity"``.
-    """
-
-    kind: str
     _plot, _title, _x = "error_rates", "Error rates", "threshold"
     _y: ClassVar = {"far": Term("far"), "frr": Term("frr")}
     _y_label = "Error rate"
     _rates = (), ("far", "frr")
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result, a tree, or a mapping of name to either."""
-        display = super().from_results(data)
-        display.kind = kind_of(display.systems, "error_rates")
-        return display
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
@@ -526,43 +464,28 @@ class ErrorRatesDisplay(CurvesDisplay):
         if log:
             floors = (floor_of(x, role) for x in self.systems for role in ("genuine", "impostor"))
             plot_style.log_axis(self.ax_, "y", least((0.1, *floors)) / 1.8, 1.3)
-        self._limit()
-        self._mark_eer(log)
-        return self._end(label)
-
-    def _limit(self) -> None:
-        """Leave out far thresholds, such as those of sentinels, between which no rate changes."""
-        ends, xs = [], []
-        for curve in self.defined:
-            known = np.isfinite(curve.x)
-            x, sums = curve.x[known], np.cumsum(np.abs(np.diff(curve.y[known])))
-            if len(sums) and sums[-1] > 0:
-                first, last = np.searchsorted(sums / sums[-1], (0.01, 0.99))
-                ends += [x[first], x[last + 1]]
-                xs += [x[0], x[-1]]
-        if xs and max(xs) - min(xs) > 20 * (max(ends) - min(ends)):
-            low, high = min(ends), max(ends)
-            self.ax_.set_xlim(max(min(xs), 2 * low - high), min(max(xs), 2 * high - low))
-
-    def _mark_eer(self, log: bool) -> None:
-        """Mark the EER of each system where the result has it."""
-        for number, system in enumerate(self.systems):
+        for number, system in enumerate(self.systems):  # its EER, where the result has it
             eer, threshold = scalar(system.dataset, "eer"), scalar(system.dataset, "eer_threshold")
             if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
                 continue
             colour: Any = Style.colour(number)  # which names the system
-            label = None
+            text = ""
             if len(self.systems) == 1:
-                colour, label = Style.text, f"EER {percent(eer, 'fine')} at {threshold:.4g}"
+                colour, text = Style.text, f"EER {percent(eer, 'fine')} at {threshold:.4g}"
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
-            self.ax_.plot(threshold, eer, "o", label=label, **point)
+            self.ax_.plot(threshold, eer, "o", label=shown(text), **point)
+        return self._end(label)
 
 
 def error_rates(
     data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any
 ) -> ErrorRatesDisplay:
     """Draw FAR and FRR against the threshold, with the EER where the result has it.
+
+    FAR is over the impostor attempts, FRR over the genuine attempts. The threshold is in the
+    units of the scores: FAR grows with a threshold of distances and falls with one of similarities.
+    Bands are the intervals at each threshold by itself, where the result has them.
 
     Parameters
     ----------
@@ -579,20 +502,5 @@ def error_rates(
     Returns
     -------
     ErrorRatesDisplay
-        With ``curves`` (named ``"FAR"`` and ``"FRR"``, after the system's name where there are
-        several), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    FAR is over the impostor attempts, FRR over the genuine attempts. The threshold is in the
-    units of the scores: FAR grows with a threshold of distances and falls with one of similarities.
-    Bands are the intervals at each threshold by itself, where the result has them.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> display = be.plot.error_rates(be.verification(be.simulate(20, 4)))
-    >>> list(display.curves)
-    ['FAR', 'FRR']
     """
     return ErrorRatesDisplay.from_results(data).plot(ax, log=log, **style)

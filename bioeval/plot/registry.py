@@ -23,7 +23,6 @@ class Plot:
     #: The stem of each file that ``save_all`` writes, with the options of the plot.
     files: Mapping[str, Mapping[str, Any]]
     one_system: bool = False  # whether each file shows one system
-    images: bool = False  # whether it takes `images` and `image_folder`
     #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
     #: and ``save_all`` draws no others.
     prefer: str = ""
@@ -43,102 +42,60 @@ def _plot(name: str, result: str, *needs: Needs, log: bool = False, **more: Any)
     return Plot(name, f"be.{result}", needs, more.pop("files", files), **more)
 
 
+def _of_one(name: str, result: str, *needs: Needs, prefer: str = "") -> Plot:
+    """Return a plot whose files show one system each."""
+    return _plot(name, result, *needs, one_system=True, prefer=prefer)
+
+
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 _FOLD = ("repeat", "fold")
 _RATES = _along("threshold", "far", "frr")
 _SPECIES = ("threshold", "species")
 _OVER_SPECIES: Needs = {"iapar_of_species": _SPECIES, **_RATES}
-_STUDY = dict.fromkeys(("optimistic_far", "far_mean", "frr_mean"), ())
+_ATTACKS = _along("threshold", "ga", "fa", "ia")
+_APCER: Needs = {"apcer_of_species": _SPECIES, "bpcer": ("threshold",)}
 _PRIORS = "prior_log_odds"
+_MEANS = _along("rank", "cms_mean"), _along("threshold", "far_mean"), _along("rank", "dir_mean")
+_FOLDS: Needs = {"far": _FOLD, "frr": _FOLD, "train_far_mean": ()}
+_PARTS = _along("partition", "genuine_attempts"), _along("partition", "attempts")
+_GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
+_STUDY: Needs = {"fold_far": _FOLD, "fold_frr": _FOLD, "optimistic_far": (), "far_mean": ()}
 
 _ALL = (
     _plot("roc", "verification", _along("threshold", "far", "gar"), log=True),
     _plot("det", "verification", _RATES, prefer="gar"),
-    _plot("error_rates", "verification", _RATES, one_system=True, prefer="gar"),
+    _of_one("error_rates", "verification", _RATES, prefer="gar"),
     _plot("dir_far", "open_set", _DIR, log=True),
     _plot("cmc", "closed_set", _along("rank", "cms"), _along("rank", "cmc")),
     _plot("score_distributions", "Scores"),
     _plot("matrix", "Scores"),
-    _plot("attack_det", "vulnerability", _OVER_SPECIES, one_system=True),
-    _plot("iapar", "vulnerability", _OVER_SPECIES, one_system=True),
-    _plot("attack_scores", "vulnerability", _along("threshold", "ga", "fa", "ia"), one_system=True),
+    _of_one("attack_det", "vulnerability", _OVER_SPECIES),
+    _of_one("iapar", "vulnerability", _OVER_SPECIES),
+    _of_one("attack_scores", "vulnerability", _ATTACKS),
     _plot("pad_det", "pad", _along("threshold", "apcer", "bpcer")),
-    _plot(
-        "apcer",
-        "pad",
-        {"apcer_of_species": _SPECIES, "bpcer": ("threshold",)},
-        one_system=True,
-    ),
+    _of_one("apcer", "pad", _APCER),
     _plot("reliability", "calibration", {"cllr": (), "pav_llr": ("pav_block",)}),
     _plot("tippett", "calibration", _along("llr", "genuine_above", "impostor_above")),
     _plot("empirical_cross_entropy", "calibration", _along(_PRIORS, "min_ece")),
     _plot("bayes_error", "calibration", _along(_PRIORS, "min_bayes_error")),
-    _plot(
-        "ranking",
-        "compare",
-        dict.fromkeys(("rank_low", "value"), ("system", "measure")),
-        one_system=True,
-    ),
+    _of_one("ranking", "compare", dict.fromkeys(("rank_low", "value"), ("system", "measure"))),
     _plot("epc", "epc", _along("alpha", "hter", "threshold")),
-    _plot(
-        "repeated",
-        "repeat",
-        *(_along("rank", "cms_mean"), _along("threshold", "far_mean"), _along("rank", "dir_mean")),
-    ),
-    _plot(
-        "folds",
-        "cross_evaluate",
-        {"far": _FOLD, "frr": _FOLD, "train_far_mean": ()},
-        one_system=True,
-    ),
-    _plot(
-        "spread",
-        "cross_evaluate",
-        {"genuine_attempts": _FOLD},
-        *(_along("partition", "genuine_attempts"), _along("partition", "attempts")),
-        one_system=True,
-    ),
+    _plot("repeated", "repeat", *_MEANS),
+    _of_one("folds", "cross_evaluate", _FOLDS),
+    _of_one("spread", "cross_evaluate", {"genuine_attempts": _FOLD}, *_PARTS),
     _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
-    _plot(
-        "groups",
-        "by_group",
-        {"frr": ("group",), "far": ("group", "claimed_group")},
-        _along("group", "frr", "far"),
-        one_system=True,
-    ),
+    _of_one("groups", "by_group", _GROUPS),
     _plot("error_discard", "error_discard", {"frr": ("fraction",), "pauc": ()}),
     _plot("ranked_lists", "Scores", files={}),
     _plot("gom", "gom", _along("threshold", "mrep", "mfr")),
     _plot("precision_recall", "reid", _along("recall_level", "interpolated_precision")),
-    _plot(
-        "threshold_study",
-        "study_threshold",
-        {"fold_far": _FOLD, "fold_frr": _FOLD, **_STUDY},
-        one_system=True,
+    _of_one("threshold_study", "study_threshold", _STUDY),
+    _of_one(
+        "assured", "study_threshold", {**_along("point", "point_far"), "assured_threshold": ()}
     ),
-    _plot(
-        "assured",
-        "study_threshold",
-        {**_along("point", "point_far", "point_far_high", "point_frr"), "assured_threshold": ()},
-        one_system=True,
-    ),
-    _plot(
-        "hota",
-        "tracking",
-        _along("localisation_threshold", *(f"{x}_by_threshold" for x in ("hota", "deta", "assa"))),
-    ),
-    _plot(
-        "worst_pairs",
-        "worst_pairs",
-        _along("pair", "comparison", "probe_label", "gallery_label", "score"),
-        images=True,
-    ),
-    _plot(
-        "zoo",
-        "zoo",
-        _along("subject", "genuine_mean", "impostor_mean", "animal_of_subject"),
-        one_system=True,
-    ),
+    _plot("hota", "tracking", _along("localisation_threshold", "hota_by_threshold")),
+    _plot("worst_pairs", "worst_pairs", _along("pair", "comparison", "score")),
+    _of_one("zoo", "zoo", _along("subject", "genuine_mean", "animal_of_subject")),
 )
 
 PLOTS = {plot.name: plot for plot in _ALL}

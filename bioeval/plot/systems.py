@@ -160,14 +160,11 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
         )
     for name, dims in needs.items():
         there = list(map(str, dataset[name].dims))
-        extra = [dim for dim in there if dim not in dims]
-        if extra or set(dims) - set(there):
+        if set(dims) != set(there):
+            extra = [dim for dim in there if dim not in dims]
             hint = f": choose a {extra[0]} first, as in ds.isel({extra[0]}=0)" if extra else ""
             if "fold" in {*there, *dataset.coords}:
-                hint = (
-                    "; be.plot.folds and be.plot.spread draw results over folds, and be.plot.roc "
-                    "and be.plot.det those at FAR targets"
-                )
+                hint = "; be.plot.folds and be.plot.spread draw results over folds"
             raise DataError(
                 f"{name} is over {', '.join(there) or 'no dimension'}; be.plot.{plot.name} draws "
                 f"it over {', '.join(dims)}{hint}"
@@ -175,7 +172,10 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
 
 
 def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
-    """Return the systems of a tree that a plot can draw, of these the preferred ones."""
+    """Return the systems of a tree that a plot can draw, of these the preferred ones.
+
+    They are named by system and what differs between tasks; by whole paths if that is ambiguous.
+    """
     nodes = [node for node in tree.subtree if needs.keys() <= node.data_vars.keys()]
     if not nodes:
         leaves = ", ".join(leaf.path for leaf in tree.leaves)
@@ -186,23 +186,16 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
     nodes = [node for node in nodes if plot.prefer in node.data_vars] or nodes
     found = {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
     datasets = each_once(found)
-    for dataset in datasets.values():
-        _require(dataset, plot, needs)
-    return _named(datasets)
-
-
-def _named(datasets: Mapping[str, xr.Dataset]) -> list[System]:
-    """Name datasets by system and what differs between tasks; by whole paths if ambiguous."""
     paths = [path.split("/") for path in datasets]
     common = set(paths[0]).intersection(*paths)
     systems = {}
     for path, dataset in zip(paths, datasets.values(), strict=True):
+        _require(dataset, plot, needs)
         group = joined(*(part for part in path if part not in _WORDS))
         variant = joined(*(_WORDS.get(part, "") for part in path if part not in common))
         if not group and not variant and len(paths) > 1:  # one task among several
             variant = path[-1]
-        name = joined(group, variant)
-        systems[name] = System(name, dataset, group, variant)
+        systems[joined(group, variant)] = System(joined(group, variant), dataset, group, variant)
     if len(systems) < len(datasets):
         return [System(path, dataset, path) for path, dataset in datasets.items()]
     return list(systems.values())
@@ -263,19 +256,17 @@ def undefined(dataset: xr.Dataset, variable: str, word: Text) -> Text:
     """Return why no value of a variable is finite; empty if any is."""
     if np.isfinite(np.asarray(dataset[variable], dtype=float)).any():
         return ""
-    name: Text = Term(variable) if rate_of_term(variable) else word or variable.replace("_", " ")
-    why = ""
-    role = "impostor" if variable in ("far", "grr") else "genuine"
     if variable == "threshold":
         return "no finite threshold"
-    if variable == "cmc":
-        name = "CMC"
+    name: Text = Term(variable) if rate_of_term(variable) else word or variable.replace("_", " ")
+    role = "impostor" if variable in ("far", "grr") else "genuine"
+    why = ""
     if variable in ("cmc", "interpolated_precision", "mrep"):
         why = "no query has a match: "
     elif variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
         why = "the identity of every query is in the gallery: "
     elif attempts(dataset, role) == 0:
-        why = "no probe with a mate: " if variable == "cms" else f"no {role} attempt: "
+        why = f"no {role} attempt: "
     return say("{why}{name} is not defined", why=why, name=name)
 
 

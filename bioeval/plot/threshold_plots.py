@@ -43,14 +43,6 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
     Returns
     -------
     ThresholdStudyDisplay
-        With ``far`` and ``frr`` (one value per fold), ``ax_`` and ``figure_``.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> ds = be.study_threshold(be.simulate(30, 4), "far=0.01", folds=5, repeats=2)
-    >>> be.plot.threshold_study(ds).far.shape
-    (10,)
     """
     return ThresholdStudyDisplay.from_results(data).plot(ax, **style)
 
@@ -134,15 +126,5 @@ def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
     Returns
     -------
     AssuredDisplay
-        With ``threshold``, ``far``, ``far_high``, ``frr``, ``ax_`` and ``figure_``.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> scores = be.simulate(80, 3, random_state=1)
-    >>> ds = be.study_threshold(scores, "far=0.05", folds=5, repeats=2, assure=0.95)
-    >>> display = be.plot.assured(ds)
-    >>> bool((display.far <= display.far_high).all())
-    True
     """
     return AssuredDisplay.from_results(data).plot(ax, **style)

@@ -34,6 +34,9 @@ class HotaDisplay(CurvesDisplay):
 def hota(data: Any, ax: Axes | None = None, **style: Any) -> HotaDisplay:
     """Draw HOTA, detection and association accuracy against the localisation threshold.
 
+    At each threshold HOTA is the geometric mean of DetA and AssA (Luiten et al., 2021). Of several
+    sequences, the curves are of the whole.
+
     Parameters
     ----------
     data : Dataset, or mapping of str to Dataset
@@ -44,21 +47,5 @@ def hota(data: Any, ax: Axes | None = None, **style: Any) -> HotaDisplay:
     Returns
     -------
     HotaDisplay
-        With ``curves`` (the arrays; named ``"HOTA"``, ``"DetA"`` and ``"AssA"``, after the
-        tracker's name where there are several), ``ax_``, ``figure_`` and ``lines_``.
-
-    Notes
-    -----
-    At each threshold HOTA is the geometric mean of DetA and AssA (Luiten et al., 2021). Of several
-    sequences, the curves are of the whole.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> truth = [(f, 1, 0, 0, 10, 10) for f in range(1, 9)]
-    >>> result = [(f, 1 if f < 5 else 2, 1, 0, 10, 10) for f in range(1, 9)]
-    >>> display = be.plot.hota(be.tracking(truth, result))
-    >>> display.curves["AssA"].y[[0, -1]].tolist()
-    [0.5, 0.0]
     """
     return HotaDisplay.from_results(data).plot(ax, **style)

@@ -9,12 +9,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 
-from bioeval.base.arguments import require_integer
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style, note
-from bioeval.plot.systems import System, as_plot_text
+from bioeval.plot.systems import as_plot_text
 from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, most_errors, number_of_best
 
 # With more subjects, smaller points.
@@ -26,45 +25,30 @@ _MARKERS = {NO_ANIMAL: "o", "dove": "o", "worm": "s", "chameleon": "^", "phantom
 class ZooDisplay(OneResultDisplay):
     """Subjects in the plane of genuine and impostor means.
 
-    Attributes
-    ----------
-    genuine, impostor : ndarray of float, shape (subjects,)
-        The two means of each subject.
-    animals : ndarray of str, shape (subjects,)
-    worst : list of int
-        Subjects that are named: those with most false rejects, then those with most false accepts
-        by probe and by claim, each the worst first.
-    limits : ndarray, shape (2, 2)
-        Of genuine and impostor means, where the best end and where the worst begin.
-    labels_ : list of Annotation
-        The names of the worst.
+    `limits` are the means where the best end and where the worst begin, of genuine and of impostor
+    scores. The `worst`, whose `labels_` have their names, are the subjects with most false rejects,
+    then those with most false accepts by probe and by claim, each the worst first.
     """
 
     labels_: list[Annotation]
     _plot = "zoo"
 
-    def __init__(self, dataset: xr.Dataset, name: str = "", worst: int = NAMED):
-        """Take the means of a result, and find the `worst` subjects of each kind of error."""
+    def __init__(self, dataset: xr.Dataset, name: str = ""):
         super().__init__(dataset, name)
-        worst = require_integer("worst", worst, low=0)
         self.genuine = dataset["genuine_mean"].values
         self.impostor = dataset["impostor_mean"].values
         self.animals = dataset["animal_of_subject"].values.astype(str)
         self._there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
         kinds = ("fr", "fa_as_probe", "fa_as_claimed")
-        most = [i for kind in kinds for i in most_errors(dataset[kind].values, worst)]
+        most = [i for kind in kinds for i in most_errors(dataset[kind].values, NAMED)]
         self.worst = [i for i in dict.fromkeys(most) if self._there[i]]
         self._better = 1 if larger_is_closer(str(dataset.attrs["kind"])) else -1
         best = number_of_best(float(dataset.attrs["quantile"]), int(self._there.sum()))
         of_genuine = _limits(self.genuine[self._there], self._better, best)
         of_impostor = _limits(self.impostor[self._there], -self._better, best)
         self.limits = np.array([of_genuine, of_impostor])
-
-    @classmethod
-    def from_results(cls, data: Any, worst: int = NAMED) -> Self:
-        """Take the means of a result."""
-        (system,) = System.pick(data, "zoo", single=True)
-        return cls(system.dataset, system.name, worst)
+        if not self._there.any():
+            self._why = "No subject has both genuine and impostor attempts"
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the subjects. See :func:`zoo`."""
@@ -74,14 +58,8 @@ class ZooDisplay(OneResultDisplay):
         for number, (animal, marker) in enumerate(_MARKERS.items()):
             members = self._there & (self.animals == animal)
             colour = Style.colour(number - 1) if number else Style.rule
-            how: dict[str, Any] = {
-                "s": size,
-                "color": colour,
-                "marker": marker,
-                "linewidth": 0,
-                **style,
-            }
-            ax.scatter(self.genuine[members], self.impostor[members], **how)
+            how: dict[str, Any] = {"s": size, "color": colour, "marker": marker, "linewidth": 0}
+            ax.scatter(self.genuine[members], self.impostor[members], **{**how, **style})
         for limits, line in zip(self.limits, (ax.axvline, ax.axhline), strict=True):
             for at in limits[np.isfinite(limits)]:
                 line(at, color=Style.rule, linewidth=0.8, linestyle="--", zorder=1)
@@ -93,15 +71,13 @@ class ZooDisplay(OneResultDisplay):
             how |= {"xycoords": "axes fraction", **_towards(not right, not top)}
             step = -6 if right else 6, -6 if top else 6
             note(ax, f"{animal}s {counts[animal]}", (float(right), float(top)), step, **how)
-        if not self._there.any():
-            self._why = "No subject has both genuine and impostor attempts"
-            ax.text(0.5, 0.5, self._why, transform=ax.transAxes, ha="center")
+        if self.why_empty:
+            ax.text(0.5, 0.5, self.why_empty, transform=ax.transAxes, ha="center")
         caption = [
             counted(int(self._there.sum()), "subjects"),
             f"dashed: best and worst {100 * float(ds.attrs['quantile']):g} %",
+            "named: most errors" if self.worst else "",
         ]
-        if self.worst:
-            caption.append("named: most errors")
         noun = noun_of(str(ds.attrs["kind"]))
         better, worse = ("larger", "smaller") if self._better > 0 else ("smaller", "larger")
         x, y = f"genuine {noun} ({better} is better)", f"impostor {noun} ({worse} is better)"
@@ -146,36 +122,22 @@ def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
     return first, last
 
 
-def zoo(data: Any, ax: Axes | None = None, *, worst: int = NAMED, **style: Any) -> ZooDisplay:
+def zoo(data: Any, ax: Axes | None = None, **style: Any) -> ZooDisplay:
     """Draw each subject by its mean genuine and mean impostor score, and name the animals.
+
+    The plot of Yager and Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2). Subjects
+    outside the dashed lines on both axes are animals; `docs/who-fails.md` says what each means.
+    Named are the three subjects with the most errors of each kind.
 
     Parameters
     ----------
     data : Dataset
         A result of :func:`bioeval.zoo`.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    worst : int
-        How many subjects with the most errors of each kind are named: false rejects, and false
-        accepts by the subject of the probe and by the claimed one.
-    **style
-        Properties of the points; ``name`` names the system in the title.
+    ax, **style
+        As for :func:`bioeval.plot.roc`; properties are of the points.
 
     Returns
     -------
     ZooDisplay
-        With ``genuine``, ``impostor``, ``animals``, ``limits``, ``worst``, ``ax_``, ``figure_``.
-
-    Notes
-    -----
-    The plot of Yager and Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2). Subjects
-    outside the dashed lines on both axes are animals; `docs/who-fails.md` says what each means.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> display = be.plot.zoo(be.zoo(be.simulate(20, 4)), worst=2)
-    >>> len(display.worst), len(display.genuine)
-    (4, 20)
     """
-    return ZooDisplay.from_results(data, worst).plot(ax, **style)
+    return ZooDisplay.from_results(data).plot(ax, **style)

@@ -158,7 +158,6 @@ def claims(path: Path) -> None:
     style.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
     line = "200 draws of gallery and claims; points: mean; bars: middle 95 %"
     style.titled(ax, "Rates divide by the attempts of their own class", line)
-    style.draw_legend(ax)
     be.plot.save(ax, path, dpi=110)
 
 
@@ -330,7 +329,6 @@ def how_it_counts(path: Path) -> None:
     style.labelled(above, "", "Impostor scores in the cell")
     line = "cells of 1/8, closed above; grey: the windows around the EER, whose scores are kept"
     style.titled(above, "All impostor scores are counted, few are kept", line)
-    style.draw_legend(above)
 
     accepted = np.concatenate([[0], np.cumsum(counts)]) / len(impostor)
     for low, high, first, last in zip(edges, edges[1:], accepted, accepted[1:], strict=False):
@@ -345,7 +343,6 @@ def how_it_counts(path: Path) -> None:
     )  # fmt: skip
     below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
     style.labelled(below, "Threshold (distance)", "Rate")
-    style.draw_legend(below)
     be.plot.save(above.figure, path, dpi=100)
 
 
@@ -365,7 +362,6 @@ def benchmarks(path: Path) -> None:
     style.labelled(ax, "Comparisons", "Processor time, seconds")
     line = "EER of the same scores, one thread; bioeval: also the curve, FRR at FARs and AUC"
     style.titled(ax, "Seconds beside other programs", line)
-    style.draw_legend(ax)
     be.plot.save(ax, path, dpi=110)
 
 

@@ -92,11 +92,10 @@ def test_worst_pairs_are_drawn_with_faces():
         of_row = worst.isel(pair=worst.comparison.values == row)
         assert [pair.score for pair in pairs] == of_row.score.values[:6].tolist()
         assert [pair.probe for pair in pairs] == of_row.probe_label.values[:6].tolist()
-    assert len(display.ax_.findobj(AxesImage)) == 24
+    assert len(display.ax_.findobj(AxesImage)) == 12
     texts = [text.get_text() for text in display.ax_.findobj(Text)]
-    assert "Impostor pairs with the nearest scores (smallest distances)" in texts
-    assert "Genuine pairs with the farthest scores (largest distances)" in texts
-    assert texts.count(f"{rows['impostor'][0].score:.4f}") == 1
+    assert "Nearest impostor pairs" in texts and "Farthest genuine pairs" in texts
+    assert sum(text.endswith(f"\n{rows['impostor'][0].score:.4f}") for text in texts) == 1
     assert display.ax_.get_title("left") == "Worst pairs: deep"
 
 
@@ -107,9 +106,8 @@ def test_several_systems_have_rows_of_their_own(folder):
     several = {"own": be.worst_pairs(likeness, 2), "pixels": faces}
     display = be.plot.worst_pairs(several, pairs=1, image_folder=folder)
     texts = [text.get_text() for text in display.ax_.texts]
-    assert "own: Impostor pairs with the nearest scores (largest similarities)" in texts
     assert [text.partition(":")[0] for text in texts[-4:]] == ["own", "own", "pixels", "pixels"]
-    assert len(display.ax_.findobj(AxesImage)) == 8
+    assert len(display.ax_.findobj(AxesImage)) == 4
     (pair,) = display.pairs["own"]["impostor"]
     assert (pair.probe, pair.gallery, pair.score) == ("ann", "bob", -1)
     assert pair.pictures[0].getpixel((0, 0)) == (40, 10, 10)
@@ -130,7 +128,8 @@ def test_a_pair_in_both_directions_is_drawn_once(folder):
 def test_a_pair_without_a_picture_has_a_place(folder):
     worst = pairs_of(["0.png", "1.png", "gone.png", "3.png"], "photo")
     display = be.plot.worst_pairs(worst, images="photo", image_folder=folder)
-    assert "no image" in [text.get_text() for text in display.ax_.findobj(Text)]
+    drawn = [picture.get_array() for picture in display.ax_.findobj(AxesImage)]
+    assert any((half == 243).all() for array in drawn for half in np.hsplit(array, 2))
 
 
 def test_what_cannot_be_drawn_says_how_images_are_given(folder):

@@ -1,4 +1,4 @@
-"""Styles of plots: slides that are read from the last row, columns of a journal, and no title."""
+"""Words of plots lie inside the figure and off the data, in each style and of many systems."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
-from drawn_plots import ONE, drawn, made_for
+from drawn_plots import MANY, ONE, drawn, made_for
+from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.path import Path
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 from PIL import Image
 
 import bioeval as be
@@ -20,7 +25,7 @@ from bioeval.plot.registry import PLOTS
 from bioeval.views.terms import in_terms
 
 #: Plots whose words lie beside each other inside the axes, as near as the data are.
-INSIDE = {"attack_potential", "matrix", "ranked_lists", "zoo", "groups"}
+INSIDE = {"groups", "matrix", "ranked_lists", "spread", "worst_pairs", "zoo"}
 
 
 @pytest.fixture(autouse=True)
@@ -39,28 +44,18 @@ def drawn_in(name, look, **options):
 
 
 def texts(figure: Figure) -> list[Text]:
-    """Return the texts of a figure that are seen."""
-    found = []
-    for text in figure.findobj(Text):
-        axes = text.axes
-        shown = text.get_visible() and text.get_text().strip()
-        if shown and (axes is None or axes.get_visible()):
-            found.append(text)
-    # Labels of ticks beyond the limits of an axis are no part of the picture.
-    seen = set()
+    """Return the texts of a figure that are seen; labels of ticks beyond an axis are not."""
+    hidden = set()
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            inside = axis._update_ticks() if axes.axison else []
-            labels = {label for tick in inside for label in (tick.label1, tick.label2)}
-            every = {
-                label
-                for tick in (*axis.majorTicks, *axis.minorTicks)
-                for label in (tick.label1, tick.label2)
-            }
-            seen |= {*every} - {*labels}
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.majorTicks, *axis.minorTicks):
+                if not axes.axison or not low <= tick.get_loc() <= high:
+                    hidden |= {tick.label1, tick.label2}
             if not axes.axison:
-                seen |= {axis.label}
-    return [text for text in found if text not in seen]
+                hidden.add(axis.label)
+    found = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    return [text for text in found if text.get_text().strip()]
 
 
 def overlap(a, b) -> bool:
@@ -87,6 +82,46 @@ def holds(figure: Figure, name: str) -> None:
         if name in INSIDE and a.axes is not None and a.axes is b.axes:
             continue
         assert not overlap(one, other), f"{a.get_text()!r} lies on {b.get_text()!r}"
+
+
+def lies_on(box: Bbox, line: Line2D) -> bool:
+    """Whether a line is drawn inside a box of its axes."""
+    box = Bbox.intersection(box, line.axes.get_window_extent())
+    x, y = (np.asarray(values, dtype=float) for values in line.get_data(orig=False))
+    x, y = STEP_LOOKUP_MAP[line.get_drawstyle()](x, y)
+    known = np.isfinite(x) & np.isfinite(y)
+    places = line.get_transform().transform(np.column_stack([x, y])[known])
+    if box is None or not len(places):
+        return False
+    if line.get_linestyle() == "None":
+        return bool(((places > box.min) & (places < box.max)).all(axis=1).any())
+    return bool(Path(places).intersects_bbox(box, filled=False))
+
+
+def off_the_data(display) -> None:
+    """Hold that no text or key lies on a curve; references, which are thin and grey, are none."""
+    renderer = display.figure_.canvas.get_renderer()
+    for axes in display.figure_.axes:
+        curves = [x for x in axes.lines if x.get_zorder() >= 1.5 or len(x.get_xdata()) > 2]
+        words = [x for x in axes.texts if x.get_text().strip()]
+        for word in filter(None, [*words, axes.get_legend()]):
+            extent = Text.get_window_extent if word in words else Legend.get_window_extent
+            for line in filter(Line2D.get_visible, curves):
+                assert not lies_on(extent(word, renderer), line), f"{word} on {line.get_label()}"
+
+
+@pytest.mark.parametrize("name", sorted(ONE - INSIDE))
+@pytest.mark.cases(2)
+def test_words_of_one_result_lie_off_the_data(name):
+    off_the_data(drawn(name))
+
+
+@pytest.mark.parametrize("name", MANY)
+@pytest.mark.cases(2)
+def test_names_of_six_systems_lie_off_the_data(name):
+    display = drawn(name, 6)
+    off_the_data(display)
+    holds(display.figure_, name)
 
 
 @pytest.mark.slow
@@ -227,7 +262,7 @@ def test_the_zoo_writes_its_names_inside_the_axes_and_apart():
     scores = be.simulate(30, 4, within=0.8, random_state=1)
     names = [f"participant number {x}" for x in scores.probe_labels]
     long = be.Scores(scores.values, names, kind=scores.kind)
-    display = be.plot.zoo(be.zoo(long, permutations=10), worst=2)
+    display = be.plot.zoo(be.zoo(long, permutations=10))
     display.figure_.canvas.draw()
     inside = display.ax_.get_window_extent()
     boxes = [label.get_window_extent() for label in display.labels_]

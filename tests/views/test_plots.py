@@ -22,7 +22,6 @@ import bioeval as be
 from bioeval import plot
 from bioeval.plot import plot_style as style
 from bioeval.plot.files import display_of
-from bioeval.plot.rate_plots import TICKS, deviate, from_floor
 from bioeval.plot.registry import PLOTS
 from bioeval.views.terms import in_terms
 
@@ -162,31 +161,19 @@ def test_a_logarithmic_far_axis_ends_at_one_impostor_attempt(single, open_set):
         )
 
 
-def test_the_rate_at_far_zero_is_drawn_at_the_floor():
-    x = np.array([0.0, 0.0, 0.2, 0.5])
-    y = np.array([0.1, 0.3, 0.4, 0.9])
-    np.testing.assert_array_equal(from_floor(x, y, 0.1), [[0.1, 0.2, 0.5], [0.3, 0.4, 0.9]])
-    # The best at the floor itself, where there is a point.
-    np.testing.assert_array_equal(from_floor(x, y, 0.2), [[0.2, 0.5], [0.4, 0.9]])
-    np.testing.assert_array_equal(from_floor(x[2:], y[2:], 0.1), [x[2:], y[2:]])
-    np.testing.assert_array_equal(from_floor(x[:2], y[:2], 0.1), [[0.1], [0.3]])
-
-
 @pytest.mark.slow
 def test_det_axes_are_normal_deviates_in_per_cent(single):
     display = draw(plot.det(single))
     for axis in (display.ax_.xaxis, display.ax_.yaxis):
         assert axis.get_scale() == "function"
         ticks = axis.get_majorticklocs()
-        assert set(ticks) <= set(TICKS) and 0.01 in ticks and 0.4 in ticks
+        assert 0.01 in ticks and 0.4 in ticks
         shown = [t.get_text() for t in axis.get_ticklabels()]
         assert {"1", "5", "20", "40"} <= set(shown)
     # Equal steps of the normal deviate are equal steps on paper.
     rates = [0.158655, 0.5, 0.841345]
     places = display.ax_.transData.transform([(r, r) for r in rates])
     np.testing.assert_allclose(np.diff(places[:, 0]), np.diff(places[:, 0])[0], rtol=1e-4)
-    np.testing.assert_allclose(deviate([0.5, 0.841345]), [0, 1], atol=1e-5)
-    assert np.isfinite(deviate([0, 1])).all()
 
 
 def test_det_axes_show_the_operating_points_of_the_result():
@@ -247,9 +234,6 @@ def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores)
     with pytest.raises(be.DataError, match="no common axis"):
         plot.score_distributions({"a": scores, "b": similarity})
     draw(plot.roc({"a": single, "b": other}, log=True))
-
-
-# ------------------------------------------------------------------------- nothing to draw
 
 
 # ------------------------------------------------------------------- genuine and impostor scores

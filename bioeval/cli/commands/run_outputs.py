@@ -186,14 +186,14 @@ class Evaluation:
             write_csv(folder / f"{name}.csv", columns)
         if not formats:
             return
-        from bioeval.plot.files import save_all
+        from bioeval.plot.files import save_plots
         from bioeval.tasks.plan import kept_by_studies, resolve_card
         from bioeval.tasks.plotted_scores import plotted
 
         compared = self.scores
         if compared.layout != "top-k":  # those that the results are over
             compared = kept_by_studies(compared, resolve_card(compared, self.card))
-        save_all(self.shown, plotted(compared), folder, formats, tell=tell)
+        save_plots(self.shown, plotted(compared), folder, formats, tell=tell)
         if self._pairs is not None:
             self._draw_pairs(folder, formats, tell)
 
@@ -292,10 +292,10 @@ class Evaluations:
                 file.rename(folder / f"{stem}-{file.name}")
             part.rmdir()
         if formats:  # all systems in one plot of each kind
-            from bioeval.plot.files import save_all
+            from bioeval.plot.files import save_plots
 
             shown = {one.name: one.shown for one in self.each}
-            save_all(shown, (), folder, formats, overlaid=True, tell=tell)
+            save_plots(shown, (), folder, formats, overlaid=True, tell=tell)
 
 
 # ------------------------------------------------------------------------- the document

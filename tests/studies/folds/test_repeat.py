@@ -362,12 +362,11 @@ def test_curves_of_thresholds_over_the_whole_range(tmp_path):
     tree.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "a.nc", engine="h5netcdf") as saved:
         assert saved.load().identical(tree)
-    bands = be.plot.repeated({"a": tree["closed_set"], "b": tree["closed_set"]}).bands
-    np.testing.assert_array_equal(bands["b"].mean, tree["closed_set"].cms_mean)
-    assert list(be.plot.repeated(single).bands) == ["FAR", "FRR"]
-    assert list(be.plot.repeated(tree["open_set"]).bands) == ["FAR", "DIR at rank 1"]
-    (curve,) = be.plot.roc(single).curves.values()
-    np.testing.assert_array_equal(curve.x, single.far_mean)
+    curves = be.plot.repeated({"a": tree["closed_set"], "b": tree["closed_set"]}).curves
+    np.testing.assert_array_equal(curves["b"].y, tree["closed_set"].cms_mean)
+    np.testing.assert_array_equal(curves["b"].low, tree["closed_set"].cms_low)
+    assert list(be.plot.repeated(single).bands_) == ["FAR", "FRR"]
+    assert list(be.plot.repeated(tree["open_set"]).bands_) == ["FAR", "DIR at rank 1"]
 
 
 def test_a_partition_without_impostors_is_in_no_mean_curve():

@@ -41,7 +41,7 @@ def test_groups_show_frr_with_intervals_and_far_of_pairs(grouped):
     assert drawn == {(x, i) for i, x in enumerate(grouped.frr.values)}
     hollow = next(x for x in lines if x.get_markerfacecolor() == "white")
     assert len(hollow.get_xdata()) == grouped.frr_flagged.sum()
-    assert display.image_.get_array().shape == (3, 3, 4)
+    assert display.image_.get_array().shape == (3, 3)
     message = words(display)
     assert "c (20)" in message and "hollow: few people" in message
     assert message.count("*") >= 1
