@@ -106,9 +106,9 @@ def _draw(
     run: StudyCommand, comparison: xr.Dataset, systems: Mapping[str, xr.DataTree], folder: Path
 ) -> None:
     """Draw the ranks, and the curves of all systems in one figure each."""
-    from bioeval.plot.files import save_all
+    from bioeval.plot.files import save_plots
 
     formats, tell = run.output.formats, run.output.remarks.append
     curves = {name: run.in_terms(tree) for name, tree in systems.items()}
-    save_all(run.in_terms(comparison), (), folder, formats, tell=tell)
-    save_all(curves, (), folder, formats, overlaid=True, tell=tell)
+    save_plots(run.in_terms(comparison), (), folder, formats, tell=tell)
+    save_plots(curves, (), folder, formats, overlaid=True, tell=tell)

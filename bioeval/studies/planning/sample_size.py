@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-import scipy.stats
 import xarray as xr
 
 from bioeval.attempts.threshold_rules import Rule
@@ -511,11 +510,13 @@ def subjects_for_width(
     not that of the plan: their ratio is taken as a chi-squared distribution, with degrees of
     freedom by the kurtosis.
     """
+    from scipy.stats import chi2  # slow to import: only here
+
     z = float(scipy.special.ndtri(0.5 + confidence / 2))
 
     def narrow(n: int) -> bool:
         degrees = 2 * n / max(kurtosis - 1, 1e-9)
-        ratio = scipy.stats.chi2.ppf(ASSURANCE, degrees) / degrees
+        ratio = chi2.ppf(ASSURANCE, degrees) / degrees
         return bool(2 * z * math.sqrt(variance * ratio / n) <= width)
 
     low, high = 1, 2

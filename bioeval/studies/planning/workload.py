@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
-import scipy.stats
 import xarray as xr
 
 from bioeval.attempts.threshold_rules import Rule
@@ -63,10 +62,12 @@ def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int,
 
 def _quantile(trials: int, rate: np.ndarray, level: float) -> int:
     """Return the smallest count that is not exceeded with probability `level` or more."""
+    from scipy.stats import binom  # slow to import: only here
+
     low, high = -1, trials
     while high - low > 1:
         middle = (low + high) // 2
-        reached = scipy.stats.binom.cdf(middle, trials, rate).mean() >= level - 1e-12
+        reached = binom.cdf(middle, trials, rate).mean() >= level - 1e-12
         if reached:
             high = middle
         else:

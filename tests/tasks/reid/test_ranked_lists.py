@@ -22,13 +22,12 @@ def drawn(**options):
 
 @pytest.mark.slow
 def test_the_lists_of_the_paper():
-    display = drawn(queries=["I", "II", "III", "IV", "V", "VI"])
+    display = drawn()
     assert display.match[2].tolist() == [1, 0, 1, 1, 0]
     assert display.within.tolist() == [[2, 3], [0, 1], [1, 4], [1, 4], [0, 2], [0, 1]]
     assert display.words[3] == ["AP 0.92", "RP 1.00 VP 0.33 ReP 0.58", "RP 0.92 VP 0.75 ReP 0.83"]
     assert display.words[4] == ["-", "FR 0.00", "FR 0.40"]
     assert len(display.ax_.patches) == 30
-    assert [text.get_text() for text in display.ax_.get_yticklabels()][:2] == ["I", "II"]
     display.figure_.canvas.draw()
 
 
@@ -42,8 +41,6 @@ def test_similarities_and_removed_entries():
 
 
 def test_wrong_input():
-    with pytest.raises(be.DataError, match="queries has 1 name for 6 queries"):
-        drawn(queries=["I"])
     many = be.Scores(np.ones((31, 3)), np.arange(31), [1, 2, 3])
     with pytest.raises(
         be.DataError, match=r"ranked lists of 31 queries; expected at most 30: .*select"
