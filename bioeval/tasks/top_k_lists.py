@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,7 @@ import xarray as xr
 
 from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.base.arguments import require_flag, require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, received
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
@@ -97,6 +96,10 @@ def reid_of_lists(
 
     A ProtocolError if lists do not support the convention. `max_rank` None takes the convention's,
     or the last rank covered by all lists if that is less.
+
+    The average precision of a list is cut at the convention's `rank_k`, else as far as all lists
+    are known. A removed entry leaves its place to the next, so a list covers fewer ranks. Tang et
+    al., CityFlow (CVPR 2019), "rank-K mAP".
     """
     for name, word in _SUPPORTED.items():
         if getattr(rules, name) != word:
@@ -104,37 +107,19 @@ def reid_of_lists(
                 f"the convention {rules.name} has {name} = {getattr(rules, name)!r}; top-K "
                 f"lists do not determine it; give {word!r}, or a matrix of scores"
             )
-    result, measures = _lists_dataset(scores, rules, max_rank, require_flag("per_query", per_query))
-    if not int(result["queries"]):
+    check_max_rank(max_rank, scores.shape[1])
+    distractor_ids = (*rules.distractor_ids, *scores.distractor_ids)
+    left_out = left_out_queries(scores, (*rules.junk_ids, *distractor_ids))
+    lists = listed_matches(scores, rules, left_out)
+    valid = lists.positives > 0
+    counted = valid | ((rules.unmatched == "zero") & ~left_out)
+    queries = int(counted.sum())
+    if not queries:
         raise ProtocolError(
             f"none of the {len(scores.indices)} queries has a match in the gallery that the "
             f"convention leaves it (removed = {rules.removed!r}); check that both sides use the "
             "same labels, and the cameras"
         )
-    if max_rank is None:
-        result = result.isel(rank=slice(rules.max_rank))
-    return result, measures
-
-
-def _lists_dataset(
-    scores: TopKScores, rules: Convention, max_rank: int | None, per_query: bool
-) -> tuple[xr.Dataset, QueryMeasures]:
-    """Return the measures of top-K lists, and each query's contribution.
-
-    The average precision of a list is cut at the convention's `rank_k`, else as far as all lists
-    are known. A removed entry leaves its place to the next, so a list covers fewer ranks. Tang et
-    al., CityFlow (CVPR 2019), "rank-K mAP".
-    """
-    check_max_rank(max_rank, scores.shape[1])
-    junk = junk_codes(scores, rules.junk_ids)
-    if rules.junk == "keep":
-        junk = []
-    distractor_ids = (*rules.distractor_ids, *scores.distractor_ids)
-    left_out = left_out_queries(scores, (*rules.junk_ids, *distractor_ids))
-    lists = listed_matches(scores, rules.removed, junk, left_out)
-    valid = lists.positives > 0
-    counted = valid | ((rules.unmatched == "zero") & ~left_out)
-    queries = int(counted.sum())
 
     cmc_reach = lists.reach(valid & (lists.first == 0))
     last = _rank("max_rank", max_rank, cmc_reach, scores.depth)
@@ -188,28 +173,24 @@ def _lists_dataset(
     over_ranks = {}
     for name, curve in curves.items():
         over_ranks[name] = np.where(unknown, np.nan, curve.means(last))
+    known = {name: mean.mean for name, mean in means.items()}
+    levels = known.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
     variables = {
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
-        "rank_k_mean_ap": means["rank_k_mean_ap"].mean,
         "rank_k": cut,
         **dict.fromkeys(("mean_ap", *MATCH_SUMS), np.nan),
+        **known,
         **along(("rank",), **over_ranks),
-        "interpolated_precision": (("recall_level",), np.full(len(RECALL_LEVELS), np.nan)),
+        "interpolated_precision": (("recall_level",), levels),
         "queries": queries,
         "subjects": len(np.unique(scores._codes.probe[counted])),
         "skipped": skipped,
         "left_out": int(left_out.sum()),
         "beyond_lists": beyond,
     }
-    if complete:
-        levels = means["interpolated_precision"].mean
-        variables["interpolated_precision"] = (("recall_level",), levels)
-    for name in ("mean_ap", *MATCH_SUMS):
-        if name in means:
-            variables[name] = means[name].mean
     coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
-    if per_query:
+    if require_flag("per_query", per_query):
         ranks = np.where(lists.first > 0, lists.first, np.nan)
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
@@ -220,7 +201,10 @@ def _lists_dataset(
     measures = QueryMeasures(cmc, means, curves)
     attrs = about_attrs(about, "top-k", "top-K lists", notes)
     attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
-    return build(variables, TOP_K, coordinates, attrs), measures
+    result = build(variables, TOP_K, coordinates, attrs)
+    if max_rank is None:
+        result = result.isel(rank=slice(rules.max_rank))
+    return result, measures
 
 
 @dataclass(frozen=True)
@@ -282,20 +266,19 @@ def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
     return lists
 
 
-def listed_matches(
-    scores: TopKScores, removed: str, junk: list[int], left_out: np.ndarray
-) -> ListedMatches:
-    """Return the matches along each list, without entries that a rule removes, and junk.
+def listed_matches(scores: TopKScores, rules: Convention, left_out: np.ndarray) -> ListedMatches:
+    """Return the matches along each list, without entries that a convention removes.
 
     Queries that are left out have none.
     """
-    codes = codes_of(scores).labelled
+    codes, removed = codes_of(scores).labelled, rules.removed
     gallery, query = codes.gallery, np.where(left_out, -1, codes.probe)
     index = scores.indices
-    is_listed = index >= 0
     same_identity = gallery[index] == query[:, None]
-    kept = is_listed & ~np.isin(gallery, junk)[index]
-    usable = ~np.isin(gallery, junk)
+    usable = np.ones(len(gallery), dtype=bool)
+    if rules.junk == "remove":
+        usable = ~codes.of_no_person(rules.junk_ids)[gallery]
+    kept = (index >= 0) & usable[index]
     size = int(max(query.max(), gallery.max())) + 1
     positives = np.where(left_out, 0, np.bincount(gallery[usable], minlength=size)[query])
     candidates = np.full(len(query), int(usable.sum()))
@@ -335,17 +318,6 @@ def listed_matches(
         depth=ranks[:, -1],
         candidates=candidates,
     )
-
-
-def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
-    """Return the codes of the junk ids; labels from text files are text."""
-    if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
-        raise DataError(
-            f"junk_ids is {received(junk_ids)}; expected a sequence, such as ({junk_ids!r},)"
-        )
-    labels = list(junk_ids)
-    codes = map(codes_of(scores).code, [*labels, *map(str, labels)])
-    return sorted({*codes} - {-1})
 
 
 def _rank(name: str, requested: int | None, reach: int | None, depth: int) -> int:

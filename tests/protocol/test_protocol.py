@@ -18,7 +18,7 @@ from bioeval import protocol
 from bioeval.base.errors import CardError
 from bioeval.cli.program import main
 from bioeval.protocol import fields as card_text
-from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
+from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS
 from bioeval.protocol.fields import fields_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,11 +124,6 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
     assert dict(card.report) == {
         "far_targets": (0.5,), "frr_targets": None, "priors": (0.5,), "ranks": (1, 5, 10)
     }  # fmt: skip
-
-
-def test_an_empty_section_is_a_task_with_its_defaults():
-    card = protocol.parse(CARD + "\n[closed_set]\n")
-    assert card.tasks["closed_set"]["ties"] == "pessimistic"
 
 
 def test_thresholds_are_a_number_or_values():
@@ -409,17 +404,6 @@ def test_any_value_of_any_field_is_taken_or_refused(section, data):
 
 
 # --- the table ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_every_task_says_what_an_attempt_is_and_what_divides_what(task):
-    section = SECTIONS[task]
-    assert section.rates
-    for layout in section.layouts:
-        said = [section.says.get(layout, {})]
-        said += [c.says.get(layout, {}) for f in FIELDS[task].values() for c in f.choices.values()]
-        labels = {label for says in said for label in says}
-        assert {"An attempt", "Genuine", "Impostor"} <= labels
 
 
 # --- words ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 
 
 def naive(distances, query, gallery, q_cam, g_cam, k, removed, junk, unmatched, rank_k, over):
@@ -155,14 +155,6 @@ def test_by_hand():
     assert every.mean_inp == 3 / 4 and np.isnan(every.mean_ap)  # all that follow are matches
     smaller = be.reid(lists, "top-k", rank_k=2, rank_k_over="smaller", per_query=True)
     assert smaller.rank_k_average_precision.values.tolist() == [0.5, 0.0]
-
-
-def test_more_matches_than_places():
-    lists = be.TopKScores([[0, 2]], ["ann"], ["ann", "bob", "ann", "ann"])
-    with pytest.warns(BioevalWarning, match="1 of 1 query with more matches .* rank 2"):
-        result = be.reid(lists, "top-k")
-    assert float(result.rank_k_mean_ap) == pytest.approx(2 / 3)
-    assert int(result.beyond_lists) == 1
 
 
 def test_what_is_removed_shortens_what_a_list_tells():

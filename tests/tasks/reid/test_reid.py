@@ -498,30 +498,6 @@ def test_the_rule_of_market1501_is_an_exclusion_by_camera():
         np.testing.assert_array_equal(ones.ga, twos.ga)
 
 
-@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-@pytest.mark.parametrize(("card", "k"), [("cityflow", 100), ("market1501", 40), ("viper", 200)])
-def test_top_k_lists_by_a_convention(card, k):
-    """What lists tell of a convention is what the matrix has."""
-    scores = population()
-    names = ("probe_labels", "gallery_labels")
-    sides = {name: getattr(scores, name) for name in ("probe_meta", "gallery_meta")}
-    order = np.argsort(scores.values, axis=1, kind="stable")[:, :k]
-    lists = be.TopKScores(order, *(getattr(scores, name) for name in names), **sides)
-    whole, result = (be.reid(x, card, per_query=True) for x in (scores, lists))
-    ranks = result.sizes["rank"]
-    assert 20 < ranks <= whole.sizes["rank"]
-    np.testing.assert_array_equal(result.cmc, whole.cmc[:ranks])
-    for name in ("queries", "skipped"):
-        assert result[name] == whole[name]
-    if "rank_k_mean_ap" in whole:
-        np.testing.assert_allclose(result.rank_k_mean_ap, whole.rank_k_mean_ap, rtol=1e-12)
-    for name in ("convention", "removes", "junk", "ap", "cmc_counts", "unmatched_queries"):
-        assert result.attrs[name] == whole.attrs[name]
-    tree = be.evaluate(lists, card)
-    np.testing.assert_array_equal(tree["reid"].cmc, result.cmc)
-    assert tree["reid"].attrs["protocol"] == card
-
-
 def test_what_lists_do_not_tell_of_a_convention():
     lists = be.TopKScores([[2, 1]], [1], [2, 3, 1])
     assert be.reid(lists, "vehicleid").mean_ap == 1
@@ -753,19 +729,6 @@ def test_precision_and_recall_are_those_of_scikit_learn():
         precision, recall = precision[:-1][some], recall[:-1][some]
         levels.append([precision[recall >= j / 10 - 1e-12].max() for j in range(11)])
     np.testing.assert_allclose(ds.interpolated_precision, np.mean(levels, axis=0), atol=1e-12)
-
-
-def test_interpolated_precision_by_hand():
-    """Matches at ranks 1, 3 and 6: precision 1, 2/3 and 1/2 at recall 1/3, 2/3 and 1."""
-    scores = be.Scores([[1, 2, 3, 4, 5, 6, 7]], [1], [1, 0, 1, 0, 0, 1, 0])
-    ds = be.reid(scores, "viper", max_rank=3, thresholds=[0.5, 3])
-    assert ds.recall_level.values.tolist() == [j / 10 for j in range(11)]
-    expected = [1] * 4 + [2 / 3] * 3 + [1 / 2] * 4
-    assert ds.interpolated_precision.values.tolist() == pytest.approx(expected)
-    assert ds.precision_at_k.values.tolist() == pytest.approx([1, 1 / 2, 2 / 3])
-    assert ds.recall_at_k.values.tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3])
-    assert ds.precision.values.tolist() == pytest.approx([0, 2 / 3])
-    assert ds.f1.values.tolist() == pytest.approx([0, 4 / 6])
 
 
 def test_a_recall_level_is_reached_exactly():
