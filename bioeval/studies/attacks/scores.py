@@ -30,13 +30,11 @@ def in_order_of_scores(kind: str) -> slice:
 
 @dataclass(frozen=True, eq=False)
 class AttackedScores:
-    """Bona fide scores, attack rows with their species, and the places of both in the rows."""
+    """Bona fide scores, and attack rows with their species."""
 
     bona_fide: Scores
     attacks: Scores
     species: np.ndarray
-    bona_fide_rows: np.ndarray
-    attack_rows: np.ndarray
     notes: tuple[Message, ...] = ()
 
 
@@ -48,21 +46,16 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
     if attacks is None:
         species = _species(scores, attack, "scores")
         rows = np.flatnonzero(species != "")
-        if not len(rows):
+        if len(rows) in (0, len(species)):
+            lacking = "no bona fide" if len(rows) else "no attack"
             raise DataError(
-                f"there is no attack presentation: column {attack!r} of the probes is empty or "
-                f"bona fide in all {counted(len(species), 'rows')}; expected the species of each "
-                "attack there, or ",
+                f"there is {lacking} presentation in {counted(len(species), 'rows')}: column "
+                f"{attack!r} of the probes has the species of each attack, and is empty or 'bona "
+                "fide' elsewhere; or give ",
                 Argument("attacks"),
-            )
-        if len(rows) == len(species):
-            raise DataError(
-                f"all {counted(len(rows), 'rows')} are attack presentations by column {attack!r}; "
-                "expected bona fide presentations, too: their cells are empty or 'bona fide'"
             )
         gallery = _gallery(scores, attack)
         attack_scores, species = scores.select(probes=rows, gallery=gallery), species[rows]
-        bona_fide_rows = np.setdiff1d(np.arange(scores.shape[0]), rows)
     else:
         require_scores(attacks, "attacks")
         if attack in _row_meta(scores):
@@ -84,7 +77,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
             )
         gallery = _gallery(scores, attack)
         attack_scores = attacks if gallery is None else attacks.select(gallery=gallery)
-        bona_fide_rows, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
+        rows = np.arange(attacks.shape[0])
     bona_fide = without_attacks(scores, attack)
     if bona_fide is not scores:  # nothing is left out: attacks are evaluated here
         bona_fide = bona_fide._with(_remarks=scores._remarks, _attacks_left_out=0)
@@ -98,7 +91,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 f"{plain(attack_scores.probe_labels[i])!r}); expected the label of the target, "
                 "with templates in the gallery"
             )
-    return AttackedScores(bona_fide, attack_scores, species, bona_fide_rows, rows, notes)
+    return AttackedScores(bona_fide, attack_scores, species, notes)
 
 
 def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
