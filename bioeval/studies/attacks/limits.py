@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,8 @@ from bioeval.stats.limits import Limits, drawn_variance, open_limits
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import ratio
 from bioeval.studies.attacks.presentations import BONA_FIDE, Presentations
-from bioeval.studies.attacks.scores import AttackedScores
+from bioeval.studies.attacks.scores import AttackedScores, in_order_of_scores
+from bioeval.tasks.verification_task import verification
 
 if TYPE_CHECKING:
     from bioeval.studies.attacks.vulnerability import Counts
@@ -232,10 +233,10 @@ def with_limits(
     A person's genuine, impostor and targeted attempts move with the person: an attack weighs its
     target, times its instrument and its attacker where these are known.
     """
-    attacks, confidence = counts.attacks, options.confidence
+    attacks, confidence, kind = counts.attacks, options.confidence, parts.bona_fide.kind
     people = SubjectAttempts(counts.counter)
     wanted = {
-        point: to_user(dataset[name].values, parts.bona_fide.kind)
+        point: to_user(dataset[name].values, kind)
         for point, name in _THRESHOLDS.items()
         if name in dataset
     }
@@ -264,16 +265,26 @@ def with_limits(
     of_attacks = np.stack(
         [accepted_of_units(attacks.distance[x], unit[x], unit_weights, at)[1:] for x in members]
     )
-    errors = ErrorColumns.of(people, at, weights)
-    _, who = errors.genuine
     pooled = of_attacks.sum(axis=0)
     of_species = ratio(of_attacks[:, :-1], of_attacks[:, -1:]).swapaxes(0, 1)
     targets = len(np.unique(codes_of(parts.attacks).probe))
-    limits = {
-        "far": options.limits(errors.far, people.disjoint_pairs),
-        "frr": options.limits(errors.frr, trials_of(len(np.unique(who)))),
-        "iapar_pooled": options.limits(ratio(pooled[:-1], pooled[-1]), trials_of(targets)),
+    order = in_order_of_scores(kind)
+    claim: dict[str, Any] = asdict(counts.claim)
+    bona_fide = verification(
+        parts.bona_fide,
+        **claim,
+        thresholds=to_user(at, kind)[order],
+        far_targets=(),
+        costs=(),
+        auc=False,
+        interval=options,
+    )
+    limits: dict[str, Limits] = {
+        x: (bona_fide[f"{x}_low"].values[order], bona_fide[f"{x}_high"].values[order])
+        for x in ("far", "frr")
     }
+    pooled_rate = ratio(pooled[:-1], pooled[-1])
+    limits["iapar_pooled"] = options.limits(pooled_rate, trials_of(targets))
     rate, replicates = of_species[..., 0], of_species[..., 1 : 1 + options.replicates]
     units = np.array([independent([x[here] for x in codes]) for here in members])
     variance = drawn_variance(replicates, units)
@@ -281,7 +292,7 @@ def with_limits(
         rate, variance, attacks.number, units, attacks.number > 0, confidence
     )
     limits["iapar_of_species"], limits["iapar_max"] = along(*each), along(*largest)
-    frr, (low, high) = errors.frr[:, 0], limits["frr"]
+    frr, (low, high) = bona_fide["frr"].values[order], limits["frr"]
     limits["riapar"] = sum_limits(
         (np.fmax.reduce(rate, axis=1), *limits["iapar_max"]), (frr, low, high)
     )
