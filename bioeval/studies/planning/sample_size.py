@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -490,9 +491,7 @@ def _sharing(table: np.ndarray, symmetric: bool) -> float:
 def kurtosis(rate: float, variance: float) -> float:
     """Return the kurtosis of a beta distribution with this mean and variance."""
     size = max(rate * (1 - rate) / variance - 1, 1e-9)
-    a, b = rate * size, (1 - rate) * size
-    top = (a - b) ** 2 * (size + 1) - a * b * (size + 2)
-    return 3 + 6 * top / (a * b * (size + 2) * (size + 3))
+    return 3 + float(scipy.stats.beta.stats(rate * size, (1 - rate) * size, moments="k"))
 
 
 def subjects_for_width(
@@ -519,15 +518,4 @@ def subjects_for_width(
         ratio = chi2.ppf(ASSURANCE, degrees) / degrees
         return bool(2 * z * math.sqrt(variance * ratio / n) <= width)
 
-    low, high = 1, 2
-    while not narrow(high):
-        low, high = high, 2 * high
-        if high > MOST:
-            return MOST
-    while high - low > 1:
-        middle = (low + high) // 2
-        if narrow(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return 2 + bisect_left(range(2, MOST), True, key=narrow)

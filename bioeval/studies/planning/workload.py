@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal, localcontext
@@ -56,23 +57,18 @@ def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int,
     - `rate` (float (k,)): the rate, or values of it that are equally likely
     - `confidence`: the least proportion between the limits, both included
     """
-    tail = (1 - confidence) / 2
-    return _quantile(trials, rate, tail), _quantile(trials, rate, 1 - tail)
-
-
-def _quantile(trials: int, rate: np.ndarray, level: float) -> int:
-    """Return the smallest count that is not exceeded with probability `level` or more."""
     from scipy.stats import binom  # slow to import: only here
 
-    low, high = -1, trials
-    while high - low > 1:
-        middle = (low + high) // 2
-        reached = binom.cdf(middle, trials, rate).mean() >= level - 1e-12
-        if reached:
-            high = middle
-        else:
-            low = middle
-    return high
+    def quantile(level: float) -> int:
+        """Return the smallest count that is not exceeded with a probability of a level or more."""
+
+        def reached(count: int) -> bool:
+            return bool(binom.cdf(count, trials, rate).mean() >= level - 1e-12)
+
+        return bisect_left(range(min(trials, 1 << 62)), True, key=reached)
+
+    tail = (1 - confidence) / 2
+    return quantile(tail), quantile(1 - tail)
 
 
 def values_of_rate(rate: float, low: float, high: float, confidence: float) -> np.ndarray:

@@ -131,7 +131,7 @@ def test_the_command_line(tmp_path, capsys):
     assert [x["days"] for x in document["periods_rejected"]] == [1, 30, 365]
     assert (document["threshold_rule"], document["chosen_on"]) == ("far=0.01", "these data")
     assert main(["workload", str(file), *use, "--far", "0.01", "--task", "open_set"]) == 0
-    assert "not on the watch list" in capsys.readouterr().out
+    assert "not on the list" in capsys.readouterr().out
     rates = ["--rates", "far=0.001,frr=0.02"]
     assert main(["workload", *rates, *use]) == 0
     for wrong, message in (
@@ -166,4 +166,4 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     assert main(["workload", *given, "1000"]) == 2
     assert "200 people a day can cause a false alarm" in capsys.readouterr().err
     assert main(["workload", *given, "3", "--far", "0.1"]) == 2
-    assert "give one" in capsys.readouterr().err
+    assert "give it alone" in capsys.readouterr().err
