@@ -139,20 +139,15 @@ def by_attempts(
             attempts += [len(tally.genuine), tally.impostors]
             # Of a symmetric matrix each pair is one attempt.
             both_ways = is_symmetric(scores)
-            out_of = {
-                "frr": attempts[0] / (1 + both_ways),
-                "far": attempts[1] / (1 + both_ways),
-            }
+            genuine, impostor = (x / (1 + both_ways) for x in attempts)
+            out_of = {"frr": genuine, "far": impostor}
             who = ComparedPeople.of_tally(tally)
             measures += _verification(tally, subjects, wanted, interval, out_of, who)
-            if out_of["far"]:
-                if wanted.asks("frr_at_far"):
-                    messages += support_messages(
-                        wanted.far_targets, out_of["far"], both_ways, "frr", who
-                    )
-                messages += support_messages(
-                    wanted.frr_targets, out_of["frr"], both_ways, "far", who, "frr"
-                )
+            at_far, at_frr = wanted.far_targets, wanted.frr_targets
+            if impostor and wanted.asks("frr_at_far"):
+                messages += support_messages(at_far, impostor, both_ways, "frr", who)
+            if impostor:
+                messages += support_messages(at_frr, genuine, both_ways, "far", who, "frr")
         if "searches" in tallies:
             tally = tallies["searches"]
             attempts.append(int((tally.mates > 0).sum()))
@@ -163,11 +158,13 @@ def by_attempts(
             measures += _identification(tally, reader, wanted, search, interval, gallery, made)
             if non_mated and wanted.asks("dir_at_far"):
                 messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])
-    measures += _functions(scores, wanted.functions, interval)
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if wanted.functions:
-        groups = number_of_groups(people, _GROUPS)
-        details["jackknifed"] = left_out_in_words(people, groups)
+        codes = codes_of(scores)
+        everyone = codes.people(codes.probe, codes.gallery)
+        groups = number_of_groups(len(everyone), _GROUPS)
+        details["jackknifed"] = left_out_in_words(len(everyone), groups)
+        measures += _functions(scores, wanted.functions, everyone, groups, interval)
     return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
 
 
@@ -363,12 +360,13 @@ def sums_by_person(person: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 
 def _functions(
-    scores: Scores, functions: Sequence[tuple[Measure, float]], interval: IntervalMethod
+    scores: Scores,
+    functions: Sequence[tuple[Measure, float]],
+    people: np.ndarray,
+    groups: int,
+    interval: IntervalMethod,
 ) -> Iterator[SystemMeasure]:
     """Yield numbers of the scores, computed anew without each group of people."""
-    codes = codes_of(scores)
-    people = codes.people(codes.probe, codes.gallery)
-    groups = number_of_groups(len(people), _GROUPS)
     for measure, prior in functions:
         value = measure.of(scores, prior)
         rest = _without_groups(scores, people, groups)
