@@ -409,7 +409,7 @@ def delong(
         return Interval(np.nan, np.nan, np.nan, confidence, label)
     # Places among all scores less those of the own class: how many others are below, ties as half.
     ranks = scipy.stats.rankdata(np.append(g, i))
-    right = 1 - (ranks[: len(g)] - scipy.stats.rankdata(g)) / len(i)
+    right = (len(i) - (ranks[: len(g)] - scipy.stats.rankdata(g))) / len(i)
     left = (ranks[len(g) :] - scipy.stats.rankdata(i)) / len(g)
     area = float(right.mean())
     if min(len(g), len(i)) < 2:
