@@ -110,13 +110,12 @@ def add_optima(
     points: VerificationPoints, corners: ErrorCurve, optima: Sequence[Scalar], *, with_rows: bool
 ) -> None:
     """Add hull, optima and least costs, with rows at their thresholds if wanted."""
+    fars, frrs = corners.fars, corners.frrs
     for x in optima:
-        place = x.place_of_best(corners.fars, corners.frrs)
-        points.optima[x.name] = float(x.over_points(corners.fars, corners.frrs))
-        points.optima[x.threshold] = float(corners.threshold[place])
-    points.eer_hull = hull_equal_error(corners.fars, corners.frrs)
-    attempts, ends = [(corners.genuine, corners.impostor)], np.array([0, len(corners.fa)])
-    least, places = min_costs(corners.fa, corners.fr, ends, attempts, points.costs)
-    points.min_cost, points.min_cost_threshold = least[0], corners.threshold[places[0]]
+        points.optima[x.name] = float(x.over_points(fars, frrs))
+        points.optima[x.threshold] = float(corners.threshold[x.place_of_best(fars, frrs)])
+    points.eer_hull = hull_equal_error(fars, frrs)
+    points.min_cost, places = min_costs(corners, points.costs)
+    points.min_cost_threshold = corners.threshold[places]
     if with_rows:
-        points.add_rows(points.min_cost_threshold, corners.fa[places[0]])
+        points.add_rows(points.min_cost_threshold, corners.fa[places])

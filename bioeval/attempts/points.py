@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -134,11 +134,6 @@ class ErrorCurve:
     def common(self, i: int) -> tuple[float, float]:
         """Return FAR and FRR of a point over a common denominator, without rounding."""
         return _number(self.fa[i]) * self.genuine, _number(self.fr[i]) * self.impostor
-
-    def least_costs(self, costs: np.ndarray) -> np.ndarray:
-        """Return the least of each cost (p, c_miss, c_fa) over the points."""
-        ends = np.array([0, len(self.fa)])
-        return min_costs(self.fa, self.fr, ends, [(self.genuine, self.impostor)], costs)[0][0]
 
     def first_crossed(self) -> int:
         """Return the first point with FAR >= FRR, without rounding; p if there is none."""
@@ -328,36 +323,21 @@ def normalised_cost(least: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
 
 
-def min_costs(
-    fa: np.ndarray,
-    fr: np.ndarray,
-    starts: np.ndarray,
-    attempts: Sequence[tuple[int, int]],
-    costs: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest points.
+def min_costs(curve: ErrorCurve, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and their strictest points.
 
-    Of several ROCs, the points of each from one start to the next, with its genuine and impostor
-    attempts. The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts
-    expected in use. Both results have the shape (ROCs, costs).
+    The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in use.
     """
-    first, size = starts[:-1], np.diff(starts)
-    genuine, impostor = np.array(attempts).T
-    best = np.empty((len(size), len(costs)), dtype=np.int64)
-    least = np.empty(best.shape)
+    fa, fr, attempts = curve.fa, curve.fr, (curve.genuine, curve.impostor)
+    best = np.empty(len(costs), dtype=np.int64)
     for i, (p, miss, accept) in enumerate(costs.tolist()):
-        per_accept, per_reject = (1 - p) * accept / impostor, p * miss / genuine
-        cost = np.repeat(per_accept, size) * fa + np.repeat(per_reject, size) * fr
-        near = cost <= np.repeat(np.minimum.reduceat(cost, first) * (1 + 1e-12), size)
-        places = np.flatnonzero(near)
-        at = places[np.searchsorted(places, first)]
-        for k in np.flatnonzero(np.add.reduceat(near, first, dtype=np.int64) > 1).tolist():
-            part = slice(starts[k], starts[k + 1])
-            weights = costs_of_attempts((p, miss, accept), *attempts[k])
-            at[k] = part.start + cheapest(fa[part], fr[part], *weights)
-        best[:, i] = at
-        least[:, i] = p * miss * (fr[at] / genuine) + (1 - p) * accept * (fa[at] / impostor)
-    return least, best
+        cost = ((1 - p) * accept / attempts[1]) * fa + (p * miss / attempts[0]) * fr
+        near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
+        best[i] = near[0]
+        if len(near) > 1:
+            best[i] = cheapest(fa, fr, *costs_of_attempts((p, miss, accept), *attempts))
+    p, miss, accept = costs.T
+    return p * miss * curve.frrs[best] + (1 - p) * accept * curve.fars[best], best
 
 
 class Moments(NamedTuple):

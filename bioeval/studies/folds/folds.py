@@ -13,7 +13,7 @@ import numpy as np
 from bioeval import partition
 from bioeval.attempts.by_subject import FEW, SubjectAttempts
 from bioeval.attempts.counts import IdentificationTally, VerificationTally, role_of
-from bioeval.attempts.finding import PointsWanted
+from bioeval.attempts.finding import PointsWanted, points_of
 from bioeval.attempts.folds import FoldAttempts, Subset
 from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.lists import Attempts
@@ -323,25 +323,18 @@ class FoldSide:
 
         They are counted anew if some of their scores are not known.
         """
-        targets, at_frr = options.targets, options.frr_targets
         costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
+        wanted = PointsWanted(options.targets, costs, True, frr_targets=options.frr_targets)
         if attempts.marks is not None:
-            wanted = PointsWanted(targets, costs, True, frr_targets=at_frr)
             (tally,) = count_together(self.reader, [self._counter(options)], wanted)
             attempts = tally.attempts
-        points: Points = {"eer": np.nan, "auc": np.nan, "frr_at_far": np.full(len(targets), np.nan)}
-        if len(at_frr):
-            points["far_at_frr"] = np.full(len(at_frr), np.nan)
+        found = points_of(attempts, wanted, symmetric=None, with_rows=False)
+        points: Points = {"eer": found.equal_error.eer, "auc": found.auc}
+        points["frr_at_far"] = found.frr_at_far
+        if len(options.frr_targets):
+            points["far_at_frr"] = found.far_at_frr
         if len(costs):
-            points["min_dcf"] = np.full(len(costs), np.nan)
-        if not attempts.defined:
-            return points
-        points |= {"eer": attempts.equal_error().eer, "auc": attempts.auc()}
-        points["frr_at_far"] = np.array([attempts.at_far(x)[0] for x in targets.tolist()])
-        if len(at_frr):
-            points["far_at_frr"] = np.array([attempts.far_at_frr(x)[0] for x in at_frr.tolist()])
-        if len(costs):
-            points["min_dcf"] = normalised_cost(attempts.corners().least_costs(costs), costs)
+            points["min_dcf"] = normalised_cost(found.min_cost, costs)
         return points
 
     def searched(self, options: FoldOptions) -> Searched:
