@@ -249,10 +249,6 @@ class OpenSetPoints:
         return np.cumsum(added, axis=0, out=added), np.diff(np.flatnonzero(steps))
 
 
-# Points at FAR targets are found for all ranks together up to this many.
-FEW_RANKS = 100
-
-
 @dataclass(frozen=True)
 class OpenSetAttempts:
     """Numbers of attempts of open-set identification, in one gallery or in each of many."""
@@ -508,11 +504,10 @@ class _Searches:
         return int((self.tally.mates + self.tally.others).max(initial=0))
 
     def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return :meth:`OpenSetPoints.at_far`, found once for all ranks of short lists."""
+        """Return :meth:`OpenSetPoints.at_far`, found once for the most ranks."""
         known = self._at_far.get(targets.tobytes())
         if known is None or known[0].shape[1] < ranks:
-            most = max(ranks, self.longest if self.longest <= FEW_RANKS else 1)
-            known = self._at_far[targets.tobytes()] = self.points.at_far(targets, most)
+            known = self._at_far[targets.tobytes()] = self.points.at_far(targets, ranks)
         return known[0][:, :ranks], known[1][:, :ranks]
 
     @cached_property
