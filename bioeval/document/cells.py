@@ -22,16 +22,14 @@ Interval = tuple[float, float]
 class Quantity:
     """A number with its interval, NaN where it is not defined.
 
-    A value that is known by a `bound` alone is at least, or at most, the number. One that is
-    `flagged` has an asterisk, which a note of its table explains. A mean of several values may have
-    their standard `deviation`.
+    One that is `flagged` has an asterisk, which a note of its table explains. A mean of several
+    values may have their standard `deviation`.
     """
 
     value: float
     interval: Interval | None = None
     variable: str = ""
     at: Mapping[str, Any] = field(default_factory=dict)
-    bound: Literal["", "at least", "at most"] = ""
     flagged: bool = False
     deviation: float | None = None
 
@@ -45,14 +43,11 @@ class Quantity:
 class Rate(Quantity):
     """A proportion in [0, 1], in per cent; with its attempts, of which one is to be visible.
 
-    A `difference` of two rates is in percentage points. A column has the `decimals` of its rates,
-    if they are given, else as many as they need.
+    A `difference` of two rates is in percentage points.
     """
 
     attempts: int | None = None
-    errors: int | None = None
     difference: bool = False
-    decimals: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,12 +61,10 @@ class Count(Quantity):
 class Score(Quantity):
     """A threshold or a score, in the units of the scores.
 
-    One to be copied is `rounded` up or down alone, so that it accepts nothing more. An `exact` one
-    has all its digits: rounded to either side, it would accept other scores.
+    One to be copied is `rounded` up or down alone, so that it accepts nothing more.
     """
 
     rounded: Literal["", "up", "down"] = ""
-    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,16 +90,6 @@ class Cost(Number):
 @dataclass(frozen=True)
 class Probability(Quantity):
     """A probability of a test: two digits, and small ones as a bound."""
-
-
-@dataclass(frozen=True)
-class Duration(Quantity):
-    """A time span in seconds."""
-
-
-@dataclass(frozen=True)
-class Size(Quantity):
-    """A size of memory or of a file in bytes, rounded up."""
 
 
 @dataclass(frozen=True)

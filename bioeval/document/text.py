@@ -11,8 +11,8 @@ A format in the plural is that of a list, or of values by name: ``{species:count
 argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is ``78 people with
 3,000 pairs``. ``{size:spread templates}`` of ``[3, 4, 4]``, the least, the median and the largest
 number, is ``3 to 4 templates each (median 4)``. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
-are numbers, ``{frames:difference}`` is a whole one with its sign, ``{words:template}`` a template
-without arguments, and ``{notes:messages}`` are messages one after the other.
+are numbers, ``{words:template}`` is a template without arguments, and ``{notes:messages}`` are
+messages one after the other.
 
 ``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
 command line writes its option. Nothing is translated afterwards, so that a system that is called
@@ -31,7 +31,6 @@ from bioeval.base.messages import Message
 from bioeval.document.cells import (
     Cost,
     Count,
-    Duration,
     Label,
     Labels,
     Number,
@@ -40,7 +39,6 @@ from bioeval.document.cells import (
     Quantity,
     Rate,
     Score,
-    Size,
 )
 from bioeval.document.terms import is_term
 
@@ -89,21 +87,6 @@ class Enumeration:
 
 
 @dataclass(frozen=True)
-class Flag:
-    """Whether something is so, with what a reader is told where it is."""
-
-    value: bool
-    text: Text = "yes"
-
-
-@dataclass(frozen=True)
-class Missing:
-    """No value, and why."""
-
-    why: Text = ""
-
-
-@dataclass(frozen=True)
 class Strong:
     """A text that stands out."""
 
@@ -111,7 +94,7 @@ class Strong:
 
 
 #: What a table has in its rows, besides text.
-Cell = Quantity | Label | Labels | Flag | Picture | Missing | Strong
+Cell = Quantity | Label | Labels | Picture | Strong
 
 #: What can be written in a line. Plain text is written as it is, a message as its sentence.
 Text = str | Phrase | Enumeration | Term | Argument | Message | Cell
@@ -130,8 +113,6 @@ _FORMATS = {
     "number": Number,
     "cost": Cost,
     "probability": Probability,
-    "duration": Duration,
-    "size": Size,
     "name": Label,
 }
 
@@ -140,9 +121,7 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Message | Label | Labels | Flag):
-        return value
-    if isinstance(value, Picture | Missing | Strong):
+    if isinstance(value, Argument | Message | Label | Labels | Picture | Strong):
         return value
     kind, _, noun = form.partition(" ")
     if kind == "term":
@@ -163,8 +142,6 @@ def _typed(value: Any, form: str) -> Text:
         return Number(value, digits=int(noun))
     if kind == "decimals":
         return Number(value, decimals=int(noun))
-    if kind == "difference":
-        return Number(value, decimals=0, difference=True)
     if kind.endswith("s") and kind[:-1] in _FORMATS:
         if isinstance(value, Mapping):
             named = [(Label(str(name)), _typed(x, kind[:-1])) for name, x in value.items()]

@@ -14,7 +14,6 @@ import bioeval as be
 from bioeval.cli.program import main
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Number, Rate
-from bioeval.document.text import Missing
 from bioeval.views.writers.latex import LatexLines, as_latex
 from bioeval.views.writers.markdown import MarkdownLines, as_markdown
 
@@ -46,7 +45,7 @@ def test_numbers_are_set_as_numbers():
 
 
 def test_a_hostile_label_is_text():
-    rows = [(Label(EVIL), Rate(0.031), "[x]"), (Label("[1] a"), Missing(), "-")]
+    rows = [(Label(EVIL), Rate(0.031), "[x]"), (Label("[1] a"), Rate(float("nan")), "-")]
     columns = (Column("name"), Column("value", "value"), Column("note", "note"))
     blocks = (Facts((Fact("Name", Label(f"{EVIL}\x1b[2J")),)), Table("t", columns, rows))
     shown = Section("s", Label(f"# {EVIL}"), blocks)

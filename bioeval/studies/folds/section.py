@@ -19,7 +19,7 @@ from bioeval.document.blocks import (
     Section,
     Table,
 )
-from bioeval.document.cells import Count, Interval, Label, Quantity
+from bioeval.document.cells import Count, Interval, Label
 from bioeval.document.results import (
     data_facts,
     messages_of_result,
@@ -101,67 +101,42 @@ def _task(path: str, ds: xr.Dataset, several: bool) -> Section:
     return Section(name, "", blocks, task=_task_of(ds))
 
 
+#: What is said of a rate over folds: its summaries, their headings and priorities.
+_SUMMARIES = {
+    "train_mean": ("training", 2),
+    "mean": ("test", 0),
+    "sd": ("sd", 1),
+    "repeats_sd": ("sd of repeats", 2),
+    "se": ("se", 3),
+    "pooled": ("pooled", 3),
+}
+
+
 def _rates(
     name: str, ds: xr.Dataset, rows: list[Averaged], title: Text, details: list[Text]
 ) -> Table:
     """Return the means over folds of some rates, with their intervals."""
-    summaries = ["sd", "repeats_sd", "pooled"]
-    if _of_listed_pairs(ds):
-        summaries.append("se")
-    known = {key for key in summaries if any(np.isfinite(row.summary(key)) for row in rows)}
+    of_pooled, number = _is_of_pooled(ds.attrs), ds.sizes["repeat"] * ds.sizes["fold"]
     cells = []
     for row in rows:
-        with_interval = "mean"
-        if _is_of_pooled(ds.attrs) and np.isfinite(row.summary("pooled")):
-            with_interval = "pooled"
-        intervals = {with_interval: _interval(row)}
-        cells.append(
-            (
-                row.name_in_text,
-                _cell(ds, row, "train_mean") if np.isfinite(row.training()) else None,
-                *(
-                    _cell(ds, row, key, intervals.get(key)) if key in {"mean", *known} else None
-                    for key in ("mean", "sd", "repeats_sd", "se", "pooled")
-                ),
-                Count(int(row.summary("folds"))),
-            )
-        )
-    number = ds.sizes["repeat"] * ds.sizes["fold"]
+        made = f"{row.scalar.decimals}_attempts"
+        attempts = int(ds[made].values.sum()) if made in ds else None
+        pooled = of_pooled and np.isfinite(row.summary("pooled"))
+        summaries: list[Text | None] = []
+        for key in _SUMMARIES:
+            value = row.training() if key == "train_mean" else row.summary(key)
+            ends = _interval(row) if key == ("pooled" if pooled else "mean") else None
+            about: dict[str, Any] = {"variable": f"{row.name}_{key}", "at": row.at}
+            cell = cell_of_scalar(row.scalar, value, attempts=attempts, interval=ends, **about)
+            left_out = key == "se" and not _of_listed_pairs(ds)
+            summaries.append(cell if key == "mean" or (cell.is_defined and not left_out) else None)
+        cells.append((row.name_in_text, *summaries, Count(int(row.summary("folds")))))
     all_there = all(row.summary("folds") == number for row in rows)
-    columns = (
-        Column("measure"),
-        Column("train_mean", "training", 2),
-        Column("mean", "test"),
-        Column("sd", "sd", 1),
-        Column("repeats_sd", "sd of repeats", 2),
-        Column("se", "se", 3),
-        Column("pooled", "pooled", 3 if not _is_of_pooled(ds.attrs) else 0),
-        Column("folds", f"{unit_of(ds.attrs)}s", 4, only="data" if all_there else ""),
-    )
-    return Table(
-        name,
-        columns,
-        cells,
-        title=title,
-        details=details,
-    )
-
-
-def _cell(ds: xr.Dataset, row: Averaged, key: str, interval: Interval | None = None) -> Quantity:
-    """Return a summary of a rate over folds."""
-    value = row.training() if key == "train_mean" else row.summary(key)
-    attempts = None
-    name = f"{row.scalar.decimals}_attempts"
-    if name in ds:
-        attempts = int(ds[name].values.sum())
-    return cell_of_scalar(
-        row.scalar,
-        value,
-        attempts=attempts,
-        interval=interval,
-        variable=f"{row.name}_{key}",
-        at=row.at,
-    )
+    columns = [Column("measure")]
+    for key, (heading, priority) in _SUMMARIES.items():
+        columns.append(Column(key, heading, 0 if key == "pooled" and of_pooled else priority))
+    columns.append(Column("folds", f"{unit_of(ds.attrs)}s", 4, only="data" if all_there else ""))
+    return Table(name, columns, cells, title=title, details=details)
 
 
 def _interval(row: Averaged) -> Interval | None:
@@ -195,7 +170,14 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
     yield say(
         "test attempts of all {unit}s: {attempts}",
         unit=unit_of(attrs),
-        attempts=Enumeration(list(_attempts(ds)), ""),
+        attempts=Enumeration(
+            [
+                say(words, number=int(ds[name].values.sum()))
+                for name, words in _ATTEMPTS.items()
+                if name in ds
+            ],
+            "",
+        ),
     )
     if "claims" in attrs:
         yield say("claims drawn for each part by {claims}", claims=Label(attrs["claims"]))
@@ -210,33 +192,24 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
         )
 
 
-def _attempts(ds: xr.Dataset) -> Iterator[Text]:
-    """Yield the attempts of all test parts together."""
-    for name, words in (
-        ("genuine_attempts", "{number} genuine"),
-        ("impostor_attempts", "{number} impostor"),
-        ("unenrolled_attempts", "{number} by probes not enrolled, counted separately"),
-    ):
-        if name in ds:
-            yield say(words, number=int(ds[name].values.sum()))
+#: The attempts of all test parts together, in words.
+_ATTEMPTS = {
+    "genuine_attempts": "{number} genuine",
+    "impostor_attempts": "{number} impostor",
+    "unenrolled_attempts": "{number} by probes not enrolled, counted separately",
+}
 
 
 def _divisions(ds: xr.Dataset) -> Text:
     """Return how the data were divided, and how many subjects each part has."""
-    experiment = "experiment" in ds.attrs
-    divided: Text = Count(ds.sizes["repeat"], noun="repeats")
-    if not experiment:
-        divided = say(
-            "{repeats:count divisions} into {folds:count folds}",
-            repeats=ds.sizes["repeat"],
-            folds=ds.sizes["fold"],
-        )
+    divided, used = "{repeats:count repeats}", "where thresholds are chosen"
+    if "experiment" not in ds.attrs:
+        divided, used = "{repeats:count divisions} into {folds:count folds}", "in training"
     return say(
-        "{divided}; {sizes_are_of}: {train} {used}, {test} in test",
-        divided=divided,
+        f"{divided}; {{sizes_are_of}}: {{train}} {used}, {{test}} in test",
+        **{x: ds.sizes[x[:-1]] for x in ("repeats", "folds") if f"{{{x}:" in divided},
         sizes_are_of=str(ds.attrs["sizes_are_of"]),
         train=_span(ds["train_subjects"].values),
-        used="where thresholds are chosen" if experiment else "in training",
         test=_span(ds["test_subjects"].values),
     )
 
@@ -252,14 +225,10 @@ def _span_of_scores(thresholds: np.ndarray) -> Text:
     finite = thresholds[np.isfinite(thresholds)]
     if not len(finite):
         return ""
-    if len(set(finite.tolist())) == 1:
-        return say(": {at:score}", at=float(finite[0]))
-    return say(
-        ": {low:score} to {high:score}, mean {mean:score}",
-        low=float(finite.min()),
-        high=float(finite.max()),
-        mean=float(finite.mean()),
-    )
+    low, mean, high = map(float, (finite.min(), finite.mean(), finite.max()))
+    if low == high:
+        return say(": {low:score}", low=low)
+    return say(": {low:score} to {high:score}, mean {mean:score}", low=low, high=high, mean=mean)
 
 
 # ------------------------------------------------------------------------------- notes

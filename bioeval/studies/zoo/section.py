@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -40,36 +39,12 @@ from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.studies.zoo.results import NAMED, most_errors
 
-
-class _Errors(NamedTuple):
-    """A kind of errors: its label, and the variables of it."""
-
-    label: str
-    errors: str
-    rate: str
-    attempts: str
-    share: str
-    gini: str
-    without: str
-
-
-_ERRORS = (
-    _Errors(
-        "{false rejects}", "fr", "frr", "genuine_attempts", "fr_share", "fr_gini", "frr_without"
-    ),
-    *(
-        _Errors(
-            f"{{false accepts}}, by {side}",
-            f"fa_{role}",
-            f"far_{role}",
-            f"impostor_attempts_{role}",
-            f"fa_share_{role}",
-            f"fa_gini_{role}",
-            "far_without",
-        )
-        for role, side in (("as_probe", "probe"), ("as_claimed", "claim"))
-    ),
-)
+#: The kinds of errors: for each label, the ends of the names of its counts, rates and others.
+_ERRORS = {
+    "{false rejects}": ("fr", "", "genuine_attempts"),
+    "{false accepts}, by probe": ("fa", "_as_probe", "impostor_attempts_as_probe"),
+    "{false accepts}, by claim": ("fa", "_as_claimed", "impostor_attempts_as_claimed"),
+}
 
 #: Subjects that the answer names, where several have the most errors.
 _NAMED_AT_MOST = 6
@@ -135,81 +110,58 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
 
 def _errors(ds: xr.Dataset) -> Table:
     """Return how many errors there are, and how few subjects make half of them."""
-    rows = []
-    for kind in _ERRORS:
-        numbers = ds[kind.errors].values
-        total, made = int(numbers.sum()), int(ds[kind.attempts].sum())
+    rows: list[tuple[Text | None, ...]] = []
+    for label, (kind, role, attempts) in _ERRORS.items():
+        numbers = ds[f"{kind}{role}"].values
+        total, made = int(numbers.sum()), int(ds[attempts].sum())
+        rate = Rate(total / made if made else math.nan, attempts=made)
         most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
-        rows.append(
-            (
-                say(kind.label),
-                Count(total, variable=kind.errors),
-                Rate(
-                    total / made if made else math.nan,
-                    variable=kind.rate,
-                    attempts=made,
-                    errors=total,
-                ),
-                cell_of(ds, kind.gini),
-                Count(int(most) + 1, noun="subjects") if total else None,
-            )
-        )
+        half = Count(int(most) + 1, noun="subjects") if total else None
+        rows.append((say(label), Count(total), rate, cell_of(ds, f"{kind}_gini{role}"), half))
     given = str(ds.attrs["chosen_on"]) == "given"
-    return Table(
-        "errors",
-        (
-            Column("errors_of"),
-            Column("errors", "errors"),
-            Column("rate", "rate"),
-            Column("gini", "Gini"),
-            Column("half_made_by", "half are by", priority=1),
-        ),
-        rows,
-        title=say(
-            "Errors at the threshold {threshold} (accepted if {sign})",
-            threshold=_threshold(ds),
-            sign=">=" if larger_is_closer(str(ds.attrs["kind"])) else "<=",
-        ),
-        details=("The threshold was given." if given else threshold_choice(ds.attrs),),
+    columns = (
+        Column("errors_of"),
+        Column("errors", "errors"),
+        Column("rate", "rate"),
+        Column("gini", "Gini"),
+        Column("half_made_by", "half are by", priority=1),
     )
+    title = say(
+        "Errors at the threshold {threshold} (accepted if {sign})",
+        threshold=_threshold(ds),
+        sign=">=" if larger_is_closer(str(ds.attrs["kind"])) else "<=",
+    )
+    details = ("The threshold was given." if given else threshold_choice(ds.attrs),)
+    return Table("errors", columns, rows, title=title, details=details)
 
 
 def _most_errors(ds: xr.Dataset) -> Table:
     """Return the subjects with most errors of each kind."""
-    rows, notes = [], []
-    for kind in _ERRORS:
-        numbers = ds[kind.errors].values
+    rows: list[tuple[Text | None, ...]] = []
+    notes = []
+    for label, (kind, role, _) in _ERRORS.items():
+        rate, numbers = "frr" if kind == "fr" else "far", ds[f"{kind}{role}"].values
+        names = (f"{kind}{role}", f"{kind}_share{role}", f"{rate}{role}", f"{rate}_without")
         listed = most_errors(numbers, NAMED)
         for i in listed:
-            names = (kind.errors, kind.share, kind.rate, kind.without)
             cells = [cell_of(ds, name, {"subject": i}) for name in names]
-            rows.append((say(kind.label), Label(ds["subject"].values[i].item()), *cells))
+            rows.append((say(label), Label(ds["subject"].values[i].item()), *cells))
         # Others may have as many errors as the last that is listed.
         last = numbers[listed[-1]] if listed else -1
-        more = int((numbers == last).sum() - (numbers[listed] == last).sum())
-        if more:
-            notes.append(
-                say(
-                    "{errors}: {more:count more subjects} with as many as {last}.",
-                    errors=say(kind.label),
-                    more=more,
-                    last=Label(ds["subject"].values[listed[-1]].item()),
-                )
-            )
-    return Table(
-        "most_errors",
-        (
-            Column("errors_of", grouped=True),
-            Column("subject", "subject"),
-            Column("errors", "errors"),
-            Column("share", "of all", priority=2),
-            Column("rate", "rate"),
-            Column("without", "without", priority=1),
-        ),
-        rows,
-        title="Subjects with most errors (without: the rate over all other subjects)",
-        notes=notes,
+        if more := int((numbers == last).sum() - (numbers[listed] == last).sum()):
+            text = "{errors}: {more:count more subjects} with as many as {last}."
+            subject = Label(ds["subject"].values[listed[-1]].item())
+            notes.append(say(text, errors=say(label), more=more, last=subject))
+    columns = (
+        Column("errors_of", grouped=True),
+        Column("subject", "subject"),
+        Column("errors", "errors"),
+        Column("share", "of all", priority=2),
+        Column("rate", "rate"),
+        Column("without", "without", priority=1),
     )
+    title = "Subjects with most errors (without: the rate over all other subjects)"
+    return Table("most_errors", columns, rows, title=title, notes=notes)
 
 
 def _animals(ds: xr.Dataset) -> Table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bioeval.document.blocks import Column, Table
 from bioeval.document.cells import Label, Quantity
-from bioeval.document.text import Flag, Missing, Text
+from bioeval.document.text import Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_column
 
@@ -104,8 +104,6 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
 
 
 def _is_empty(cell: Text | None) -> bool:
-    if isinstance(cell, Flag):
-        return not cell.value
     if isinstance(cell, Label):
         return cell.value == ""
     return cell is None or cell == ""
@@ -123,9 +121,7 @@ def _printed(column: Column, cells: Sequence[Text | None], lines: Lines) -> Prin
         else:
             texts.append(lines.write(cell))
         numbers.append(number)
-        numeric = numeric and (
-            number is not None or cell in (None, "") or isinstance(cell, Missing)
-        )
+        numeric = numeric and (number is not None or cell in (None, ""))
     return PrintedColumn(column, lines.write(column.heading), texts, numbers, numeric)
 
 

@@ -16,7 +16,7 @@ from bioeval.document.blocks import (
     walk,
 )
 from bioeval.document.cells import Label, Labels, Picture, Quantity
-from bioeval.document.text import Flag, Missing, Phrase, Strong, Text, parts
+from bioeval.document.text import Phrase, Strong, Text, parts
 from bioeval.views.writers.lines import Lines, Naming, python_naming
 
 #: A row of a table: a value for each key.
@@ -29,11 +29,11 @@ _NOT_IN_DATA = ("page", "readers")
 def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
     """Return the exact value of a cell; text in the words of `lines`."""
     match cell:
-        case None | Missing():
+        case None:
             return None
         case Quantity():
             return cell.value
-        case Label() | Flag():
+        case Label():
             return cell.value
         case Labels():
             return list(cell.values)
@@ -114,7 +114,7 @@ def units_of(table: Table) -> dict[str, str]:
 
 
 def _kind(cell: Text | None) -> str:
-    return type(cell).__name__.lower() if isinstance(cell, Quantity | Label | Flag) else "text"
+    return type(cell).__name__.lower() if isinstance(cell, Quantity | Label) else "text"
 
 
 def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from bioeval.document.blocks import (
 from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate
 from bioeval.document.messages import sentence_of
 from bioeval.document.terms import in_other_vocabulary, rate_of_term, word_for
-from bioeval.document.text import Enumeration, Flag, Missing, Phrase, Strong, Term, Text, parts
-from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_in_sentence
+from bioeval.document.text import Enumeration, Phrase, Strong, Term, Text, parts
+from bioeval.views.writers.numbers import Printed, printed_in_sentence
 
 #: How a surface writes an argument: from its name, and its value as text or None.
 Naming = Callable[[str, "str | None"], str]
@@ -111,12 +111,8 @@ class Lines:
             case Labels():
                 names = [self.literal(escaped(str(x))) for x in text.values]
                 return ", ".join([*names, *["..."] * text.more])
-            case Flag():
-                return self.write(text.text, rates) if text.value else ""
             case Strong():
                 return self.strong(self.write(text.text, rates))
-            case Missing():
-                return self.literal(NOT_DEFINED)
             case Picture():
                 return self.picture(text)
             case Quantity():
@@ -185,7 +181,7 @@ def rates_shown(section: Section) -> dict[str, set[str]]:
             case Enumeration():
                 for part in text.texts:
                     collect(part, task)
-            case Strong() | Flag():
+            case Strong():
                 collect(text.text, task)
             case Message():
                 collect(sentence_of(text), task)

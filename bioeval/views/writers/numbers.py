@@ -9,8 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 from bioeval.base.errors import singular
-from bioeval.base.memory import in_words
-from bioeval.document.cells import Count, Duration, Number, Probability, Quantity, Rate, Score, Size
+from bioeval.document.cells import Count, Number, Probability, Quantity, Rate, Score
 
 NOT_DEFINED = "n/a"
 
@@ -28,7 +27,7 @@ class Printed:
     number: str  # with a sign of a difference, without its unit
     unit: str = ""  # "%", "pp" or a noun
     limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
-    before: str = ""  # "<" or ">", "at least" or "at most"
+    before: str = ""  # "<" or ">"
     mark: str = ""  # an asterisk of a value that is flagged
     deviation: str = ""  # of a mean
 
@@ -38,20 +37,13 @@ class Printed:
         head, _, tail = self.number.partition(".")
         return len(head), len(self.number) - len(head)
 
-    @property
-    def decimals(self) -> int:
-        """The number of digits after the decimal point."""
-        return max(self.places[1] - 1, 0)
-
 
 def decimals_of_rate(rate: Rate) -> int:
-    """Return the given decimals, or as many as show two digits of a value near 0 or 100 %.
+    """Return the decimals that show two digits of a value near 0 or 100 %.
 
     At least two, and no more than make one attempt visible; of a difference, as many as show two
     digits of the width of its interval.
     """
-    if rate.decimals is not None:
-        return rate.decimals
     if not math.isfinite(rate.value):
         return 2
     if rate.deviation is not None and not math.isnan(rate.deviation):
@@ -98,7 +90,7 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
         if _is_rounded(cell):
             text = next(texts)
             if not cell.interval:
-                number = Printed(text, before=cell.bound)
+                number = Printed(text)
                 column.append(replace(number, mark=FLAG) if cell.flagged else number)
                 continue
         column.append(printed(cell, decimals))
@@ -107,7 +99,7 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
 
 def _is_rounded(cell: Quantity) -> bool:
     """Whether a cell is a score that is rounded with those of its column."""
-    return isinstance(cell, Score) and cell.is_defined and not (cell.rounded or cell.exact)
+    return isinstance(cell, Score) and cell.is_defined and not cell.rounded
 
 
 def printed(cell: Quantity, decimals: int | None = None) -> Printed:
@@ -129,12 +121,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             return Printed(f"{cell.value:.2g}")
         case Count():
             unit = cell.noun and (singular(cell.noun) if cell.value == 1 else cell.noun)
-            return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"), cell.bound)
-        case Duration():
-            return Printed(*_time_span(cell.value))
-        case Size():
-            number, _, unit = in_words(cell.value).partition(" ")
-            return Printed(number, unit, before=cell.bound)
+            return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"))
         case Number() if cell.fraction and (fraction := _small_fraction(cell.value)):
             return Printed(fraction)
         case Number():
@@ -149,14 +136,14 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
                     return Printed(f"{least:{form}}", "", limits, "<")
                 if float(text) == 1 > cell.value:
                     return Printed(f"{1 - least:{form}}", "", limits, ">")
-            return Printed(text, "", limits, cell.bound, deviation=_deviation(cell, form))
+            return Printed(text, "", limits, deviation=_deviation(cell, form))
         case Score():
             limits = None
             if cell.interval is not None:
                 low, high = map(score_text, cell.interval)
                 limits = low, high
-            text = score_text(cell.value, cell.rounded, exact=cell.exact)
-            return Printed(text, "", limits, cell.bound)
+            text = score_text(cell.value, cell.rounded)
+            return Printed(text, "", limits)
     raise TypeError(f"{type(cell).__name__} is no number")
 
 
@@ -165,13 +152,13 @@ def _rate(rate: Rate, decimals: int) -> Printed:
     form = f".{decimals}f"
     limits = _limits(rate, form, 100, rate.difference)
     if rate.difference:
-        return Printed(_signed(100 * rate.value, form), "pp", limits, rate.bound)
+        return Printed(_signed(100 * rate.value, form), "pp", limits)
     text, least = f"{100 * rate.value:{form}}", 10.0**-decimals
     if float(text) == 0 and rate.value > 0:
         return Printed(f"{least:{form}}", "%", limits, "<")
     if float(text) == 100 and _order(rate.value, 1.0):
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
-    return Printed(text, "%", limits, rate.bound, deviation=_deviation(rate, form, 100))
+    return Printed(text, "%", limits, deviation=_deviation(rate, form, 100))
 
 
 def _signed(value: float, form: str) -> str:
@@ -204,7 +191,7 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     text = f"{value:.{decimals_between(cell.value, rates, least)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return Printed(text, "%", None, cell.bound)
+    return Printed(text, "%", None)
 
 
 def _limits(
@@ -216,13 +203,8 @@ def _limits(
     return low, high
 
 
-def score_text(value: float, rounded: str = "", *, exact: bool = False) -> str:
-    """Return a score with six digits, perhaps `rounded` up or down; whole numbers whole.
-
-    An `exact` score has as many digits as are needed to read the same number.
-    """
-    if exact:
-        return _whole_or(value, "")
+def score_text(value: float, rounded: str = "") -> str:
+    """Return a score with six digits, perhaps `rounded` up or down; whole numbers whole."""
     if rounded and math.isfinite(value):
         value = in_six_digits(value, up=rounded == "up")
     return _whole_or(value, ".6g")
@@ -262,14 +244,6 @@ def _small_fraction(value: float) -> str:
 def _whole_or(value: float, digits: str) -> str:
     whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
     return str(int(value)) if whole else f"{value:{digits}}"
-
-
-def _time_span(seconds: float) -> tuple[str, str]:
-    """Return a time span in its largest unit of which there are two or more."""
-    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g}", unit
-    return f"{seconds:.3g}", "seconds"
 
 
 def _is_defined(cell: Quantity) -> bool:
