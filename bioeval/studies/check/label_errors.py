@@ -25,8 +25,8 @@ that. Where both is so, the fewer are named, and of equal numbers all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from bioeval.base.progress import stage
 from bioeval.document.cells import Count
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.labels import plain
+from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.studies.check.confusions import Side, names_of_template
 from bioeval.studies.check.counts import label_medians
@@ -55,32 +55,18 @@ _KEPT_VALUES = 1 << 22
 _MAD = 1.4826  # of a normal distribution, the standard deviation over the MAD
 
 
-@dataclass(frozen=True)
-class Suspects:
-    """Templates whose label is likely wrong, the most likely first."""
+class Suspect(NamedTuple):
+    """A template whose label is likely wrong."""
 
-    rows: np.ndarray  # int64: of probes; columns of gallery templates
-    nearest: np.ndarray  # int64: the code of the label that each is nearest to
-    certain: np.ndarray  # bool: beyond what chance and likeness explain
-    medians: np.ndarray  # float64 (k, 2): distances to the own label, and to the nearest one
-    judged: np.ndarray  # bool, of all templates: compared with their own label and with others
-
-    def without(self, gone: np.ndarray) -> Suspects:
-        """Return the suspects but for those `gone`, bool (k,)."""
-        kept = ~gone
-        return replace(
-            self,
-            rows=self.rows[kept],
-            nearest=self.nearest[kept],
-            certain=self.certain[kept],
-            medians=self.medians[kept],
-        )
+    place: int  # row of a probe, column of a gallery template
+    nearest: int  # the code of the label that it is nearest to
+    certain: bool  # beyond what chance and likeness explain
+    medians: tuple[float, float]  # distances to the own label, and to the nearest one
 
 
-def suspect_templates(reader: ColumnReader, medians: np.ndarray) -> Suspects:
-    """Apply the rule to the medians of all rows, (m, 3), as the kernel writes them."""
-    left = _Left(reader, medians)
-    return _suspects(left, _has_natural_zero(reader.scores, medians), reader.gallery.subjects)
+#: Suspects, the most likely first, and which of all templates were judged: compared with their own
+#: label and with others.
+Suspects = tuple[list[Suspect], np.ndarray]
 
 
 def suspects_in_gallery(scores: Scores) -> Suspects:
@@ -89,8 +75,7 @@ def suspects_in_gallery(scores: Scores) -> Suspects:
     _, first = np.unique(codes, return_index=True)
     subjects = codes[np.sort(first)]  # in the order of their first probe, as the gallery's are
     medians = _medians_of_gallery(scores, subjects)
-    left = _Medians(medians)
-    return _suspects(left, _has_natural_zero(scores, medians), subjects)
+    return _suspects(_Medians(medians), _has_natural_zero(scores, medians), subjects)
 
 
 def _has_natural_zero(scores: Scores, medians: np.ndarray) -> bool:
@@ -99,9 +84,9 @@ def _has_natural_zero(scores: Scores, medians: np.ndarray) -> bool:
 
 def _suspects(left: _Medians, natural_zero: bool, subjects: np.ndarray) -> Suspects:
     """Take out one suspect after the other; `subjects` are the codes of the groups."""
-    rows, nearest, certain, medians = list[int](), list[int](), list[bool](), list[list[float]]()
+    suspects = list[Suspect]()
     judged = ~np.isnan(_contrast(left.same_label, left.near, natural_zero))
-    while len(rows) < MOST_NAMED:
+    while len(suspects) < MOST_NAMED:
         contrast = _contrast(left.same_label, left.near, natural_zero)
         middle, spread = _middle_and_spread(contrast[~np.isnan(contrast)])
         if not (middle < 0 < spread):
@@ -110,19 +95,12 @@ def _suspects(left: _Medians, natural_zero: bool, subjects: np.ndarray) -> Suspe
         row = int(np.nanargmax(z))
         if not contrast[row] > 0 or not _rejects(z, _NAMED):
             break
-        mirrored = bool(contrast[row] >= -_MIRRORED * middle)
-        certain.append(all(certain) and mirrored and _rejects(z, _CERTAIN))
-        rows.append(row)
-        nearest.append(int(subjects[left.group[row]]))
-        medians.append([left.same_label[row], left.near[row]])
+        certain = all(x.certain for x in suspects) and contrast[row] >= -_MIRRORED * middle
+        medians = float(left.same_label[row]), float(left.near[row])
+        nearest = int(subjects[left.group[row]])
+        suspects.append(Suspect(row, nearest, bool(certain and _rejects(z, _CERTAIN)), medians))
         left.take_out(row)
-    return Suspects(
-        np.array(rows, dtype=np.int64),
-        np.array(nearest, dtype=np.int64),
-        np.array(certain, dtype=bool),
-        np.array(medians, dtype=np.float64).reshape(-1, 2),
-        judged,
-    )
+    return suspects, judged
 
 
 @stage("looking at the labels of the gallery")
@@ -166,20 +144,20 @@ def label_errors(
     `medians` are those of all rows.
     """
     reader = ColumnReader(scores)
-    probes = suspect_templates(reader, medians)
-    judged = int(probes.judged.sum())
-    sides = {"both": probes}
+    left, zero = _Left(reader, medians), _has_natural_zero(scores, medians)
+    probes = _suspects(left, zero, reader.gallery.subjects)
+    judged, sides = int(probes[1].sum()), {"both": probes[0]}
     if scores.layout == "probe-against-gallery":
         gallery = suspects_in_gallery(scores)
-        judged += int(gallery.judged.sum())
-        sides = dict(zip(("probe", "gallery"), _explained(scores, probes, gallery), strict=True))
-    found = [(side, i) for side, suspects in sides.items() for i in range(len(suspects.rows))]
-    found.sort(key=lambda x: not sides[x[0]].certain[x[1]])
-    errors = [_label_error(reader, side, sides[side], i) for side, i in found[:most]]
+        judged += int(gallery[1].sum())
+        sides = _unexplained(codes_of(scores), probes, gallery)
+    found = [(side, x) for side, suspects in sides.items() for x in suspects]
+    found.sort(key=lambda x: not x[1].certain)
+    errors = [_label_error(reader, side, x) for side, x in found[:most]]
     if not found:
         return errors, passed("label-errors")
-    limited = any(len(x.rows) == MOST_NAMED for x in sides.values())
-    certain = sum(int(x.certain.sum()) for x in sides.values())
+    limited = any(len(x) == MOST_NAMED for x in sides.values())
+    certain = sum(x.certain for _, x in found)
     about: dict[str, Any] = {
         "limit": "at least " if limited else "",
         "templates": len(found),
@@ -187,38 +165,42 @@ def label_errors(
         "certain": certain,
         "verdict": "wrong labels, or people who look alike",
     }
-    severity = "warning" if certain else "note"
     if certain:
         about["verdict"] = f"{certain:,} of them by more than chance or two alike people explain"
     message = Message("labels-likely-wrong", **about)
     places = _places(scores, errors, len(found))
+    severity = "warning" if certain else "note"
     return errors, Finding("label-errors", severity, message, len(found), places)
 
 
-def _explained(scores: Scores, probes: Suspects, gallery: Suspects) -> tuple[Suspects, Suspects]:
-    """Leave out the suspects of a side that those of the other side explain."""
-    codes = codes_of(scores)
-    of_probes, of_gallery = codes.probe[probes.rows], codes.gallery[gallery.rows]
-    probes_gone = np.zeros(len(of_probes), dtype=bool)
-    gallery_gone = np.zeros(len(of_gallery), dtype=bool)
-    for label in np.intersect1d(of_probes, of_gallery).tolist():
-        in_probes, in_gallery = of_probes == label, of_gallery == label
-        number, in_other = int(in_probes.sum()), int(in_gallery.sum())
-        every_probe = number == int((codes.probe[probes.judged] == label).sum())
-        every_other = in_other == int((codes.gallery[gallery.judged] == label).sum())
-        fewer_probes, fewer_others = number < in_other, in_other < number
-        if every_probe and (fewer_others or not every_other):
-            probes_gone |= in_probes
-        elif every_other and (fewer_probes or not every_probe):
-            gallery_gone |= in_gallery
-    return probes.without(probes_gone), gallery.without(gallery_gone)
+def _unexplained(codes: Codes, probes: Suspects, gallery: Suspects) -> dict[str, list[Suspect]]:
+    """Return the suspects of each side but those that suspects of the other side explain."""
+    labels = {
+        "probe": [int(codes.probe[x.place]) for x in probes[0]],
+        "gallery": [int(codes.gallery[x.place]) for x in gallery[0]],
+    }
+    number = {side: Counter(of) for side, of in labels.items()}
+    judged = Counter(codes.probe[probes[1]].tolist()), Counter(codes.gallery[gallery[1]].tolist())
+    gone: dict[str, set[int]] = {"probe": set(), "gallery": set()}
+    for label in number["probe"].keys() & number["gallery"].keys():
+        here, there = number["probe"][label], number["gallery"][label]
+        every_probe, every_other = here == judged[0][label], there == judged[1][label]
+        if every_probe and (there < here or not every_other):
+            gone["probe"].add(label)
+        elif every_other and (here < there or not every_probe):
+            gone["gallery"].add(label)
+    return {
+        side: [
+            x for x, label in zip(suspects, labels[side], strict=True) if label not in gone[side]
+        ]
+        for side, suspects in (("probe", probes[0]), ("gallery", gallery[0]))
+    }
 
 
-def _label_error(reader: ColumnReader, side: str, suspects: Suspects, i: int) -> LabelError:
+def _label_error(reader: ColumnReader, side: str, suspect: Suspect) -> LabelError:
     """Return a suspect with the names of its template and of the nearest one of the other label."""
     scores = reader.scores
-    codes, place = codes_of(scores), int(suspects.rows[i])
-    label = int(suspects.nearest[i])
+    codes, place, label = codes_of(scores), suspect.place, suspect.nearest
     probes = scores.probe_labels, scores.probe_meta
     gallery = scores.gallery_labels, scores.gallery_meta
     if side == "gallery":
@@ -230,14 +212,14 @@ def _label_error(reader: ColumnReader, side: str, suspects: Suspects, i: int) ->
         candidates = np.flatnonzero(codes.gallery == label)
         distances = reader.attempted(place, place + 1)[0, candidates]
     nearest = int(candidates[np.nanargmin(distances)])
-    to_own, to_other = to_user(suspects.medians[i], scores.kind).tolist()
+    to_own, to_other = to_user(np.array(suspect.medians), scores.kind).tolist()
     return LabelError(
         side,
         Side(place, plain(own[0][place]), names_of_template(own[1], place)),
         plain(codes.values[label]),
         to_own,
         to_other,
-        bool(suspects.certain[i]),
+        suspect.certain,
         Side(nearest, plain(other[0][nearest]), names_of_template(other[1], nearest)),
     )
 
