@@ -53,7 +53,6 @@ from bioeval.studies.compare.measures import (
 from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.compare.retrieval import by_queries
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.tasks.reid import measures as reid_measures
 from bioeval.tasks.reid.convention import Convention, cameras_of, column_warnings, convention_of
 from bioeval.tasks.reid.reid import Named
 from bioeval.views.messages import warn_of_kind
@@ -196,7 +195,7 @@ def compare(
         targets,
         at_frr,
         retrieval=rules is not None,
-        functions=[*calibration_measures.MEASURES, *reid_measures.MEASURES],
+        functions=calibration_measures.MEASURES,
     )
 
     def measure(scores: Scores) -> MeasuredSystem:

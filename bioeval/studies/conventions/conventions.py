@@ -32,27 +32,26 @@ FAR_TARGETS, RANKS = (0.01, 0.001), (1, 5, 10)
 
 
 class Measure(NamedTuple):
-    """A measure of the rows: its variable, that of its task, and what it is over."""
+    """A measure of the rows, and what it is over."""
 
     name: str
-    of_task: str
     over: str = ""
 
 
 #: The measures of each task that a card may have.
 MEASURES = {
     "verification": (
-        Measure("eer", "eer"),
-        Measure("frr_at_far", "frr_at_far", "far_target"),
-        Measure("auc", "auc"),
+        Measure("eer"),
+        Measure("frr_at_far", "far_target"),
+        Measure("auc"),
     ),
-    "open_set": (Measure("dir_at_far", "dir_at_far", "far_target"),),
-    "closed_set": (Measure("cms", "cms", "rank"),),
+    "open_set": (Measure("dir_at_far", "far_target"),),
+    "closed_set": (Measure("cms", "rank"),),
     "reid": (
-        Measure("mean_ap", "mean_ap"),
-        Measure("mean_inp", "mean_inp"),
-        Measure("cmc", "cmc", "rank"),
-        Measure("queries", "queries"),
+        Measure("mean_ap"),
+        Measure("mean_inp"),
+        Measure("cmc", "rank"),
+        Measure("queries"),
     ),
 }
 
@@ -177,7 +176,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
             people = ComparedPeople.of_scores(scores) if task == "verification" else None
             messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
         for measure in MEASURES.get(task, ()):
-            value = scalars.get(measure.of_task, np.nan)
+            value = scalars.get(measure.name, np.nan)
             if measure.over:
                 places = FAR_TARGETS if measure.over == "far_target" else RANKS
                 value = [value.get(place, np.nan) for place in places]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.counts import ImpostorProbes
-from bioeval.attempts.identification_counter import check_max_rank
+from bioeval.attempts.counting import Counter
+from bioeval.attempts.counts import IdentificationTally, ImpostorProbes
+from bioeval.attempts.identification_counter import IdentificationCounter, check_max_rank
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.single_template import thresholds_over
 from bioeval.attempts.thresholds import require_values, to_user
@@ -21,20 +23,13 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
-from bioeval.protocol.tasks import OpenSet
+from bioeval.protocol.tasks import OpenSet, Search
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import ClosedSetCounts
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.studies.galleries.sizes import (
-    ENROLLED,
-    UNENROLLED,
-    SizeCounter,
-    Sizes,
-    SizeTally,
-)
 
 GALLERY_SIZE = {
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
@@ -42,11 +37,59 @@ GALLERY_SIZE = {
     **names_of("open_set", "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
 }
 
+#: Kinds of impostors: enrolled probes without their own subject, and unenrolled ones.
+ENROLLED, UNENROLLED = 0, 1
+
 KINDS = {
     "leave-subject-out": (ENROLLED,),
     "unenrolled": (UNENROLLED,),
     "both": (ENROLLED, UNENROLLED),
 }
+
+
+@dataclass
+class SizeTally:
+    """Counts for averages over gallery sizes."""
+
+    ranks: IdentificationTally  # ranks among subjects, probe by probe
+    thresholds: np.ndarray  # float64 (t,): increasing distances
+    #: int64 (2, t, N + 1): impostor probes (enrolled, unenrolled) with 0, 1, ... candidate subjects
+    #: within each threshold.
+    candidates: np.ndarray
+
+
+class SizeCounter(Counter[SizeTally]):
+    """Counts the ranks among subjects, and the candidates within each threshold."""
+
+    def __init__(self, reader: BlockReader, search: Search, thresholds: np.ndarray):
+        """Prepare empty counts of a search whose ranks count subjects."""
+        self.reader = reader
+        self.ranks = IdentificationCounter(reader, search)
+        self.thresholds = thresholds
+        subjects = len(reader.gallery.subjects)
+        shape = (2, len(thresholds), subjects + 1)
+        self.candidates = np.zeros(shape, dtype=np.int64)
+
+    def add(self, block: Block) -> None:
+        """Count a block of rows."""
+        self.ranks.add(block)
+        fused = block.fused(self.ranks.fusion)
+        last = len(self.thresholds)  # beyond all thresholds, or no attempt
+        place = self.thresholds.searchsorted(fused.impostors().astype(np.float64))
+        place += np.arange(len(place))[:, None] * (last + 1)
+        within = np.bincount(place.reshape(-1), minlength=len(place) * (last + 1))
+        counts = np.cumsum(within.reshape(-1, last + 1)[:, :-1], axis=1)
+        rows = slice(block.low, block.low + len(counts))
+        usable = self.ranks.facts["others"][rows] > 0
+        kind = np.where(block.probe_group >= 0, ENROLLED, UNENROLLED)
+        places = np.arange(len(self.thresholds)) * self.candidates.shape[2] + counts
+        for k, table in enumerate(self.candidates):
+            chosen = places[usable & (kind == k)].ravel()
+            table += np.bincount(chosen, minlength=table.size).reshape(table.shape)
+
+    def result(self) -> SizeTally:
+        """Return the tally."""
+        return SizeTally(self.ranks.result(), self.thresholds, self.candidates)
 
 
 def gallery_size_dataset(
@@ -60,14 +103,22 @@ def gallery_size_dataset(
     role = tally.ranks.impostor_role(search.impostors)
     most = len(sizes) * (len(grid) + 1)
     count, notes = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
-    model = Sizes(tally, search.ties, count, KINDS[role], subjects)
-    genuine, impostor = model.genuine, model.impostors
+    chosen = np.flatnonzero(tally.ranks.mates > 0)
+    genuine, impostor = len(chosen), int(tally.candidates[list(KINDS[role]), :1].sum())
+    probes, rank, weights = tally.ranks.rank_weights(chosen, search.ties)
+    # Weight of the probes with each number of closer subjects, by threshold; those beyond every
+    # threshold in the last row.
+    closer = np.zeros((len(grid) + 1, subjects))
+    np.add.at(closer, (np.searchsorted(grid, tally.ranks.mate[probes]), rank - 1), weights)
 
-    numbers = sizes.tolist()
-    identified = np.stack(list(map(model.identified, numbers)))
-    fa = np.stack(list(map(model.accepted, numbers)))
-    dir_, cms = rate(identified[:, :-1], genuine), rate(identified[:, -1], genuine)
-    far = rate(np.minimum(fa, impostor), impostor)
+    identified, fa = [], []
+    for size in sizes.tolist():  # of CMS and DIR with the probe's own subject, of FAR without
+        drawn = drawn_marked(subjects - 1, size - 1, closer, count).cumsum(axis=0).cumsum(axis=1)
+        identified.append(np.minimum(drawn, genuine))
+        fa.append(sum(_accepted(tally.candidates[kind], kind, size) for kind in KINDS[role]))
+    counts = np.stack(identified)
+    dir_, cms = rate(counts[:, :-1], genuine), rate(counts[:, -1], genuine)
+    far = rate(np.minimum(np.stack(fa), impostor), impostor)
     order = slice(None)
     if larger_is_closer(about.kind):
         order = slice(None, None, -1)
@@ -104,6 +155,47 @@ def gallery_size_dataset(
         "impostors": role,
     }
     return build(variables, GALLERY_SIZE, coordinates, attrs)
+
+
+def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:
+    """Return the expected impostors with a candidate within each threshold, of a table of them.
+
+    The gallery's `size` does not include the impostor's own subject; NaN of more subjects than
+    there are without it.
+    """
+    population = table.shape[1] - 1 - (kind == ENROLLED)
+    if not len(table) or not table[0].any():
+        return np.zeros(len(table))
+    if size > population:
+        return np.full(len(table), np.nan)
+    return table @ (1.0 - none_drawn(population, size, table.shape[1]))
+
+
+def drawn_marked(population: int, drawn: int, weights: np.ndarray, limit: int) -> np.ndarray:
+    """Mix hypergeometric distributions of the number of marked among `drawn` of a population.
+
+    Marked subjects are added one by one: if `j` of the first `r` are drawn, the next one is drawn
+    with chance ``(drawn - j) / (population - r)``. All terms are positive. Row ``a``, of `limit`
+    numbers, has the mixture by ``weights[a]``, those of 0, 1, ... marked subjects.
+    """
+    mixture, number = np.zeros((len(weights), limit)), np.arange(limit)
+    row = (number == 0).astype(np.float64)
+    for r in range(weights.shape[1]):
+        mixture += weights[:, r, None] * row
+        if population <= r:
+            break
+        chance = np.clip((drawn - number) / (population - r), 0.0, 1.0)
+        taken = np.append(0.0, (row * chance)[:-1])
+        row = row * (1.0 - chance) + taken
+    return mixture
+
+
+def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:
+    """Return the chance that none of 0, 1, ... subjects is drawn: C(M - c, n) / C(M, n)."""
+    marked = np.arange(count - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.maximum(population - drawn - marked, 0) / (population - marked)
+    return np.concatenate([[1.0], np.cumprod(np.where(marked < population, steps, 0.0))])
 
 
 # Default number of thresholds; each has a table of counts as long as the gallery.

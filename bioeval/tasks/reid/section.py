@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.registry import scalar_registry
 from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Interval, Label, Rate
-from bioeval.document.results import interval_note, result_messages
+from bioeval.document.results import fact_of_each, interval_note, result_messages
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Text, say
 from bioeval.results.words import excluded
@@ -25,8 +25,8 @@ def section(results: ResultsBySystem) -> Section:
     """Return a line for each system, with the columns of the tables in the paper on GOM."""
     facts = Facts(
         (
-            *_of_each(results, "Options", _options),
-            *_of_each(results, "Over", _over),
+            *fact_of_each(results, "Options", _options),
+            *fact_of_each(results, "Over", _over),
             Fact("Excluded", excluded({name: ds.attrs for name, ds in results.items()})),
         ),
     )
@@ -44,18 +44,6 @@ def section(results: ResultsBySystem) -> Section:
         ),
         task="identification",
     )
-
-
-def _of_each(results: ResultsBySystem, name: str, of: object) -> Iterator[Fact]:
-    """Yield a fact about all systems, or one about each where they differ."""
-    assert callable(of)
-    texts = {system: of(ds) for system, ds in results.items()}
-    first, *others = texts.values()
-    if all(text == first for text in others):
-        yield Fact(name, first)
-        return
-    for system, text in texts.items():
-        yield Fact(name, say("{system}: {text}", system=Label(system), text=text))
 
 
 def _options(ds: xr.Dataset) -> Text:
@@ -96,38 +84,29 @@ def _value(ds: xr.Dataset, name: str) -> float:
 
 def _measures(results: ResultsBySystem) -> Table:
     """Return the measures of each system."""
-    rows: list[tuple[Any, ...]] = []
+    columns = [Column("system", grouped=True)]
+    columns += [Column(name, _heading(name)) for name in _COLUMNS]
+    rows: list[list[Any]] = []
     for system, ds in results.items():
-        cells = []
-        for name in _COLUMNS:
-            cells.append(cell_of_scalar(scalar_registry()[name], _value(ds, name), variable=name))
-        rows.append((Label(system), *cells))
-    return Table(
-        "gom",
-        (
-            Column("system", grouped=True),
-            *(Column(name, _heading(name)) for name in _COLUMNS),
-        ),
-        rows,
-    )
+        cells = [_cell(name, _value(ds, name), variable=name) for name in _COLUMNS]
+        rows.append([Label(system), *cells])
+    return Table("gom", columns, rows)
+
+
+def _cell(name: str, value: float, **more: Any) -> Any:
+    return cell_of_scalar(scalar_registry()[name], value, **more)
 
 
 def _intervals(results: ResultsBySystem) -> Iterator[Table]:
     """Yield each measure of each system with its confidence interval, if they have some."""
-    if not any("interval_method" in ds.attrs for ds in results.values()):
-        return
     rows = []
     for name, (system, ds) in itertools.product(_COLUMNS, results.items()):
-        limits = _limits(ds, name)
-        if limits is not None:
-            cell = cell_of_scalar(scalar_registry()[name], _value(ds, name), interval=limits)
+        if (limits := _limits(ds, name)) is not None:
+            cell = _cell(name, _value(ds, name), interval=limits)
             rows.append((_heading(name), Label(system), cell))
-    yield Table(
-        "intervals",
-        (Column("measure", grouped=True), Column("system"), Column("value")),
-        rows,
-        title="Confidence intervals",
-    )
+    columns = Column("measure", grouped=True), Column("system"), Column("value")
+    if any("interval_method" in ds.attrs for ds in results.values()):
+        yield Table("intervals", columns, rows, title="Confidence intervals")
 
 
 def _limits(ds: xr.Dataset, name: str) -> Interval | None:

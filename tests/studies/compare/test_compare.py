@@ -18,7 +18,6 @@ from bioeval.studies.calibration import measures as of_calibration
 from bioeval.studies.compare.measures import by_attempts
 from bioeval.studies.compare.section import section
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.tasks.reid import measures as of_reid
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
 
@@ -52,7 +51,7 @@ def measured(scores, measures=tuple(ALL), gallery="new"):
         np.array([0.1]),
         np.empty(0),
         retrieval=False,
-        functions=[*of_calibration.MEASURES, *of_reid.MEASURES],
+        functions=of_calibration.MEASURES,
     )
     interval = FEW
     return by_attempts(scores, wanted, OpenSet(), interval, gallery).measures
