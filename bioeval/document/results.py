@@ -151,10 +151,6 @@ def _of(count: int, nouns: str, subjects: int) -> str:
     return counted(count, nouns) + people
 
 
-#: What is said of intervals of values that are 0 or 1.
-ONE_SIDED = "A value of 0 or 100 % has one limit, which is one-sided."
-
-
 def interval_note(
     results: ResultsBySystem, where: str = "In brackets", more: Text = ""
 ) -> Iterator[Paragraph]:
@@ -179,20 +175,19 @@ def interval_note(
             where=where,
             methods=Enumeration(texts, ";"),
             more=more,
-            ends=f" {ONE_SIDED}" if any(map(_has_one_sided, results.values())) else "",
+            ends=one_sided(*results.values()),
         )
         yield Paragraph(note, "note")
 
 
-def _has_one_sided(dataset: xr.Dataset) -> bool:
-    """Whether a number, or one at a target, is 0 or 1 and has limits."""
-    for name in dataset.data_vars:
-        value = dataset[name]
-        if f"{name}_low" in dataset and not {"threshold", "rank"} & set(value.dims):
-            at_end = value.isin([0, 1]) & dataset[f"{name}_low"].notnull()
-            if at_end.any():
-                return True
-    return False
+def one_sided(*datasets: xr.Dataset) -> str:
+    """Return what is said where a number, or one at a target, is 0 or 1 and has limits."""
+    for dataset in datasets:
+        for name, value in dataset.data_vars.items():
+            single = f"{name}_low" in dataset and not {"threshold", "rank"} & set(value.dims)
+            if single and (value.isin([0, 1]) & dataset[f"{name}_low"].notnull()).any():
+                return " The interval of exactly 0 or 100 % is one-sided."
+    return ""
 
 
 def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:

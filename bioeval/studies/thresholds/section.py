@@ -27,6 +27,7 @@ from bioeval.document.results import (
     data_facts,
     is_doubt,
     messages_of_result,
+    one_sided,
     rate_of,
     result_messages,
     rule_in_words,
@@ -239,7 +240,8 @@ def _rates(study: xr.Dataset) -> Table:
         folds=study.sizes["fold"],
     )
     here = "These data" if fixed else "Where chosen: on the same data (optimistic)"
-    notes = [say("{here}{resampled}.", here=here, resampled=resampled), over]
+    ends = one_sided(study)
+    notes = [say("{here}{resampled}.{ends}", here=here, resampled=resampled, ends=ends), over]
     t = study["fold_threshold"].values
     t = t[np.isfinite(t)]
     if len(t) > 1 and not fixed:
