@@ -39,12 +39,9 @@ from bioeval.scores.formats.files import (
     text_array,
 )
 from bioeval.scores.formats.format import ReadOptions, say
-from bioeval.scores.formats.spellings import is_number
+from bioeval.scores.formats.spellings import MOST_COLUMNS, is_number, require_few, require_names
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS
-
-#: The most columns, or arrays of metadata: more are a matrix, or damage.
-MOST_COLUMNS = 1000
 
 _FIRST_LINE = 1 << 16  # characters to look at
 
@@ -190,18 +187,10 @@ def _mark(line: str) -> str | None:
 
 def _header(path: Path, line: int, cells: list[str]) -> list[str]:
     """Return the names of the columns, from the first line unless that is data already."""
-    if len(cells) > MOST_COLUMNS:
-        raise DataError(
-            f"{path}: line {line}: has {len(cells):,} columns; expected at most {MOST_COLUMNS:,} "
-            "(a matrix of scores is read from .npy or .npz)"
-        )
+    require_few(cells, f"{path}: line {line}")
     if len(cells) == 1 and cells[0].casefold() not in LABEL_COLUMNS:
         return [""]
-    for number, name in enumerate(cells, 1):
-        if not name and number > 1:  # the first may be the index of pandas
-            raise DataError(f"{path}: line {line}: column {number} has no name in the header")
-        if name in cells[: number - 1]:
-            raise DataError(f"{path}: line {line}: two columns are called {name!r}")
+    require_names(cells, f"{path}: line {line}")
     return cells
 
 

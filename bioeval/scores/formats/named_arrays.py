@@ -38,7 +38,8 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import Kind
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.format import ReadOptions, say
-from bioeval.scores.formats.label_files import MOST_COLUMNS, Labels, labels_of_names, read_side
+from bioeval.scores.formats.label_files import Labels, labels_of_names, read_side
+from bioeval.scores.formats.spellings import MOST_COLUMNS
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy, as_ids
 from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.matrix import Scores

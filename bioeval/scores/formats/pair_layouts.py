@@ -25,6 +25,7 @@ from bioeval.scores.formats.spellings import (
     is_truth,
     like_number,
     no_species,
+    require_names,
     truth_word,
 )
 from bioeval.scores.formats.text_table import Shape
@@ -138,15 +139,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         options.columns.get("genuine"),
     }.isdisjoint(cells):
         return None
-    for number, name in enumerate(cells, 1):
-        if not name and number > 1:  # the first may be the index of pandas
-            raise DataError(
-                f"{shape.path}: line {shape.skipped + 1}: column {number} has no name in the header"
-            )
-        if name in cells[: number - 1]:
-            raise DataError(
-                f"{shape.path}: line {shape.skipped + 1}: two columns are called {name!r}"
-            )
+    require_names(cells, f"{shape.path}: line {shape.skipped + 1}")
 
     def column(key: str | None, names: tuple[str, ...], option: str = "") -> int | None:
         """Return the column that an option names, or the first of the known names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.scores.bona_fide import is_bona_fide
 
@@ -86,6 +87,28 @@ COLUMN_NAMES = {"fold", *SCORE_NAMES, *TRUTH_NAMES, *sum(SUBJECT_NAMES + TEMPLAT
 def folded(name: str) -> str:
     """Return the name of a column in lower case, with ``_`` for blanks and hyphens."""
     return name.casefold().replace("-", "_").replace(" ", "_")
+
+
+#: The most columns, or arrays of metadata: more are a matrix, or damage.
+MOST_COLUMNS = 1000
+
+
+def require_few(cells: list[str], where: str) -> None:
+    """Raise where a line has more columns than a list or a table."""
+    if len(cells) > MOST_COLUMNS:
+        raise DataError(
+            f"{where}: has {len(cells):,} columns; expected at most {MOST_COLUMNS:,} (a matrix of "
+            "scores is read from .npy or .npz)"
+        )
+
+
+def require_names(cells: list[str], where: str) -> None:
+    """Raise where a column has no name, or the name of another."""
+    for number, name in enumerate(cells, 1):
+        if not name and number > 1:  # the first may be the index of pandas
+            raise DataError(f"{where}: column {number} has no name in the header")
+        if name in cells[: number - 1]:
+            raise DataError(f"{where}: two columns are called {name!r}")
 
 
 def is_number(cell: str) -> bool:

@@ -30,14 +30,13 @@ from bioeval.scores.formats.files import (
     line_feeds,
     optional,
 )
-from bioeval.scores.formats.spellings import COLUMN_NAMES, folded, is_number
+from bioeval.scores.formats.spellings import COLUMN_NAMES, folded, is_number, require_few
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-#: The most columns of a list, and bytes of a line.
-MOST_COLUMNS = 1000
+#: The most bytes of a line.
 _LONGEST_LINE = 1 << 22
 
 _SAMPLE = 1 << 16  # bytes
@@ -184,11 +183,7 @@ def shape_of(path: Path) -> Shape:
     if len(names) == len(rows[0]) and not COLUMN_NAMES.isdisjoint(map(folded, names)):
         skipped = comments.pop()
         rows.insert(0, names)
-    if len(rows[0]) > MOST_COLUMNS:
-        raise DataError(
-            f"{path}: line {skipped + 1}: has {len(rows[0]):,} columns; expected at most "
-            f"{MOST_COLUMNS:,} (a matrix of scores is read from .npy or .npz)"
-        )
+    require_few(rows[0], f"{path}: line {skipped + 1}")
     if mark == " ":
         single = all(line == " ".join(line.split()) for line in kept)
     else:

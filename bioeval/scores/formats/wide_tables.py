@@ -17,8 +17,8 @@ from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, say
 from bioeval.scores.formats.label_files import first_numbers, matrix_advice, side_arguments
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by
 from bioeval.scores.formats.npy import matrix_labels, read_bare
-from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
-from bioeval.scores.formats.text_table import MOST_COLUMNS, read_columns, shape_of
+from bioeval.scores.formats.spellings import COLUMN_NAMES, MOST_COLUMNS, SCORE_NAMES, folded
+from bioeval.scores.formats.text_table import read_columns, shape_of
 from bioeval.scores.formats.trials import lists_templates, read_media
 from bioeval.scores.matrix import Scores
 
