@@ -14,6 +14,7 @@ import pytest
 import bioeval as be
 from bioeval.partition import SubjectKFold
 from bioeval.protocol.loading import load
+from bioeval.scores import blocks
 
 TARGETS = [0.2, 0.0, 1.0]
 
@@ -42,10 +43,9 @@ def naive_far(scores: be.Scores) -> list[float]:
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(2)
 def test_each_fold_has_the_points_of_its_test_part(kind, listed, monkeypatch):
-    from bioeval.studies.folds import folds as parts
 
     if not listed:
-        monkeypatch.setattr(parts, "MOST_LISTED", 1)
+        monkeypatch.setattr(blocks, "LISTED", 1)
     scores, splitter = ties(kind), SubjectKFold(3)
     result = be.cross_evaluate(scores, splitter, frr_targets=TARGETS)
     assert result.frr_target.values.tolist() == TARGETS and "frr_at_far" in result

@@ -34,7 +34,7 @@ from bioeval.base.errors import (
 from bioeval.base.progress import reporter, rows_reported_to
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
-from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.splits import (
@@ -190,9 +190,6 @@ def parse_ranks(ranks: Any) -> np.ndarray:
 # Partitions that share a look, times the pairs of folds of each.
 SHARED = 1 << 12
 
-# Cells of a part whose attempts are listed and sorted; a larger part is counted.
-MOST_LISTED = 1 << 22
-
 NOTHING = Attempts.listed(np.empty(0), np.empty(0))
 
 Points = dict[str, float | np.ndarray]
@@ -237,10 +234,7 @@ class Searched:
 
 
 class FoldSide:
-    """One part of the scores, selected when it is first read; there may be none.
-
-    Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
-    """
+    """One part of the scores, selected when it is first read; there may be none."""
 
     def __init__(self, view: Callable[[], Scores | None], about: Provenance | None = None):
         """Take what selects the part, and the provenance of the whole."""
@@ -270,53 +264,32 @@ class FoldSide:
             return None
         return self.draw(self.scores)
 
-    @property
-    def _is_listed(self) -> bool:
-        return self.scores is None or math.prod(self.scores.shape) <= MOST_LISTED
+    def attempts(self, options: FoldOptions, rule: Rule) -> Attempts:
+        """Return the attempts of verification; of a large part, as far as a rule needs them."""
+        if self.scores is None:
+            return NOTHING
+        wanted = PointsWanted.of_rule(rule)
+        if rule.name == "fixed":
+            wanted = replace(wanted, rows=np.array(rule.values))
+        return self._verified(options, wanted).attempts
 
-    @cached_property
-    def _kept(self) -> list[Block]:
-        return list(self.reader)
-
-    def _counter(self, options: FoldOptions) -> VerificationCounter:
-        return VerificationCounter(
+    def _verified(
+        self, options: FoldOptions, wanted: PointsWanted | None = None
+    ) -> VerificationTally:
+        counter = VerificationCounter(
             self.reader,
             templates=options.templates,
             fusion=options.fusion,
             claims=self.claims,
             thresholds=[0.0],  # no curve is wanted
         )
-
-    def attempts(self, options: FoldOptions, rule: Rule) -> Attempts:
-        """Return the attempts of verification; of a large part, as far as a rule needs them."""
-        if self.scores is None:
-            return NOTHING
-        if not are_pairs(self.scores) and not self._is_listed and self.claims is None:
-            m, n = self.scores.shape
-            in_one = np.zeros(m, dtype=np.int64), np.zeros(n, dtype=np.int64)
-            whole = FoldAttempts(self.reader, options.templates, options.fusion, [in_one])
-            return whole.of_parts([[Subset(0)]], rule)[0][0]
-        return self._tally(options).attempts
-
-    def _tally(self, options: FoldOptions) -> VerificationTally:
-        """Return all attempts of verification, listed."""
-        assert self.scores is not None
-        counter = self._counter(options)
-        if are_pairs(self.scores):
-            counter.listed += counter.of_pairs()
-            return counter.result()
-        with threads_for(self.scores):
-            for block in self._kept if self._is_listed else self.reader:
-                counter.add(block)
-        return counter.result()
+        (tally,) = count_together(self.reader, [counter], wanted)
+        return tally
 
     def unenrolled(self, options: FoldOptions) -> np.ndarray:
         """Return the scores of drawn claims by probes who are not enrolled."""
-        none = np.empty(0)
-        if self.scores is None:
-            return none
-        scores = self._tally(options).unenrolled
-        return none if scores is None else scores
+        scores = None if self.scores is None else self._verified(options).unenrolled
+        return np.empty(0) if scores is None else scores
 
     def points(self, options: FoldOptions, attempts: Attempts) -> Points:
         """Return the operating points of verification, of attempts that the part has.
@@ -326,8 +299,7 @@ class FoldSide:
         costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
         wanted = PointsWanted(options.targets, costs, True, frr_targets=options.frr_targets)
         if attempts.marks is not None:
-            (tally,) = count_together(self.reader, [self._counter(options)], wanted)
-            attempts = tally.attempts
+            attempts = self._verified(options, wanted).attempts
         found = points_of(attempts, wanted, symmetric=None, with_rows=False)
         points: Points = {"eer": found.equal_error.eer, "auc": found.auc}
         points["frr_at_far"] = found.frr_at_far
@@ -361,13 +333,7 @@ class FoldSide:
         key = options.rank_unit, options.fusion
         if key not in self._ranked:
             counter = IdentificationCounter(self.reader, options.search())
-            if "_kept" in self.__dict__:
-                with threads_for(self.reader.scores):
-                    for block in self._kept:
-                        counter.add(block)
-                self._ranked[key] = counter.result()
-            else:
-                (self._ranked[key],) = count_together(self.reader, [counter])
+            (self._ranked[key],) = count_together(self.reader, [counter])
         return self._ranked[key]
 
 

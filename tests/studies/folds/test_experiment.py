@@ -12,7 +12,7 @@ from twins import crossed
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
-from bioeval.studies.folds import folds as folds_module
+from bioeval.scores import blocks
 
 # ------------------------------------------------------------------- the slides, transcribed
 
@@ -197,7 +197,7 @@ def test_parts_that_are_not_listed_have_the_same_results(monkeypatch):
         crossed(scores, experiment, templates=templates, threshold="far=0.01")
         for templates in ("single", "multi")
     ]
-    monkeypatch.setattr(folds_module, "MOST_LISTED", 1)
+    monkeypatch.setattr(blocks, "LISTED", 1)
     for templates, expected in zip(("single", "multi"), listed, strict=True):
         result = crossed(scores, experiment, templates=templates, threshold="far=0.01")
         assert result.identical(expected)

@@ -8,7 +8,7 @@ from naive_calibration import min_dcf
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.studies.folds import folds
+from bioeval.scores import blocks
 
 PRIORS = [0.1, 0.5, 0.01]
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
@@ -42,7 +42,7 @@ def parts_of(scores):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("cells", [0, 1 << 22], ids=["large parts", "listed parts"])
 def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells, monkeypatch):
-    monkeypatch.setattr(folds, "MOST_LISTED", cells)
+    monkeypatch.setattr(blocks, "LISTED", cells)
     scores = scores_of(kind, dtype)
     expected = np.array([least_costs(part) for part in parts_of(scores)])
     crossed = be.cross_evaluate(scores, FOLDS, priors=PRIORS)
