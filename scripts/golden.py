@@ -1281,7 +1281,6 @@ text = "This file"
 [verification]
 templates = ["multi"]
 fusion = "mean"
-unenrolled_claims = "raise"
 
 [closed_set]
 rank_unit = "subject"

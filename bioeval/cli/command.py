@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Arguments of the library that a protocol card sets, where a command has no option for them.
 OF_A_CARD = (
-    *("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims"),
+    *("ties", "impostors", "rank_unit", "fusion", "unmated"),
     *("too_few", "enrolled", "validation", "unseen", "probe_templates"),
 )
 

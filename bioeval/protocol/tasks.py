@@ -126,15 +126,6 @@ class Verification(Task):
         layouts=(SQUARE,),
         only_if=("templates", "single"),
     )
-    unenrolled_claims: str = card_field(
-        "what to do with an explicit claim of a subject that is not enrolled",
-        choices={
-            "raise": "an explicit claim of a subject that is not enrolled is an error",
-            "skip": "such a claim is left out and counted",
-        },
-        default="raise",
-        layouts=SEARCHABLE,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -234,7 +234,6 @@ class Plan:
                     fusion=card.verification.fusion,
                     thresholds=thresholds,
                     claims=claims,
-                    unenrolled_claims=card.verification.unenrolled_claims,
                 )
                 self.tasks[f"verification/{templates}"] = TaskPlan(counter, {})
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):

@@ -109,7 +109,6 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "templates": ("single",),
         "fusion": "min",
         "pairs": "ordered",
-        "unenrolled_claims": "raise",
     }
     assert dict(card.tasks["open_set"]) == {
         "impostors": "auto",
