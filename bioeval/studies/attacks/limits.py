@@ -122,24 +122,13 @@ def along_falling(low: np.ndarray, high: np.ndarray) -> Limits:
     return low[::-1], high[::-1]
 
 
-def sampled_points(every: np.ndarray, crossing: float) -> np.ndarray:
+def _sampled_points(every: np.ndarray, crossing: float) -> np.ndarray:
     """Return at most about 1,000 increasing thresholds, all of those around a crossing."""
     if len(every) <= _POINTS:
         return every
     spread = np.linspace(0, len(every) - 1, _POINTS // 2).astype(np.int64)
     near = np.searchsorted(every, crossing) + np.arange(-_POINTS // 4, _POINTS // 4)
     return every[np.union1d(spread, np.clip(near, 0, len(every) - 1))]
-
-
-def crossings(falling: np.ndarray, rising: np.ndarray, eer_of_data: float) -> np.ndarray:
-    """Return the equal error rate of each column of two rates, the first column the data.
-
-    What thresholds between the points change there moves every replicate, as it does the data.
-    """
-    errors = ErrorColumns(falling, rising).equal_error()
-    errors = np.clip(errors + (eer_of_data - errors[0]), 0.0, 1.0)
-    errors[0] = eer_of_data
-    return errors
 
 
 def presentation_limits(
@@ -158,7 +147,7 @@ def presentation_limits(
             " or ",
             Argument("instrument"),
         )
-    curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
+    curve = _sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
     every = np.unique(np.concatenate([places[~np.isnan(places)], curve]))
     columns, trials, rate, variance = 1 + options.replicates, [], [], []
     for i in data.classes:
@@ -209,8 +198,10 @@ def presentation_limits(
     if not np.isnan(data.d_eer.eer):
         largest_apcer = np.fmax.reduce(apcer[:, over], axis=1)
         curves = np.stack([largest_apcer, *falling], axis=1), np.stack([bpcer, *rising], axis=1)
-        error = crossings(curves[0][1:], curves[1][1:], data.d_eer.eer)
-        limits["d_eer"] = error[1], error[2]
+        # What thresholds between the points change there moves the limits, as it does the data.
+        errors = ErrorColumns(curves[0][1:], curves[1][1:]).equal_error()
+        errors = np.clip(errors + (data.d_eer.eer - errors[0]), 0.0, 1.0)
+        limits["d_eer"] = errors[1], errors[2]
     ends = []
     for ends_of_apcer, ends_of_bpcer in zip(falling, rising, strict=True):
         # APCER grows with the distance; before the first is the point that rejects all.
