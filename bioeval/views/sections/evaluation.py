@@ -13,11 +13,11 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label, Score
-from bioeval.document.results import interval_note, messages_of_result
+from bioeval.document.results import interval_note, is_doubt, messages_of_result
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import parse_fusion
-from bioeval.views.sections.header import OF_RANK_ONE, about, alarms, differs_by_rank, optimistic
+from bioeval.views.sections.header import about, alarms, optimistic, paths_of_messages
 from bioeval.views.sections.rows import (
     Row,
     closed_set_rows,
@@ -81,7 +81,8 @@ def section(tree: xr.DataTree | xr.Dataset) -> Section:
     }
     blocks: list[Block] = []
     for message, paths in alarms(results).items():
-        blocks += _alarm(message, systems(paths) if several else ())
+        names = systems(paths) if several else ()
+        blocks.append(Messages([message.concerning(*names)], alarm=True))
     blocks.append(about(results))
     above = ""
     for path, dataset in results.items():
@@ -93,17 +94,10 @@ def section(tree: xr.DataTree | xr.Dataset) -> Section:
         blocks.append(_task(dataset, path, named, rows[path], ranked, details))
     remarks: list[Text] = [optimistic(with_rows.values())]
     remarks += [note.text for note in interval_note(results)]
-    if any(map(differs_by_rank, with_rows.values())):
-        remarks.append(say(OF_RANK_ONE, task="identification"))
     notes = [Paragraph(remark, "note") for remark in remarks if remark]
     blocks.append(Section("remarks", "", notes))
     blocks.append(_messages(results, with_rows, several))
     return Section("evaluation", "", blocks)
-
-
-def _alarm(message: Message, names: Iterable[str]) -> Iterator[Block]:
-    """Yield a message about doubtful results."""
-    yield Messages([message.concerning(*names)], alarm=True)
 
 
 def title(dataset: xr.Dataset, path: str, several: bool) -> str:
@@ -224,14 +218,10 @@ def _messages(
     results: Mapping[str, xr.Dataset], with_rows: Mapping[str, xr.Dataset], several: bool
 ) -> Messages:
     """Return the other messages, those of all tasks first."""
-    doubts = alarms(results)
-    found: dict[Message, list[str]] = {}
-    for path, dataset in results.items():
-        for message in messages_of_result(dataset):
-            if message not in doubts and message.code not in SUPPORT:
-                found.setdefault(message, []).append(path)
     everywhere, of_tasks = [], []
-    for message, paths in found.items():
+    for message, paths in paths_of_messages(results).items():
+        if is_doubt(message) or message.code in SUPPORT:
+            continue
         if len(paths) == len(results):
             everywhere.append(message)
         elif not with_rows.keys().isdisjoint(paths):  # else the title of the task says why
@@ -263,12 +253,6 @@ def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
     if auc is not None and auc < 0.5:
         notes.append("AUC below 0.5: impostor scores are nearer; d' has no sign")
     return options, notes
-
-
-def details_of_task(dataset: xr.Dataset) -> list[Text]:
-    """Return the options of a task in words, and what there is to say of its rows."""
-    options, notes = _options_and_notes(dataset)
-    return [x for x in (_details(dataset.attrs, options), *notes) if x]
 
 
 def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message
@@ -18,14 +17,8 @@ from bioeval.views.tasks import system_of
 
 #: Caveat where operating points were selected on the evaluated data.
 CHOSEN = (
-    "the thresholds of EER and {far} targets were chosen on these data, so their rates are "
-    "optimistic"
-)
-
-#: Why thresholds of DIR at a FAR differ between ranks; shown where they do.
-OF_RANK_ONE = (
-    "The thresholds of {dir} at a {far} are for rank 1; at higher ranks, the same {far} may allow "
-    "looser thresholds."
+    "The thresholds of EER and {far} targets were chosen on these data, so their rates are "
+    "optimistic."
 )
 
 # Tasks of the cards of the course, in words.
@@ -73,41 +66,25 @@ def left_out(results: Mapping[str, xr.Dataset]) -> str:
     return ""
 
 
-def has_chosen(dataset: xr.Dataset) -> bool:
-    """Whether there are rates at thresholds selected on the evaluated data."""
-    names = {"eer", "frr_at_far", "dir_at_far"}
-    return "chosen_on" not in dataset.attrs and not names.isdisjoint(dataset)
-
-
 def optimistic(results: Iterable[xr.Dataset]) -> Text:
-    """Return the caveat about such rates; nothing if results have none."""
-    chosen = list(filter(has_chosen, results))
+    """Return the caveat about rates at thresholds that were chosen on the evaluated data."""
+    names = {"eer", "frr_at_far", "dir_at_far"}
+    chosen = [x for x in results if "chosen_on" not in x.attrs and not names.isdisjoint(x)]
     if not chosen:
         return ""
     of = {rates_are_of(dataset.attrs) for dataset in chosen}
-    task = of.pop() if len(of) == 1 else ""
-    return say(f"{CHOSEN[0].upper()}{CHOSEN[1:]}.", task=task)
+    return say(CHOSEN, task=of.pop() if len(of) == 1 else "")
 
 
-def differs_by_rank(dataset: xr.Dataset) -> bool:
-    """Whether a FAR target has different thresholds at different ranks."""
-    limits = dataset.get("threshold_at_far")
-    if limits is None or "rank" not in limits.dims:
-        return False
-    by_rank = limits.transpose("rank", ...).values
-    of_first = np.broadcast_to(by_rank[:1], by_rank.shape)
-    return not np.array_equal(of_first, by_rank, equal_nan=True)
-
-
-def alarms(results: Mapping[str, xr.Dataset]) -> dict[Message, list[str]]:
-    """Return reasons to doubt all results, with the paths of the tasks that show them."""
+def paths_of_messages(results: Mapping[str, xr.Dataset]) -> dict[Message, list[str]]:
+    """Return the messages of results, with the paths of the tasks that have them."""
     found: dict[Message, list[str]] = {}
     for path, dataset in results.items():
-        for message in alarms_of(dataset):
+        for message in messages_of_result(dataset):
             found.setdefault(message, []).append(path)
     return found
 
 
-def alarms_of(dataset: xr.Dataset) -> Iterator[Message]:
-    """Yield the reasons to doubt all results that a task shows."""
-    yield from filter(is_doubt, messages_of_result(dataset))
+def alarms(results: Mapping[str, xr.Dataset]) -> dict[Message, list[str]]:
+    """Return reasons to doubt all results, with the paths of the tasks that show them."""
+    return {x: paths for x, paths in paths_of_messages(results).items() if is_doubt(x)}
