@@ -113,7 +113,7 @@ class Parts:
                     self.notes |= {x: task for x in block.messages if x not in self.notes}
                 case Table():  # a note that explains several tables is said once
                     notes = [x for x in block.notes if repr(x) not in self.explained]
-                    self.explained |= set(map(repr, notes))
+                    self.explained |= {repr(x) for x in notes if not isinstance(x, Message)}
                     yield replace(block, notes=notes)
                 case Paragraph(role="answer") if answering:
                     self.answers.append((block.text, task))

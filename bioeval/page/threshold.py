@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,25 +166,18 @@ def _opening(curve: Curve, items: list[Item]) -> Opening:
     attempt of each pair of people, or else 3; without one, that of the equal error rate.
     """
     dataset = curve.item.dataset
-    target, support = _supported(curve)
+    target, exact, support = _supported(curve)
     row = curve.row(_of_study(curve, items))
     if row >= 0:
         why: Text = ""
         if f"far={target:g}" in {x.dataset.attrs.get("threshold_rule") for x in items}:
-            why = say(
-                ", at {target:rate}, the smallest {far} target with {support}",
-                target=target,
-                support=support,
-            )
+            text = ", at {target:rate}, the smallest {far} target with {support}"
+            why = say(text, target=target, support=support)
         return Opening(row, repr(float(curve.thresholds[row])), why, True)
     if not np.isnan(target):
-        exact = dict(zip(dataset["far_target"].values.tolist(), _exact(dataset), strict=True))
-        why = say(
-            "the loosest with {far} at most {target:rate}, the smallest target with {support}",
-            target=target,
-            support=support,
-        )
-        return Opening(curve.row(exact[target]), f"far={target!r}", why)
+        text = "the loosest with {far} at most {target:rate}, the smallest target with {support}"
+        why = say(text, target=target, support=support)
+        return Opening(curve.row(exact), f"far={target!r}", why)
     eer = value_of(dataset, "eer_threshold")
     if eer is not None and (row := curve.row(eer)) >= 0:
         return Opening(row, "eer", "that of the equal error rate")
@@ -195,36 +187,24 @@ def _opening(curve: Curve, items: list[Item]) -> Opening:
     return Opening(row, "eer", say("{only} of these results", only=only))
 
 
-def _exact(dataset: xr.Dataset) -> list[float]:
-    """Return the threshold of each FAR target, at rank 1."""
-    at = dataset["threshold_at_far"]
-    return (at.isel(rank=0) if "rank" in at.dims else at).values.tolist()
+def _supported(curve: Curve) -> tuple[float, float, str]:
+    """Return the smallest FAR target that the data support, its threshold, and how well.
 
-
-def _supported(curve: Curve) -> tuple[float, str]:
-    """Return the smallest FAR target that the data support, and how well; NaN without one."""
+    NaN without one.
+    """
     dataset = curve.item.dataset
-    if "threshold_at_far" not in dataset or dataset["threshold_at_far"].dims[0] != "far_target":
-        return np.nan, ""
-    missed = _unsupported(dataset)
-    for support, without in (
-        ("enough people or attempts", {*missed}),
-        ("just enough people or attempts", {x for x, weak in missed.items() if not weak}),
-    ):
-        targets = zip(dataset["far_target"].values.tolist(), _exact(dataset), strict=True)
-        for target, exact in sorted(targets):
-            known = np.isfinite(exact) and curve.row(exact) >= 0
-            if target > 0 and target not in without and known:
-                return target, support
-    return np.nan, ""
-
-
-def _unsupported(dataset: xr.Dataset) -> Mapping[float, bool]:
-    """Return the FAR targets with too few people or attempts, and whether these are just enough."""
-    found: dict[float, bool] = {}
+    limits = dataset.get("threshold_at_far")
+    if limits is None or limits.dims[0] != "far_target":
+        return np.nan, np.nan, ""
+    exact = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # at rank 1
+    missed, weak = set[float](), set[float]()
     for message in messages_of_result(dataset):
-        if message.code in ("target-not-supported", "target-uncertain"):
-            given = message.arguments
-            if given["chosen"] == "far":
-                found |= dict.fromkeys(given["targets"], message.code == "target-uncertain")
-    return found
+        if message.arguments.get("chosen") == "far":
+            missed |= {*message.arguments["targets"]}
+            if message.code == "target-uncertain":
+                weak |= {*message.arguments["targets"]}
+    for support, without in (("enough", missed), ("just enough", missed - weak)):
+        for target, at in sorted(zip(dataset["far_target"].values.tolist(), exact, strict=True)):
+            if target > 0 and target not in without and np.isfinite(at) and curve.row(at) >= 0:
+                return target, at, f"{support} people or attempts"
+    return np.nan, np.nan, ""

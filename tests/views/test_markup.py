@@ -14,6 +14,8 @@ import bioeval as be
 from bioeval.cli.program import main
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Number, Rate
+from bioeval.tables.sections import paper_table
+from bioeval.views.writers.data import messages_data
 from bioeval.views.writers.latex import LatexLines, as_latex
 from bioeval.views.writers.markdown import MarkdownLines, as_markdown
 
@@ -227,3 +229,9 @@ def test_rates_at_different_thresholds_have_different_columns():
             if (row[0], threshold) in far:
                 expected = f"{100 * far[row[0], threshold]:.2f} %"
             assert cell == expected
+
+
+def test_systems_side_by_side_say_which_targets_the_data_do_not_support():
+    results = {f"s{i}": be.verification(be.simulate(10, 3, random_state=i)) for i in range(2)}
+    codes = {x["code"] for x in messages_data(paper_table(results).section)}
+    assert "target-not-supported" in codes

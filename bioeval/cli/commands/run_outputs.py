@@ -18,7 +18,7 @@ from bioeval.document.blocks import Section
 from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
 from bioeval.tables.sections import paper_table, sections_of
-from bioeval.views.sections.header import CHOSEN, alarms, has_chosen, left_out
+from bioeval.views.sections.header import alarms, left_out, optimistic
 from bioeval.views.sections.rows import precision_of_queries
 from bioeval.views.tasks import datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms, words_of
@@ -145,8 +145,8 @@ class Evaluation:
         if self.in_folds:
             tasks = {path: _fold_task(ds, self._of_card) for path, ds in results.items()}
             return {**document, "tasks": tasks, **self._pairs_data(rows_of_table)}
-        if any(map(has_chosen, results.values())):
-            document["chosen_on"] = written(say(CHOSEN), "verification")
+        if chosen := optimistic(results.values()):
+            document["chosen_on"] = written(chosen, "verification")
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
         if why := left_out(results):
             document["left_out"] = why
