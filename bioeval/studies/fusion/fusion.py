@@ -38,25 +38,21 @@ Systems = Mapping[str, Scores]
 
 @dataclass(frozen=True)
 class _Scale:
-    """A system's scores as they enter the fusion."""
+    """A system's scores as they enter the fusion; unless `normalise`, as they are."""
 
     normalise: str
-    similar: bool
+    sign: float
     spread: Spread | None
 
     def of(self, scores: np.ndarray) -> np.ndarray:
         """Return the scores on the common scale."""
-        if self.normalise == "none" or self.spread is None:
+        known = self.spread
+        if known is None:
             return scores
-        s, known = scores, self.spread
-        if not self.similar:
-            s = -scores
         if self.normalise == "min-max":
-            return (s - known.low) / (known.high - known.low)
-        z = (s - known.mean) / known.sd
-        if self.normalise == "z":
-            return z
-        return 0.5 * (np.tanh(0.01 * z) + 1)
+            return (self.sign * scores - known.low) / (known.high - known.low)
+        z = (self.sign * scores - known.mean) / known.sd
+        return z if self.normalise == "z" else 0.5 * (np.tanh(0.01 * z) + 1)
 
 
 class Fusion(ScoreTransformer):
@@ -181,7 +177,9 @@ class Fusion(ScoreTransformer):
         for (name, scores), spread in zip(systems.items(), spreads, strict=True):
             if spread is not None:
                 require_spread(spread, f"{self.normalise} normalisation of {name!r}")
-            self._scales.append(_Scale(self.normalise, larger_is_closer(scores.kind), spread))
+            self._scales.append(
+                _Scale(self.normalise, 1.0 if larger_is_closer(scores.kind) else -1.0, spread)
+            )
         remarks = []
         if self.method == "logistic":
             entering = list(systems.values())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -86,30 +84,6 @@ def test_groups_of_a_list_of_voxceleb_and_of_what_is_saved(tmp_path, table, suff
     require_expected(be.by_group(again, genders, threshold=THRESHOLD))
     with pytest.raises(be.DataError, match="first array is of the probes, which are the second"):
         be.by_group(again, genders[::-1], threshold=THRESHOLD)
-
-
-def test_the_command_takes_the_list_of_trials_as_its_second_file(tmp_path, table, capsys):
-    (tmp_path / "s.txt").write_text("".join(f"{a} {b} {x}\n" for a, b, x in TRIALS))
-    (tmp_path / "t.txt").write_text(
-        "".join(f"{int(a[:2] == b[:2])} {a} {b}\n" for a, b, _ in TRIALS)
-    )
-    given = ["groups", str(tmp_path / "s.txt"), "--kind", "similarity", "--labels", str(table)]
-    given += ["--by", "gender", "--threshold", str(THRESHOLD), "--json"]
-    assert main([*given, "--trials", str(tmp_path / "t.txt")]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert main([*given[:2], str(tmp_path / "t.txt"), *given[2:]]) == 0
-    second = json.loads(capsys.readouterr().out)
-    assert second == document
-    accepts, _ = expected()
-    cells = {(x["group"], x["claimed_group"]): x["fa"] for x in _cells(document)}
-    assert cells == accepts
-
-
-def _cells(document):
-    """Return the rows of the document that have a group on both sides."""
-    for value in document.values():
-        if isinstance(value, list):
-            yield from (x for x in value if isinstance(x, dict) and "claimed_group" in x)
 
 
 def test_a_template_with_two_values_is_named(tmp_path, capsys):
