@@ -165,8 +165,7 @@ def reid(
 
     Notes
     -----
-    The ten worst queries are
-    ``be.reid(scores, per_query=True).sortby("average_precision").probe[:10]``.
+    ``be.to_frame(result, "queries")`` has all queries of ``per_query=True``, the worst first.
 
     Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
     the matches of a query are, and one pass of the row counts what ranks before each.
