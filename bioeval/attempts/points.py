@@ -330,14 +330,16 @@ def min_costs(curve: ErrorCurve, costs: np.ndarray) -> tuple[np.ndarray, np.ndar
     """
     fa, fr, attempts = curve.fa, curve.fr, (curve.genuine, curve.impostor)
     best = np.empty(len(costs), dtype=np.int64)
-    for i, (p, miss, accept) in enumerate(costs.tolist()):
-        cost = ((1 - p) * accept / attempts[1]) * fa + (p * miss / attempts[0]) * fr
+    least = np.empty(len(costs))
+    for i, (p, miss, accept) in enumerate(costs.tolist()):  # perhaps fractions
+        of_frr, of_far = p * miss, (1 - p) * accept
+        cost = float(of_far / attempts[1]) * fa + float(of_frr / attempts[0]) * fr
         near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
         best[i] = near[0]
         if len(near) > 1:
             best[i] = cheapest(fa, fr, *costs_of_attempts((p, miss, accept), *attempts))
-    p, miss, accept = costs.T
-    return p * miss * curve.frrs[best] + (1 - p) * accept * curve.fars[best], best
+        least[i] = of_frr * curve.frr(best[i]) + of_far * curve.far(best[i])
+    return least, best
 
 
 class Moments(NamedTuple):

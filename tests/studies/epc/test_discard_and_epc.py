@@ -177,7 +177,7 @@ def test_ties_of_epc_are_exact_and_go_to_the_stricter():
     expected = naive_groups.epc((genuine, impostor), (genuine, impostor), "distance", 0.4375)
     ds = be.epc(dev, dev, alphas=[0.4375])
     # 0.4375 * 3 / 7 = 0.1875 = 0.5625 / 3: accepting 4.0 costs what rejecting it saves.
-    assert ds.threshold.item() == expected[0] == 2.0
+    assert ds.threshold.item() == expected[0] == 2.0 and ds.dev_error.dtype == np.float64
     loose = be.epc(dev, dev, alphas=[0.4374])
     assert loose.threshold.item() == 4.0
     # By decimal value: 0.7 * 1 / 7 = 0.3 / 3.
