@@ -138,12 +138,10 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[Messa
             left_out = {called[0]: int(common.missing), called[1]: int(common.more)}
             notes.append(Message("not-in-common", what=noun, left_out=left_out))
     rows, columns = sides[0], sides[-1]
-    if are_pairs(a) and are_pairs(b):
-        a, b = _some(a, rows.mine), _some(b, rows.theirs)
-        if first.unordered and second.unordered:
-            b = _turned_as(a, b)
-        return a, b, notes
-    return _part(a, rows.mine, columns.mine), _part(b, rows.theirs, columns.theirs), notes
+    a, b = _part(a, rows.mine, columns.mine), _part(b, rows.theirs, columns.theirs)
+    if first.unordered and second.unordered:
+        b = _turned_as(a, b)
+    return a, b, notes
 
 
 def require_same(a: Scores, b: Scores) -> None:
@@ -251,17 +249,13 @@ def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return common, order[place[common]]
 
 
-def _some(scores: PairScores, places: np.ndarray) -> PairScores:
-    """Return some pairs, with the remarks of the list."""
-    if _whole(places, scores.shape[0]):
+def _part(scores: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
+    """Return some pairs, with the remarks of the list, or some rows and columns of a matrix."""
+    sizes = scores.shape if not are_pairs(scores) else (*scores.shape, *scores.shape)
+    if all(map(np.array_equal, map(np.arange, sizes), (rows, columns))):
         return scores
-    return scores.select(places)._with(_remarks=scores._remarks)
-
-
-def _part(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> Scores:
-    """Return some rows and columns of a matrix."""
-    if _whole(rows, scores.shape[0]) and _whole(columns, scores.shape[1]):
-        return scores
+    if are_pairs(scores):
+        return scores.select(rows)._with(_remarks=scores._remarks)
     return scores.select(probes=rows, gallery=columns)
 
 
@@ -275,10 +269,6 @@ def _turned_as(a: PairScores, b: PairScores) -> PairScores:
     if turned.any():
         return b._with_sides_exchanged(turned)
     return b
-
-
-def _whole(places: np.ndarray, count: int) -> bool:
-    return len(places) == count and np.array_equal(places, np.arange(count))
 
 
 def _example(names: Any) -> str:

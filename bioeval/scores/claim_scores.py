@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import get_args
 
 import numpy as np
@@ -194,25 +195,31 @@ def _in_words(
 # ------------------------------------------------------------------------------ tries
 
 
+def _known_column(
+    meta: Mapping[str, np.ndarray], column: object, argument: str, noun: str
+) -> np.ndarray:
+    """Return a metadata column without unknown values, which an argument names."""
+    if not isinstance(column, str) or column not in meta:
+        listed = f"there are {', '.join(meta)}" if meta else "there are none"
+        raise DataError(
+            f"{Argument(argument)} names {column!r}, but the {noun.split()[0]} metadata have no "
+            f"such column; {listed}.{nearest_name(str(column), meta)}"
+        )
+    missing = missing_values(meta[column])
+    if missing.any():
+        raise DataError(
+            f"{Argument(argument)}: {counted(int(missing.sum()), f'{noun}s')} without a value in "
+            f"{column!r}, the first is {noun} {int(np.argmax(missing))}; give each one"
+        )
+    return meta[column]
+
+
 def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the first try of each attempt, and the number of each probe's attempt.
 
     Attempts are in the order of their subjects' first probes.
     """
-    known = list(scores.probe_meta)
-    if not isinstance(column, str) or column not in known:
-        listed = f"there are {', '.join(known)}" if known else "there are none"
-        raise DataError(
-            f"{Argument('attempts')} names {column!r}, but the probe metadata have no such column; "
-            f"{listed}.{nearest_name(str(column), known)}"
-        )
-    values = scores.probe_meta[column]
-    missing = missing_values(values)
-    if missing.any():
-        raise DataError(
-            f"{Argument('attempts')}: {int(missing.sum())} probes have no value in {column!r}, the "
-            f"first is probe {int(np.argmax(missing))}; give each its attempt"
-        )
+    values = _known_column(scores.probe_meta, column, "attempts", "probe")
     subject, value = scores._codes.probe, Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
     _, first, attempt = np.unique(key, return_index=True, return_inverse=True)
@@ -287,20 +294,7 @@ def _places(scores: Scores, column: str) -> np.ndarray:
     """Return numbers that put the templates of the gallery in order."""
     if not column:
         return np.arange(scores.shape[1])
-    known = list(scores.gallery_meta)
-    if column not in known:
-        listed = f"there are {', '.join(known)}" if known else "there are none"
-        raise DataError(
-            f"{Argument('enrol')} names the column {column!r}, but the gallery metadata have no "
-            f"such column; {listed}.{nearest_name(column, known)}"
-        )
-    values = np.asarray(scores.gallery_meta[column])
-    missing = missing_values(values)
-    if missing.any():
-        raise DataError(
-            f"{Argument('enrol')}: {counted(int(missing.sum()), 'templates')} have no value in "
-            f"{column!r}, the first is template {int(np.argmax(missing))} of the gallery"
-        )
+    values = _known_column(scores.gallery_meta, column, "enrol", "gallery template")
     try:
         values = values.astype(np.float64)
     except (TypeError, ValueError):

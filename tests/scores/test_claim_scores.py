@@ -133,7 +133,7 @@ def test_errors_say_what_and_where():
     with pytest.raises(DataError, match=r"attempts names 'sesion'.*Did you mean 'session'\?"):
         be.claim_scores(door(), attempts="sesion")
     gaps = be.Scores(np.ones((3, 3)), ["a", "a", "b"], probe_meta={"visit": ["x", None, "y"]})
-    with pytest.raises(DataError, match="1 probes have no value in 'visit', the first is probe 1"):
+    with pytest.raises(DataError, match="1 probe without a value in 'visit', the first is probe 1"):
         be.claim_scores(gaps, attempts="visit")
     with pytest.raises(ProtocolError, match="fixed pairs"):
         be.claim_scores(be.Scores.from_pairs([0.1, 0.2], [1, 0]), attempts="visit")
@@ -142,7 +142,7 @@ def test_errors_say_what_and_where():
             be.claim_scores(door(), enrol=wrong)
     with pytest.raises(DataError, match="no subject has more than 4 templates"):
         be.claim_scores(door(), enrol="first:5")
-    with pytest.raises(DataError, match="names the column 'taken'"):
+    with pytest.raises(DataError, match="names 'taken'"):
         be.claim_scores(door(), enrol="first:2:taken")
     with pytest.raises(DataError, match="expected kth:2 or less"):
         be.claim_scores(door(), enrol="first:2", fusion="kth:3")
