@@ -92,10 +92,6 @@ def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisp
         A result of :func:`bioeval.vulnerability`.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    AttackDetDisplay
     """
     return AttackDetDisplay.from_results(data).plot(ax, **style)
 
@@ -167,10 +163,6 @@ def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
         A result of :func:`bioeval.vulnerability`, or several by name, all of one kind of score.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    IaparDisplay
     """
     return IaparDisplay.from_results(data).plot(ax, **style)
 
@@ -233,10 +225,6 @@ def attack_scores(
         As for :func:`bioeval.plot.roc`.
     log : bool
         Whether the axis of the density is logarithmic, which shows the tails.
-
-    Returns
-    -------
-    AttackScoresDisplay
     """
     return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)
 
@@ -275,10 +263,6 @@ def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
         A result of :func:`bioeval.pad`, or several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    PadDetDisplay
     """
     return PadDetDisplay.from_results(data).plot(ax, **style)
 
@@ -305,9 +289,5 @@ def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
         A result of :func:`bioeval.pad`, or several by name, all of one kind of score.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    ApcerDisplay
     """
     return ApcerDisplay.from_results(data).plot(ax, **style)

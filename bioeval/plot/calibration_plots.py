@@ -60,10 +60,6 @@ def reliability(data: Any, ax: Axes | None = None, **style: Any) -> ReliabilityD
         A result of :func:`bioeval.calibration` of log-likelihood ratios, or several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    ReliabilityDisplay
     """
     return ReliabilityDisplay.from_results(data).plot(ax, **style)
 
@@ -98,10 +94,6 @@ def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
         A result of :func:`bioeval.calibration` of log-likelihood ratios, or several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    TippettDisplay
     """
     return TippettDisplay.from_results(data).plot(ax, **style)
 
@@ -152,10 +144,6 @@ def empirical_cross_entropy(
         A result of :func:`bioeval.calibration`, or several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    EmpiricalCrossEntropyDisplay
     """
     return EmpiricalCrossEntropyDisplay.from_results(data).plot(ax, **style)
 
@@ -183,9 +171,5 @@ def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDi
         A result of :func:`bioeval.calibration`, or several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    BayesErrorDisplay
     """
     return BayesErrorDisplay.from_results(data).plot(ax, **style)

@@ -33,9 +33,5 @@ def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
         A result of :func:`bioeval.epc`, or several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    EpcDisplay
     """
     return EpcDisplay.from_results(data).plot(ax, **style)

@@ -49,13 +49,6 @@ class PlotFile(NamedTuple):
     data: Any
     options: Mapping[str, Any]
 
-    def drawn_in(self, figure: Any) -> Any:
-        """Return the display, drawn unless it would be empty."""
-        display = display_of(self.plot.name).from_results(self.data)
-        if display.why_empty:
-            return display
-        return display.plot(figure, **self.options)
-
 
 def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
     """Yield the files of each plot that `data` supports, except for those of some plots."""
@@ -203,27 +196,19 @@ def save_plots(
     folder.mkdir(parents=True, exist_ok=True)
     without = [name for name, plot in PLOTS.items() if overlaid and plot.one_system]
     written = []
-    for file in chain(plot_files(results, without), _of_scores(of_scores)):
-        name = _name(file.stem, file.system)
+    named = (
+        PlotFile(name.replace("_", "-"), who, PLOTS[name], x, {}) for name, who, x in of_scores
+    )
+    for file in chain(plot_files(results, without), named):
+        tail = re.sub(r"[^\w.]+", "-", file.system).strip("-.")
+        name = f"{file.stem}-{tail}" if tail else file.stem
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
         with stage(f"drawing {name}"):
-            made = file.drawn_in(figure)
-            if made.why_empty:
-                if tell is not None:
-                    tell(f"{name} is not drawn: {made.why_empty}")
-                continue
-            written += [save(figure, folder / f"{name}.{kind}") for kind in formats]
+            display = display_of(file.plot.name).from_results(file.data)
+            if not display.why_empty:
+                display.plot(figure, **file.options)
+                written += [save(figure, folder / f"{name}.{kind}") for kind in formats]
+            elif tell is not None:
+                tell(f"{name} is not drawn: {display.why_empty}")
     return written
-
-
-def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[PlotFile]:
-    for name, system, data in of_scores:
-        for stem, options in PLOTS[name].files.items():
-            yield PlotFile(stem, system, PLOTS[name], data, options)
-
-
-def _name(stem: str, system: str) -> str:
-    """Return the name of a file: letters, digits, dots and hyphens only."""
-    tail = re.sub(r"[^\w.]+", "-", system).strip("-.")
-    return f"{stem}-{tail}" if tail else stem

@@ -118,10 +118,6 @@ def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
         set, and DIR, at the ranks of the folds: :func:`bioeval.plot.repeated`.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    FoldsDisplay
     """
     return FoldsDisplay.from_results(data).plot(ax, **style)
 
@@ -216,10 +212,6 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
         Of :func:`bioeval.cross_evaluate`, CMS or DIR at its ranks, with each fold as a thin line.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    RepeatedDisplay
     """
     return RepeatedDisplay.from_results(data).plot(ax, **style)
 
@@ -296,9 +288,5 @@ def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:
         A result of :func:`bioeval.cross_evaluate`, or a node of :func:`bioeval.repeat`.
     ax, **style
         As for :func:`bioeval.plot.roc`; properties are of the bars.
-
-    Returns
-    -------
-    SpreadDisplay
     """
     return SpreadDisplay.from_results(data).plot(ax, **style)

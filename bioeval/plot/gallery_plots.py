@@ -54,9 +54,5 @@ def gallery_size(
         As for :func:`bioeval.plot.roc`.
     ranks : sequence of int, optional
         One curve each; unless given, 1, 5 and 10, as far as the result has them.
-
-    Returns
-    -------
-    GallerySizeDisplay
     """
     return GallerySizeDisplay.from_results(data, ranks).plot(ax, **style)

@@ -142,9 +142,5 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDi
         Whose place is divided into two; that of a new figure unless given.
     **style
         Properties of the points of FRR; ``name`` names the system in the title.
-
-    Returns
-    -------
-    GroupsDisplay
     """
     return GroupsDisplay.from_results(data).plot(ax, **style)

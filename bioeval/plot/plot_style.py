@@ -131,6 +131,10 @@ class Style:
 def style(name: str) -> AbstractContextManager[object]:
     """Choose the sizes of the plots that are drawn from now on, or in a ``with`` block.
 
+    Colours and lines are the same in all styles. A single plot has another size with `figsize`, and
+    no title with ``title=None``. :func:`bioeval.plot.save` keeps these sizes;
+    ``dpi=300`` makes 1920 x 1080 pixels of a slide. Settings of matplotlib stay as they are.
+
     Parameters
     ----------
     name : {"default", "slide", "paper"}
@@ -143,17 +147,6 @@ def style(name: str) -> AbstractContextManager[object]:
     context manager
         In ``with be.plot.style("slide"):``, the style holds to the end of the block. As a
         statement, until another is chosen.
-
-    Raises
-    ------
-    DataError
-        If there is no style of this name.
-
-    Notes
-    -----
-    Colours and lines are the same in all styles. A single plot has another size with `figsize`, and
-    no title with ``title=None``. :func:`bioeval.plot.save` keeps these sizes;
-    ``dpi=300`` makes 1920 x 1080 pixels of a slide. Settings of matplotlib stay as they are.
 
     Examples
     --------

@@ -48,9 +48,5 @@ def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDisca
         system, or systems.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    ErrorDiscardDisplay
     """
     return ErrorDiscardDisplay.from_results(data).plot(ax, **style)

@@ -87,9 +87,5 @@ def cmc(
     max_rank : int, optional
         The last rank to draw; unless given, the one beyond which no curve changes, or 10. Of more
         than 30, the axis is logarithmic.
-
-    Returns
-    -------
-    CmcDisplay
     """
     return CmcDisplay.from_results(data).plot(ax, max_rank=max_rank, **style)

@@ -117,9 +117,5 @@ def ranking(
         The label of the measure, one of ``data["measure"]``; by default the first.
     **style
         Properties of the points; ``name`` is written in the title.
-
-    Returns
-    -------
-    RankingDisplay
     """
     return RankingDisplay.from_results(data, measure=measure).plot(ax, **style)

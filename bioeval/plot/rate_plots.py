@@ -233,10 +233,6 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
         ``figsize`` is the size of a new figure in inches, and ``title=None`` leaves out the title
         and the line below it.
 
-    Returns
-    -------
-    RocDisplay
-
     Examples
     --------
     >>> import bioeval as be
@@ -273,10 +269,6 @@ def dir_far(
         Whether the FAR axis is logarithmic, as in :func:`bioeval.plot.roc`.
     **style
         Properties of all lines; ``name`` labels a single system.
-
-    Returns
-    -------
-    DirFarDisplay
     """
     return DirFarDisplay.from_results(data, ranks).plot(ax, log=log, **style)
 
@@ -436,10 +428,6 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
         are drawn as by :func:`roc`.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    DetDisplay
     """
     return DetDisplay.from_results(data).plot(ax, **style)
 
@@ -498,9 +486,5 @@ def error_rates(
         Whether the axis of the rates is logarithmic; rates of 0 are then left out.
     **style
         Properties of all lines; ``name`` labels a single system.
-
-    Returns
-    -------
-    ErrorRatesDisplay
     """
     return ErrorRatesDisplay.from_results(data).plot(ax, log=log, **style)

@@ -49,10 +49,6 @@ def precision_recall(data: Any, ax: Axes | None = None, **style: Any) -> Precisi
         several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    PrecisionRecallDisplay
     """
     return PrecisionRecallDisplay.from_results(data).plot(ax, **style)
 
@@ -93,10 +89,6 @@ def gom(data: Any, ax: Axes | None = None, **style: Any) -> GomDisplay:
         :func:`bioeval.evaluate` under a card with ``[gom]``; or several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    GomDisplay
     """
     return GomDisplay.from_results(data).plot(ax, **style)
 
@@ -187,10 +179,6 @@ def ranked_lists(
         Of distances that are not normalised; similarities are negated.
     convention, budget
         As for :func:`bioeval.gom`.
-
-    Returns
-    -------
-    RankedListsDisplay
     """
     from bioeval.tasks.reid.ranked_lists import ranked_lists as lists
 

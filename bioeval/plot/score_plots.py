@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,8 +12,8 @@ from matplotlib.image import AxesImage
 from matplotlib.legend import Legend
 from matplotlib.ticker import MaxNLocator
 
-from bioeval.base.arguments import require_flag, require_number, require_numbers
-from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base.arguments import require_flag, require_number
+from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.plot import plot_style
 from bioeval.plot.display import MOST_NAMED, Display, shown
@@ -24,9 +24,6 @@ from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
-
-# Most thresholds that are marked beside the histograms: of more no line can be told from the next.
-MOST_MARKS = 30
 
 
 class ScoreDistributionsDisplay(Display):
@@ -54,13 +51,12 @@ class ScoreDistributionsDisplay(Display):
         ax: Axes | None = None,
         *,
         name: str | None = None,
-        thresholds: float | Sequence[float] | Mapping[str, float] | None = None,
+        thresholds: Mapping[str, float] | None = None,
         log: bool = False,
         **style: Any,
     ) -> Self:
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
-        log, marks = require_flag("log", log), _marks(thresholds)
-        ax = self._begin(ax, style)
+        log, ax = require_flag("log", log), self._begin(ax, style)
         ax.set_xmargin(0)  # the axis ends with the scores
         classes = {word: getattr(self, each) for each, word in self._class_words.items()}
         several = len(self.systems) > 1
@@ -96,8 +92,8 @@ class ScoreDistributionsDisplay(Display):
             plot_style.log_axis(ax, "y", low, 3 * top)
         else:
             ax.set_ylim(0, 1.1 * top)
-        for number, (text, threshold) in enumerate(marks.items()):
-            if np.isfinite(threshold):
+        for number, (text, threshold) in enumerate((thresholds or {}).items()):
+            if np.isfinite(require_number("thresholds", threshold)):
                 self._threshold_line(threshold, text, number)
         if len(missing) == len(classes) * len(self.systems):
             ax.set(xticks=[], yticks=[])
@@ -113,29 +109,11 @@ class ScoreDistributionsDisplay(Display):
         return agreed(self.systems, over)
 
 
-def _marks(thresholds: Any) -> dict[str, float]:
-    """Return the thresholds to mark, by name."""
-    if thresholds is None:
-        return {}
-    if isinstance(thresholds, Mapping):
-        marks = {str(name): require_number("thresholds", x) for name, x in thresholds.items()}
-    else:
-        numbers = np.unique(require_numbers("thresholds", thresholds)).tolist()
-        marks = {f"t = {number:.6g}": number for number in numbers}
-    if len(marks) > MOST_MARKS:
-        raise DataError(
-            Argument("thresholds"),
-            f" are {len(marks):,} different numbers, each drawn as a line; give at most"
-            f" {MOST_MARKS}",
-        )
-    return marks
-
-
 def score_distributions(
     data: Any,
     ax: Axes | None = None,
     *,
-    thresholds: float | Sequence[float] | Mapping[str, float] | None = None,
+    thresholds: Mapping[str, float] | None = None,
     log: bool = False,
     **style: Any,
 ) -> ScoreDistributionsDisplay:
@@ -151,14 +129,10 @@ def score_distributions(
         They are counted in one pass in blocks of rows, however large the matrix.
     ax, **style
         As for :func:`bioeval.plot.roc`; properties are of the outlines.
-    thresholds : float, sequence of float, or mapping of str to float, optional
-        Thresholds to mark, with their names; at most 30.
+    thresholds : mapping of str to float, optional
+        Thresholds to mark, by name.
     log : bool
         Whether the axis of the density is logarithmic, which shows the tails.
-
-    Returns
-    -------
-    ScoreDistributionsDisplay
 
     Examples
     --------
@@ -278,10 +252,6 @@ def matrix(
         As for :func:`bioeval.plot.roc`; properties are of the image, such as ``vmin=0``.
     pixels : int
         The largest number of pixels a side. Of a larger matrix each pixel is the mean of a block.
-
-    Returns
-    -------
-    MatrixDisplay
     """
     from bioeval.tasks.plotted_scores import matrix_image
 

@@ -39,10 +39,6 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
         A result of :func:`bioeval.study_threshold`.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    ThresholdStudyDisplay
     """
     return ThresholdStudyDisplay.from_results(data).plot(ax, **style)
 
@@ -122,9 +118,5 @@ def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
         A result of :func:`bioeval.study_threshold` with `assure`.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    AssuredDisplay
     """
     return AssuredDisplay.from_results(data).plot(ax, **style)

@@ -43,9 +43,5 @@ def hota(data: Any, ax: Axes | None = None, **style: Any) -> HotaDisplay:
         A result of :func:`bioeval.tracking`, or those of several trackers by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.
-
-    Returns
-    -------
-    HotaDisplay
     """
     return HotaDisplay.from_results(data).plot(ax, **style)

@@ -176,10 +176,6 @@ def worst_pairs(
     **style
         Properties of the images, such as ``cmap="bone"``; ``name`` names a single system.
 
-    Returns
-    -------
-    WorstPairsDisplay
-
     Raises
     ------
     DataError

@@ -135,9 +135,5 @@ def zoo(data: Any, ax: Axes | None = None, **style: Any) -> ZooDisplay:
         A result of :func:`bioeval.zoo`.
     ax, **style
         As for :func:`bioeval.plot.roc`; properties are of the points.
-
-    Returns
-    -------
-    ZooDisplay
     """
     return ZooDisplay.from_results(data).plot(ax, **style)

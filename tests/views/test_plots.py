@@ -239,12 +239,6 @@ def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores)
 # ------------------------------------------------------------------- genuine and impostor scores
 
 
-def test_more_thresholds_than_can_be_told_apart_are_refused(scores):
-    with pytest.raises(be.DataError, match="thresholds are 5,000 different numbers.*at most 30"):
-        plot.score_distributions(scores, thresholds=np.arange(5000.0).reshape(50, 100))
-    plot.score_distributions(scores, thresholds=np.tile(np.arange(30.0), 200))
-
-
 def brute(histogram, values, kind):
     """Count values into the bins of a histogram, one by one."""
     counts = np.zeros(len(histogram.counts), dtype=int)
