@@ -8,10 +8,11 @@ from html import escape, unescape
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from bioeval.plot.files import svg_text
-from bioeval.plot.plot_style import GRID, PALETTE, SHADE, Style
+from bioeval.plot.plot_style import GRID, PALETTE, SHADE, SHADES, Style
 
 #: The variables of the style sheet that stand for the colours of plots.
 _COLOURS = {
@@ -23,6 +24,10 @@ _COLOURS = {
     SHADE: "var(--panel)",
     **{colour.lower(): f"var(--c{i})" for i, colour in enumerate(PALETTE)},
 }
+for i in range(len(PALETTE)):  # darker shades are lighter on a dark ground
+    for k, shade in enumerate(SHADES[1:], 1):
+        mixed = f"var(--{'text' if shade < 0 else 'ground'}) {100 * abs(shade):g}%"
+        _COLOURS[to_hex(Style.colour(i, k))] = f"color-mix(in srgb, var(--c{i}), {mixed})"
 
 #: Places are rounded to this part of a point.
 STEP = 0.1

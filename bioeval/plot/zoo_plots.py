@@ -64,10 +64,10 @@ class ZooDisplay(OneResultDisplay):
             for at in limits[np.isfinite(limits)]:
                 line(at, color=Style.rule, linewidth=0.8, linestyle="--", zorder=1)
         ax.margins(0.12)
-        for number, (animal, (by_genuine, by_impostor)) in enumerate(ANIMALS.items()):
+        for animal, (by_genuine, by_impostor) in ANIMALS.items():
             right = (by_genuine == "best") == (self._better > 0)
             top = (by_impostor == "best") == (self._better < 0)
-            how = {"color": Style.colour(number, 1), "fontweight": "bold"}
+            how = {"color": Style.text, "fontweight": "bold"}
             how |= {"xycoords": "axes fraction", **_towards(not right, not top)}
             step = -6 if right else 6, -6 if top else 6
             note(ax, f"{animal}s {counts[animal]}", (float(right), float(top)), step, **how)
