@@ -210,10 +210,9 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     """Draw the ROC: GAR against FAR over all thresholds.
 
     Lines are steps: at each FAR they show the GAR of the nearest threshold in the result whose
-    FAR is not larger, never an interpolated one. All are solid, since a dash looks like a step;
-    several differ in colours and markers. GAR is over the genuine attempts, FAR over the
-    impostor attempts. Where the result has intervals, bands are those of GAR at each threshold by
-    itself; :func:`error_rates` shows how uncertain FAR is there.
+    FAR is not larger, never an interpolated one. GAR is over the genuine attempts, FAR over the
+    impostor attempts. Bands are the intervals of GAR at each threshold by itself;
+    :func:`error_rates` shows how uncertain FAR is there.
 
     Parameters
     ----------
@@ -221,8 +220,7 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
         A result of :func:`bioeval.verification` or :func:`bioeval.evaluate`, or several by name.
         Of a tree, every verification result is drawn (single- and multi-template, all systems).
         Of :func:`bioeval.cross_evaluate` with `far_targets`, GAR of each fold at these is a thin
-        line and their mean a bold one, straight between these; of :func:`bioeval.repeat`, each
-        partition.
+        line and their mean a bold one, straight between these.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     log : bool
@@ -261,14 +259,10 @@ def dir_far(
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.open_set` or :func:`bioeval.evaluate`, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
+    ax, log, **style
+        As for :func:`bioeval.plot.roc`.
     ranks : sequence of int, optional
         One curve each; unless given, 1, 5 and 10, as far as the result has them.
-    log : bool
-        Whether the FAR axis is logarithmic, as in :func:`bioeval.plot.roc`.
-    **style
-        Properties of all lines; ``name`` labels a single system.
     """
     return DirFarDisplay.from_results(data, ranks).plot(ax, log=log, **style)
 
@@ -280,9 +274,6 @@ _LOWER = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5, 10, 20, 40)
 TICKS = tuple(t / 100 for t in (*_LOWER, 60, 80, 90, 95, 99, 99.9))
 
 _EDGE = 1e-9
-
-# With more curves the labels leave out the EER.
-MOST_MEASURED = 6
 
 
 def deviate(rate: Any) -> Any:
@@ -355,10 +346,8 @@ class DetDisplay(CurvesDisplay):
         """Return the name of a curve, with its EER."""
         variable, called = self._eer
         eer = scalar(curve.system.dataset, variable)
-        text = super()._label(curve)
-        if eer != eer or len(self.curves) > MOST_MEASURED:
-            return text
-        return joined(text, f"{called} {percent(eer, 'fine')}")
+        value = f"{called} {percent(eer, 'fine')}" if eer == eer else ""
+        return joined(super()._label(curve), value)
 
     def _ends(self) -> list[tuple[float, float]]:
         """Return the limits of both axes, which hold the operating points of the results."""
@@ -387,13 +376,15 @@ class DetDisplay(CurvesDisplay):
         if made != made:
             made = attempts(dataset, "impostor") or np.inf
         for x_name, y_name in self._points:
-            if x_name in dataset and y_name in dataset:
-                x, y = dataset[x_name], dataset[y_name]
-                if y_name == "dir_at_far":
-                    y = 1 - y.isel(rank=0)
+            if x_name not in dataset or y_name not in dataset:
+                continue
+            x, y = dataset[x_name], dataset[y_name]
+            if y_name == "dir_at_far":
+                y = 1 - y.isel(rank=0)
+            if x.ndim == 1 and x.dims == y.dims:
                 wanted = [True] * x.size
                 if x.dims == ("far_target",):
-                    wanted = wanted_targets(x.values.tolist(), made)
+                    wanted = wanted_targets(dataset["far_target"].values.tolist(), made)
                 yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
 
 
@@ -411,9 +402,9 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     """Draw the DET: FRR against FAR, both in per cent on axes of normal deviates.
 
     Normally distributed scores give straight lines. The EER is where a curve meets the dotted
-    line; where the result holds it, it is in the label (of up to six curves), and the
-    attainable threshold nearest to it is marked by a dot. The axes show all operating points of the
-    result; of the default FAR targets, those that the impostor attempts support.
+    line; it is in the label, and the attainable threshold nearest to it is marked by a dot. The
+    axes show all operating points of the result; of the default FAR targets, those that the
+    impostor attempts support.
 
     A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Rates below one of the
     attempts are shaded. Lines are steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of
@@ -480,11 +471,9 @@ def error_rates(
     data : Dataset, DataTree, or mapping of str to either
         A result of verification or of open-set identification, or several by name, all of one
         kind of score: thresholds of distances and of similarities have no axis in common.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
     log : bool
         Whether the axis of the rates is logarithmic; rates of 0 are then left out.
-    **style
-        Properties of all lines; ``name`` labels a single system.
     """
     return ErrorRatesDisplay.from_results(data).plot(ax, log=log, **style)

@@ -7,8 +7,7 @@ import itertools
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-import xarray as xr
-from drawn_plots import MANY, ONE, drawn, made_for
+from drawn_plots import MANY, ONE, drawn
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -231,14 +230,6 @@ def test_marks_that_were_not_measured_are_hollow(name, single):
         assert isinstance(curve.get_markevery(), tuple)  # by length, not by points
 
 
-def test_a_loop_that_closes_its_figures_leaves_none_open(single):
-    for _ in range(3):
-        plt.close(be.plot.roc(single).figure_)
-    assert not plt.get_fignums()
-    be.plot.roc(single, Figure(layout="constrained"))
-    assert not plt.get_fignums()
-
-
 @pytest.mark.parametrize(("within", "starts"), [(0.5, True), (1.2, False)])
 def test_an_axis_that_does_not_start_at_0_has_a_mark(within, starts):
     closed = be.closed_set(be.simulate(30, 4, within=within, random_state=1))
@@ -300,7 +291,3 @@ def test_six_systems_fit_a_slide():
         figure = drawn("roc", 6).figure_
     assert figure.axes[0].get_window_extent().height > figure.bbox.height / 3
     holds(figure, "roc")
-
-
-def test_every_plot_of_one_system_is_listed():
-    assert {*PLOTS} >= ONE and isinstance(made_for("roc"), xr.Dataset)

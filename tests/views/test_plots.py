@@ -68,12 +68,6 @@ def similarity():
     return be.simulate(10, 4, model="gaussian-scores", kind="similarity", random_state=3)
 
 
-@pytest.fixture(scope="module")
-def alone():
-    """One subject: no impostor attempt."""
-    return be.Scores(np.random.default_rng(0).random((4, 4)), ["ann"] * 4)
-
-
 def draw(display):
     """Draw for real: labels find their places, and nothing warns."""
     display.figure_.canvas.draw()
