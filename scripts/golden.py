@@ -2028,7 +2028,7 @@ def cases_of_plots() -> None:
         ),
     )
     zooed = lambda: be().zoo(scores("columns"), permutations=20)  # noqa: E731
-    one("zoo", "one", zooed, worst=3)
+    one("zoo", "one", zooed)
     one("groups", "one", lambda: be().by_group(scores("columns"), "sex"))
     one(
         "groups",
@@ -2056,7 +2056,13 @@ def cases_of_plots() -> None:
         )
     for name in ("square32", "watch", "ties", "pairs"):
         one("score_distributions", name, lambda n=name: scores(n))
-    one("score_distributions", "threshold", lambda: scores("square32"), thresholds=2.0, log=True)
+    one(
+        "score_distributions",
+        "threshold",
+        lambda: scores("square32"),
+        thresholds={"t": 2.0},
+        log=True,
+    )
     for name in ("tiny", "watch", "masked", "reject", "large"):
         one("matrix", name, lambda n=name: scores(n), pixels=60)
 

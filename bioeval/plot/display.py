@@ -201,7 +201,7 @@ class Curve:
             array = dataset[variable]
             if rank is not None and array.ndim > 1:
                 array = array.sel(rank=rank)
-            return np.asarray(array.values, dtype=float)
+            return array.values
 
         low, high = (values(f"{limits or f'{y}_'}{end}") for end in ("low", "high"))
         if low is not None and np.isnan(low).all():

@@ -13,7 +13,7 @@ from matplotlib.legend import Legend
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.arguments import require_flag, require_number
-from bioeval.base.errors import counted
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.plot import plot_style
 from bioeval.plot.display import MOST_NAMED, Display, shown
@@ -57,6 +57,9 @@ class ScoreDistributionsDisplay(Display):
     ) -> Self:
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
         log, ax = require_flag("log", log), self._begin(ax, style)
+        if not isinstance(thresholds or {}, Mapping):
+            said = received(thresholds)
+            raise DataError(f"thresholds is {said}; expected a mapping of name to threshold")
         ax.set_xmargin(0)  # the axis ends with the scores
         classes = {word: getattr(self, each) for each, word in self._class_words.items()}
         several = len(self.systems) > 1
