@@ -6,7 +6,7 @@ import functools
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bioeval.base.errors import Argument, CardError, bad_choice, received
 from bioeval.protocol.card import Protocol
@@ -95,13 +95,6 @@ def for_layout(layout: str, protocol: str | os.PathLike[str] | Protocol = "auto"
 def parse(text: str, where: str = "card") -> Protocol:
     """Return the protocol of a card's text; `where` names the text in error messages."""
     return read_card(text, where)
-
-
-def explain(protocol: Protocol, width: int | None = None, **options: Any) -> str:
-    """Return a protocol in plain words, and what it leaves open; lines have `width` columns."""
-    from bioeval.protocol.explanation import WIDTH, explain
-
-    return explain(protocol, width or WIDTH, **options)
 
 
 def _shipped_cards() -> dict[str, Traversable]:

@@ -27,7 +27,8 @@ def command(card: str | None, toml: bool, terms: str, **options: Any) -> None:
     bioeval protocols course-all-vs-all --terms iso
     """
     from bioeval.document.text import say
-    from bioeval.protocol.loading import available, explain, load
+    from bioeval.protocol.explanation import explain
+    from bioeval.protocol.loading import available, load
     from bioeval.views.writers.lines import Lines
 
     printed = Output.take(options)
