@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.registry import scalar_registry
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label
-from bioeval.document.results import data_facts, result_messages
-from bioeval.document.scalars import cell_of_scalar, label_of
+from bioeval.document.cells import Label
+from bioeval.document.results import cell_of, data_facts, result_messages
+from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
 from bioeval.studies.conventions.conventions import MEASURES, Measure
 
@@ -53,7 +52,10 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
                 continue
             row: list[Text | None] = [Label(str(card))]
             for measure in measures:
-                row += [_cell(ds, measure, i, place) for place in _places(ds, measure)]
+                for place in range(len(_places(ds, measure))):
+                    row.append(
+                        cell_of(ds, measure.name, {"card": i, measure.over: place}, shown="count")
+                    )
             rows.append(row)
         yield Table(f"{task}_by_card", columns, rows, title=_TITLES[task])
 
@@ -75,16 +77,3 @@ def _column(measure: Measure, place: float | None, task: str) -> Column:
         return Column(f"cms={place}", say("{cms} at rank {rank}", task=of_task, rank=place))
     where = {"target" if measure.over == "far_target" else "rank": place}
     return Column(f"{measure.name}={place:g}", label_of(scalar, task=of_task, **where))
-
-
-def _cell(ds: xr.Dataset, measure: Measure, i: int, place: float | None) -> Text:
-    """Return a value of a measure as a cell of its kind."""
-    values = ds[measure.name].isel(card=i)
-    at: dict[str, Any] = {"card": str(ds["card"].values[i])}
-    if place is not None:
-        values = values.sel({measure.over: place})
-        at[measure.over] = place
-    if measure.name == "queries":
-        return Count(int(values), variable="queries", at=at)
-    scalar = scalar_registry()[measure.name]
-    return cell_of_scalar(scalar, float(values), variable=measure.name, at=at)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import xarray as xr
 
 from bioeval.document.blocks import Column, Fact, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Rate
-from bioeval.document.results import data_facts, result_messages
-from bioeval.document.text import Text, say
+from bioeval.document.cells import Count
+from bioeval.document.results import cell_of, data_facts, result_messages
+from bioeval.document.text import say
 from bioeval.views.tasks import report_ranks
 
 
@@ -33,14 +33,11 @@ def section(results: ResultsBySystem) -> Section:
 def _identified(ds: xr.Dataset) -> Table:
     """Return CMS at a few ranks, one row for each gallery size."""
     ranks, attempts = report_ranks(ds), int(ds["genuine_attempts"])
+    places = [ds["rank"].values.tolist().index(rank) for rank in ranks]
     rows = []
     for i, size in enumerate(ds["gallery_size"].values.tolist()):
-        row: list[Text | None] = [Count(size, variable="gallery_size")]
-        for rank in ranks:
-            value = float(ds["cms"].sel(rank=rank)[i])
-            at = {"gallery_size": size, "rank": rank}
-            row.append(Rate(value, variable="cms", at=at, attempts=attempts))
-        rows.append(row)
+        at = [{"gallery_size": i, "rank": place} for place in places]
+        rows.append([Count(size), *(cell_of(ds, "cms", x, attempts=attempts) for x in at)])
     columns = [Column("gallery_size", "subjects")]
     columns += [Column(f"cms_rank_{rank}", f"rank {rank}", i) for i, rank in enumerate(ranks)]
     return Table("gallery_sizes", columns, rows, title=say("{cms} by rank"))

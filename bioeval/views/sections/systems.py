@@ -167,8 +167,10 @@ def _table(
 
 def _turned(table: Table) -> Table:
     """Return a table of systems with a row for each measure."""
-    names = [row[0] for row in table.rows]
-    columns = [Column("measure"), *(Column(f"system_{i}", x or "") for i, x in enumerate(names))]
+    columns = [Column("measure")]
+    for row in table.rows:
+        if isinstance(row[0], Label):
+            columns.append(Column(f"value_{row[0].text}", row[0]))
     rows = []
     for i, column in enumerate(table.columns[1:], start=1):
         rows.append([column.heading, *(row[i] for row in table.rows)])
