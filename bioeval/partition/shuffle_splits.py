@@ -98,7 +98,7 @@ class SampleShuffleSplit(_Shuffle):
     --------
     >>> from bioeval.partition import SampleShuffleSplit
     >>> next(SampleShuffleSplit(1, test_size=0.5, random_state=0).split(X=range(4)))
-    TrainTest(train=array([0, 2]), test=array([1, 3]))
+    TrainTest(train=array([2, 3]), test=array([0, 1]))
     """
 
 

@@ -533,7 +533,8 @@ class System:
 def evaluate(system: System, tasks: Sequence[FoldOptions]) -> list[Folds]:
     """Evaluate several tasks in every split."""
     by_task: list[Folds] = [{} for _ in tasks]
-    known = [system.judged(replace(options, kind=system.kind)) for options in tasks]
+    tasks = [replace(options, kind=system.kind) for options in tasks]
+    known = [system.judged(options) for options in tasks]
     sampler = next((x.claims for x in tasks if x.claims is not None), None)
     for done, (place, split) in enumerate(system.plan.splits.items()):
         with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
@@ -542,7 +543,8 @@ def evaluate(system: System, tasks: Sequence[FoldOptions]) -> list[Folds]:
                 if sampler is not None:
                     side.draw = partial(sampler.draw, repeat=done, part=number)
             for options, folds, judged in zip(tasks, by_task, known, strict=True):
-                options = replace(options, kind=system.kind)
+                if options.kind != system.kind:  # what an estimator makes may be of another kind
+                    options = replace(options, kind=system.kind)
                 fold = fold_of(train, test, system.sizes(split), options, judged.get(place))
                 system.finish(fold, split, test, options)
                 folds[place] = fold
