@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +47,6 @@ from bioeval.views.sections.evaluation import is_identification, section as eval
 from bioeval.views.sections.header import about
 from bioeval.views.tasks import value_of
 from bioeval.views.terms import words_of
-from bioeval.views.thumbnails import Thumbnail
 from bioeval.views.writers.html import CSS, HtmlLines, body
 from bioeval.views.writers.numbers import printed
 
@@ -61,6 +61,9 @@ _SHOWN = ("worst_pairs", "det", "roc", "error_rates")
 
 #: Results whose answers are those of a page of evaluations.
 _ANSWERING = ("comparison", "threshold_study")
+
+#: Pixels along the longer side of pictures that are stored without loss, and how others are.
+_SMALL, _JPEG = 64, {"quality": 82}
 
 #: Facts of the data, which a page says once.
 _OF_DATA = ("Data", "Scores", "Made of", "Read", "NaN", "Excluded", "Terms")
@@ -77,18 +80,23 @@ class PageLines(HtmlLines):
 
     def picture(self, picture: Picture) -> str:
         """Return a small picture of a template; nothing where its name stands for none."""
-        source = picture.source
-        if isinstance(source, Mapping):  # names by the column of metadata
-            column = self.images.column_of(source)
+        name = picture.source
+        if isinstance(name, Mapping):  # names by the column of metadata
+            column = self.images.column_of(name)
             if not column:
                 return ""
-            source = source[column]
-        elif not self.images.shows(str(source)):
+            name = name[column]
+        elif not self.images.shows(str(name)):
             return ""
-        shown = Thumbnail.of(self.images, str(source))
-        if not shown.source:
-            return escape(shown.text)
-        return f'<img class="thumb" src="{escape(shown.source)}" alt="{escape(shown.text)}">'
+        found = self.images.find(name := str(name))
+        if found is None:
+            return escape(f"{name}: no image; {self.images.missing[name]}")
+        raw = io.BytesIO()
+        small = found.mode == "L" and max(found.size) <= _SMALL
+        found.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
+        data = base64.b64encode(raw.getvalue()).decode("ascii")
+        source = f"data:image/{'png' if small else 'jpeg'};base64,{data}"
+        return f'<img class="thumb" src="{source}" alt="{escape(name)}">'
 
 
 @dataclass
