@@ -9,7 +9,7 @@ import os
 import shlex
 import shutil
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,8 +24,6 @@ from bioeval.views.show import WIDTH, as_text, print_table
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.progress import Stages
-    from bioeval.scores.matrix import Scores
     from bioeval.views.writers.terminal import Form
 
 
@@ -229,40 +227,6 @@ def write_csv(target: Path, table: Table) -> None:
 
 def _cell(value: Any) -> Any:
     return as_cell(escaped(value)) if isinstance(value, str) else value
-
-
-class MoreResults:
-    """What a study adds to the page of ``bioeval report``: nothing, in this base class.
-
-    A class derived from it is listed by the command.
-    """
-
-    #: The options that it adds, one after the other, and takes from those of the command.
-    add_options: Sequence[Callable[[Any], Any]] = ()
-    of_scores = ""  # its option, if given, that needs scores
-    with_images = ""  # its option that shows images, as a usage error names it
-    has_images = False  # whether this option is given
-    stages: Stages
-    as_read: Mapping[str, Scores]  # the scores that claims were made of, by system
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        """Take its options from those of the command, and keep the others."""
-        self.options = options
-
-    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
-        """Return further results of a system by name.
-
-        `target` is the rule of the threshold that the page opens with.
-        """
-        return {}
-
-    def of_results(self, results: xr.DataTree, target: str | None) -> dict[str, xr.Dataset]:
-        """Return what follows from the results of a system, by name."""
-        return {}
-
-    def rows(self, scores: Scores, target: str | None) -> dict[str, Any]:
-        """Return results of a system that are no datasets, by name: rows, a check of its data."""
-        return {}
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,7 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--protocol", "x.toml"], "x.toml: there is no such file"),
         (["run", "scores.npz", "--metric", "l2"], "--metric"),
         (["run", "scores.npz", "--columns", "scores=x"], "no array 'x'"),
+        (["threshold", "scores.npz", "--far", "1%", "--target", "eer"], "give --far or --target"),
         (["run", "nowhere.npz"], "nowhere.npz: no such file"),
         (["run", "scors.npz"], "Did you mean 'scores.npz'?"),
         (["run", "."], "is a folder; expected a file$"),

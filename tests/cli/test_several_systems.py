@@ -66,6 +66,15 @@ def test_each_system_has_its_files_and_a_place_on_the_page(systems, inside, caps
     assert not list(Path("out").glob("system-*"))
 
 
+def test_a_comparison_takes_printed_names_of_measures_and_draws_all_systems(inside, capsys):
+    words = ["compare", "old.npz", "new.npz", "--measure", "EER", "--replicates", "100"]
+    words += ["--measure", "FRR at FAR <= 10 % (FMR10)", "--out", "both", "--plots", "--json"]
+    assert main(words) == 0
+    rows = json.loads(capsys.readouterr().out)["differences"]
+    assert [row["measure"] for row in rows] == ["EER", "FRR at FAR <= 10 %"]
+    assert {"det.png", "ranking.png"} <= {path.name for path in Path("both").iterdir()}
+
+
 def test_files_of_one_name_keep_apart(systems, inside, capsys):
     for folder in ("a", "b"):
         Path(folder).mkdir()
@@ -85,6 +94,11 @@ def test_files_of_one_name_keep_apart(systems, inside, capsys):
 def test_what_several_systems_cannot_have(words, problem, inside, capsys):
     assert main(["run", *words]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_a_command_for_one_system_names_those_for_several(inside, capsys):
+    assert main(["threshold", "old.npz", "new.npz"]) == 2
+    assert "bioeval threshold takes one; give both to bioeval compare" in capsys.readouterr().err
 
 
 def test_every_threshold_has_its_columns(systems, inside, capsys):

@@ -7,49 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import Command
 from bioeval.cli.images import ImageOptions
 from bioeval.cli.options import shared_options
-from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bioeval.scores.matrix import Scores
-
-
-class ReportedCheck(MoreResults):
-    """The check of the data of each system of a page."""
-
-    add_options = (
-        option(
-            "--check",
-            "Add a check of the data, and who is confused with whom.",
-            bool,
-        ),
-    )
-    with_images = "--check"
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
-        self._is_wanted: bool = options.pop("check")
-        self.has_images = self._is_wanted
-        self.of_scores = "--check" if self._is_wanted else ""
-
-    def rows(self, scores: Scores, target: str | None) -> dict[str, Any]:
-        """Return the check of the data under the card of the page."""
-        if not self._is_wanted:
-            return {}
-        from bioeval.studies.check.check_data import check_data
-
-        self.stages("checking the data")
-        as_read = self.as_read[str(scores.name)]
-        card, targets = self.options["protocol"], self.options["far_targets"]
-        at = "far=0.001" if target is None else target
-        how = {"far_targets": targets, "threshold": at}
-        claims = scores if scores._claims else None
-        return {"": check_data(as_read, card, claims=claims, **how)}
 
 
 @click.command("check", cls=Command)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import BioevalError
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command
 from bioeval.cli.options import shared_options, take_interval
@@ -18,41 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import xarray as xr
-
-    from bioeval.cli.progress import Stages
-    from bioeval.scores.matrix import Scores
-
-
-def differences_of(systems: Mapping[str, Scores]) -> dict[str, str]:
-    """Return what a system lacks of the first one with names, and what it adds."""
-    from bioeval.scores.alignment import Named, differences
-
-    return differences({name: Named.of(scores) for name, scores in systems.items()})
-
-
-def compared_systems(
-    systems: Mapping[str, Scores], given: Mapping[str, Any], stages: Stages
-) -> dict[str, xr.Dataset]:
-    """Return the comparison of the systems by its name.
-
-    Nothing where the systems cannot be compared, as those that have different attempts: the
-    page says so.
-    """
-    from bioeval.studies.compare.compare import compare
-    from bioeval.tasks.plan import resolve_card
-
-    options = {name: given[name] for name in ("confidence", "replicates", "random_state")}
-    take_interval(options, "subject-bootstrap")
-    for name in ("far_targets", "frr_targets"):
-        if given[name] is not None:
-            options[name] = given[name]
-    card = resolve_card(next(iter(systems.values())), given["protocol"])
-    options["protocol"] = card if card.reid is not None else None
-    try:
-        stages("comparing the systems")
-        return {f"{len(systems)} systems": compare(systems, **options)}
-    except BioevalError:
-        return {}
 
 
 @click.command("compare", cls=Command)

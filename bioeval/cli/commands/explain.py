@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import option
-from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand, study
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
     from bioeval.studies.explain.explain import Explanation, Steps
-
-
-class ExplainedRows(MoreResults):
-    """Rows of each system of a page, explained at the operating point that it opens with."""
-
-    add_options = (
-        option(
-            "--explain N|NAME",
-            "Add this row (position or name), explained; repeatable.",
-            multiple=True,
-            name="probes",
-        ),
-    )
-    with_images = "--explain"
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
-        self._probes: tuple[str, ...] = options.pop("probes")
-        self.has_images = bool(self._probes)
-        self.of_scores = "--explain" if self._probes else ""
-
-    def rows(self, scores: Scores, target: str | None) -> dict[str, Explanation]:
-        """Return the rows by name."""
-        from bioeval.studies.explain.explain import explain
-
-        rows = {}
-        for probe in self._probes:
-            self.stages(f"explaining {probe}")
-            row = explain(scores, probe, threshold=target, protocol=self.options["protocol"])
-            rows[f"{scores.name}, probe {probe}"] = row
-        return rows
 
 
 @study(

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.variables import INTERVALS
+from bioeval.cli.arguments import Value, at_least
 from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command, option, option_group
-from bioeval.cli.commands.check import ReportedCheck
-from bioeval.cli.commands.compare import compared_systems, differences_of
-from bioeval.cli.commands.explain import ExplainedRows
-from bioeval.cli.commands.threshold import RatesOnNewPeople
-from bioeval.cli.commands.workload import ReportedWorkload
-from bioeval.cli.commands.worst_pairs import ReportedPairs
-from bioeval.cli.commands.zoo import ReportedZoo
+from bioeval.cli.command import Command, naming, option
+from bioeval.cli.commands.workload import TASKS
 from bioeval.cli.images import ImageOptions
 from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
@@ -30,16 +26,19 @@ if TYPE_CHECKING:
 # What is read again to be shown.
 _RESULTS = "results of a command of bioeval"
 
+#: Options of what a page has besides the evaluation; some need scores, some show images.
+_FURTHER = ("check", "probe", "workload", "folds", "assure", "worst", "zoo")
+_OF_SCORES = ("check", "probe", "zoo")
+_WITH_IMAGES = ("worst", "probe", "check")
 
-#: What a page can also have, in this order.
-_FURTHER = (
-    ReportedCheck,
-    ExplainedRows,
-    ReportedWorkload,
-    RatesOnNewPeople,
-    ReportedPairs,
-    ReportedZoo,
-)
+
+def _use(text: str) -> dict[str, float]:
+    """Read the use of a system: ``people=2000,impostors=0.01``."""
+    use = dict(part.partition("=")[::2] for part in text.replace(" ", "").split(","))
+    if use.keys() != {"people", "impostors"}:
+        raise ValueError
+    share = Value.PROPORTION.read(use["impostors"])
+    return {"people_per_day": int(use["people"]), "impostor_share": share}
 
 
 @click.command("report", cls=Command)
@@ -48,7 +47,22 @@ _FURTHER = (
 @option("--force", "Replace HTML if it exists.", bool)
 @option("--title TEXT", "Title of the page.  [names of the systems]", str, "")
 @options_of("evaluate", "protocol", "thresholds", "far_targets", "frr_targets")
-@option_group(*(option for more in _FURTHER for option in more.add_options))
+@option("--check", "Add a check of the data, and who is confused with whom.", bool)
+@option(
+    "--explain N|NAME",
+    "Add this row (position or name), explained; repeatable.",
+    multiple=True,
+    name="probe",
+)
+@option(
+    "--workload USE",
+    "Add errors per day: people=2000,impostors=0.01.",
+    Value("people=N,impostors=P", _use, "people=2000,impostors=0.01"),
+)
+@option("--folds N", "Folds for the rates of new subjects; 0: none.", at_least(0), 10)
+@options_of("study_threshold", "assure")
+@option("--worst N", "List the N worst impostor and genuine pairs.", at_least(1))
+@option("--zoo", "Add whose errors they are.", bool)
 @options_of("evaluate", "interval", interval={"type": [*INTERVALS, "none"]})
 @option(
     "--name NAME",
@@ -72,67 +86,149 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     title, images = options.pop("title"), ImageOptions(options)
-    extras = [add(options) for add in _FURTHER]
-    saved = list(filter(_is_saved, data))  # a check or the worst pairs among them have images
-    if images.requested and not saved and not any(map(attrgetter("has_images"), extras)):
-        words = sorted(filter(None, map(attrgetter("with_images"), extras)), reverse=True)
-        raise click.UsageError(f"--images needs {' or '.join(words)}")
+    wanted = {name: options.pop(name) for name in _FURTHER}
+    saved = list(filter(_is_saved, data))  # the worst pairs among them have images
+    if images.requested and not saved and not any(map(wanted.get, _WITH_IMAGES)):
+        raise click.UsageError("--images needs --worst N or --explain or --check")
     folder = images.folder(data[0])
-    words = sorted(filter(None, map(attrgetter("of_scores"), extras)))
-    if words and saved:
-        raise click.UsageError(f"{words[0]} needs scores; {saved[0]} holds results")
+    for name in filter(wanted.get, _OF_SCORES if saved else ()):
+        raise click.UsageError(f"{naming()(name, None)} needs scores; {saved[0]} holds results")
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
         from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of
         from bioeval.page.threshold import opening_rule
         from bioeval.results.saved import read_results
+        from bioeval.scores.alignment import Named, differences
         from bioeval.views.writers.lines import written
 
-        called_by = _names(data, names)
+        names_of_files = _names(data, names)
         readings = list(map(run.reading_of, data))
         read: dict[str, Scores] = {}
         under_card: dict[str, Scores] = {}  # the comparisons that the card evaluates
         kept: list[Any] = []
-        for extra in extras:
-            extra.stages, extra.as_read = run.stages, run.as_read
-        for i, (file, called, reading) in enumerate(zip(data, called_by, readings, strict=True)):
+        for i, (file, name, reading) in enumerate(zip(data, names_of_files, readings, strict=True)):
             if _is_saved(file):
                 tree = read_results(file, _RESULTS)
-                for extra in extras:
-                    tree = _with(tree, extra.of_results(tree, opening_rule(tree)))
-                said = run.in_terms(tree)
+                tree = _with(tree, _workload(tree, opening_rule(tree), wanted["workload"]))
+                result = run.in_terms(tree)
                 # Without a name of the user, it says whose results it has.
-                kept.append({called: said} if i < len(names) else said)
+                kept.append({name: result} if i < len(names) else result)
             else:
-                read[called] = run.read(file, called, reading=reading)
+                read[name] = run.read(file, name, reading=reading)
                 images.require(run.as_read[run.name])
-                under_card[called] = _compared(read[called], options["protocol"])
-        shown: list[Any] = []
+                under_card[name] = _compared(read[name], options["protocol"])
+        rows: list[Any] = []
         evaluated: dict[str, Any] = {}
-        for called, scores in read.items():
+        for name, scores in read.items():
             # All tasks of a system share their thresholds.
             given = {**options, "interval": interval, "extra_thresholds": []}
             results = _evaluated(scores, given, run)
             target = opening_rule(results) if "verification" in results.children else None
-            further: dict[str, xr.Dataset] = {}
-            for extra in extras:
-                further |= extra.of_system(under_card[called], target)
-                further |= extra.of_results(results, target)
-                shown.append(extra.rows(scores, target))
-            evaluated[called] = run.in_terms(_with(results, further))
+            further = dict(_studies(under_card[name], target, wanted, options, run))
+            further |= _workload(results, target, wanted["workload"])
+            rows += _rows(scores, target, wanted, options, run)
+            evaluated[name] = run.in_terms(_with(results, further))
         if len(read) > 1:
-            for called, text in differences_of(read).items():
-                for node in evaluated[called].leaves:
+            apart = differences({name: Named.of(scores) for name, scores in read.items()})
+            for name, text in apart.items():
+                for node in evaluated[name].leaves:
                     node.attrs[NOT_SHARED] = text
             if not kept:
-                evaluated |= compared_systems(under_card, options, run.stages)
-        shown = [evaluated, *kept, *shown]
+                evaluated |= _comparison(under_card, options, run)
+        shown = [evaluated, *kept, *rows]
         doubts = list(map(written, doubts_of_systems(items_of(shown))))
         run.output.write_page(
             shown, data, run.stages, title=title, images=images.column, image_folder=folder
         )
         remarks = run.output.remarks
         remarks[:] = [f"bioeval: warning: {line}" for line in (*doubts, *remarks)]
+
+
+def _studies(
+    scores: Scores, target: str | None, wanted: dict[str, Any], options: Any, run: StudyCommand
+) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield further results of a system by name, at the threshold that the page opens with."""
+    seed = options["random_state"]
+    if wanted["folds"] > 1 and target is not None:
+        from bioeval.studies.thresholds.threshold_study import study_threshold
+
+        run.stages("trying the threshold on other people")
+        folds, assure = None if scores.layout == "pairs" else wanted["folds"], wanted["assure"]
+        try:
+            study = study_threshold(scores, target, folds=folds, random_state=seed, assure=assure)
+            yield "threshold_study", study
+        except BioevalError:
+            if assure is not None:  # else the page says that it was not estimated
+                raise
+    if wanted["worst"] is not None:
+        from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+
+        run.stages("listing the worst pairs")
+        yield "worst_pairs", worst_pairs(scores, wanted["worst"])
+    if wanted["zoo"]:
+        from bioeval.studies.zoo.zoo import zoo
+
+        run.stages("evaluating each subject")
+        yield "zoo", zoo(scores, threshold=target or "eer", random_state=seed)
+
+
+def _workload(results: xr.DataTree, target: str | None, use: Any) -> dict[str, xr.Dataset]:
+    """Return the errors of a day at the threshold, if they are asked for."""
+    if use is None:
+        return {}
+    from bioeval.studies.planning.workload import workload
+
+    task = next((name for name in TASKS if f"/{name}" in results.groups), None)
+    if task is None or target is None:
+        raise DataError(
+            "--workload needs FAR and FRR at a threshold: verification or open-set identification"
+        )
+    return {"workload": workload(results[task].to_dataset(), **use, threshold=target)}
+
+
+def _rows(
+    scores: Scores, target: str | None, wanted: dict[str, Any], options: Any, run: StudyCommand
+) -> Iterator[dict[str, Any]]:
+    """Yield what is no dataset by name: the check of the data, and explained rows."""
+    if wanted["check"]:
+        from bioeval.studies.check.check_data import check_data
+
+        run.stages("checking the data")
+        claims = scores if scores._claims else None
+        how = {"far_targets": options["far_targets"], "threshold": target or "far=0.001"}
+        as_read = run.as_read[str(scores.name)]
+        yield {"": check_data(as_read, options["protocol"], claims=claims, **how)}
+    for probe in wanted["probe"]:
+        from bioeval.studies.explain.explain import explain
+
+        run.stages(f"explaining {probe}")
+        row = explain(scores, probe, threshold=target, protocol=options["protocol"])
+        yield {f"{scores.name}, probe {probe}": row}
+
+
+def _comparison(
+    systems: Mapping[str, Scores], given: Mapping[str, Any], run: StudyCommand
+) -> dict[str, xr.Dataset]:
+    """Return the comparison of the systems by its name.
+
+    Nothing where the systems cannot be compared, as those that have different attempts: the
+    page says so.
+    """
+    from bioeval.studies.compare.compare import compare
+    from bioeval.tasks.plan import resolve_card
+
+    options = {name: given[name] for name in ("confidence", "replicates", "random_state")}
+    take_interval(options, "subject-bootstrap")
+    for name in ("far_targets", "frr_targets"):
+        if given[name] is not None:
+            options[name] = given[name]
+    card = resolve_card(next(iter(systems.values())), given["protocol"])
+    options["protocol"] = card if card.reid is not None else None
+    try:
+        run.stages("comparing the systems")
+        return {f"{len(systems)} systems": compare(systems, **options)}
+    except BioevalError:
+        return {}
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:

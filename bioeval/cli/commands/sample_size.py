@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +15,6 @@ from bioeval.cli.options import (
     shared_options,
 )
 from bioeval.cli.study_command import StudyCommand
-
-if TYPE_CHECKING:
-    pass
 
 
 def _numbers_or_multi(text: str) -> Any:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import BioevalError, DataError
-from bioeval.cli.arguments import Value, at_least
+from bioeval.base.errors import DataError
+from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import shared_options, take_far, take_interval
-from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -23,46 +22,6 @@ if TYPE_CHECKING:
 
 #: Options of a threshold that is tried on other people.
 _OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
-
-
-class RatesOnNewPeople(MoreResults):
-    """The rates of the threshold that a page opens with on new people, from folds of subjects."""
-
-    add_options = (
-        option(
-            "--folds N",
-            "Folds for the rates of new subjects; 0: none.",
-            at_least(0),
-            10,
-        ),
-        options_of("study_threshold", "assure"),
-    )
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
-        self._folds: int = options.pop("folds")
-        self._assure: float | None = options.pop("assure")
-
-    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
-        """Return the study of the threshold; nothing where there are too few people."""
-        if self._folds <= 1 or target is None:
-            return {}
-        from bioeval.studies.thresholds.threshold_study import study_threshold
-
-        self.stages("trying the threshold on other people")
-        try:
-            study = study_threshold(
-                scores,
-                target,
-                folds=None if scores.layout == "pairs" else self._folds,
-                random_state=self.options["random_state"],
-                assure=self._assure,
-            )
-        except BioevalError:
-            if self._assure is not None:
-                raise
-            return {}  # the page says that it was not estimated
-        return {"threshold_study": study}
 
 
 @click.command("threshold", cls=Command)

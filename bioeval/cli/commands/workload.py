@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import DataError
 from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
@@ -15,7 +14,6 @@ from bioeval.cli.options import (
     take_far,
     take_interval,
 )
-from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -31,53 +29,6 @@ def _by_name(text: str) -> dict[str, float]:
         name, _, value = part.partition("=")
         rates[name.strip()] = Value.PROPORTION.read(value)
     return rates
-
-
-def _use(text: str) -> dict[str, float]:
-    """Read the use of a system: ``people=2000,impostors=0.01``."""
-    use: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, value = part.partition("=")
-        if name.strip() == "people":
-            use["people_per_day"] = int(value)
-        elif name.strip() == "impostors":
-            use["impostor_share"] = Value.PROPORTION.read(value)
-        else:
-            raise ValueError
-    if len(use) < 2:
-        raise ValueError
-    return use
-
-
-class ReportedWorkload(MoreResults):
-    """The errors of a day of each system of a page, at its threshold."""
-
-    add_options = (
-        option(
-            "--workload USE",
-            "Add errors per day: people=2000,impostors=0.01.",
-            Value("people=N,impostors=P", _use, "people=2000,impostors=0.01"),
-        ),
-    )
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
-        self._use: dict[str, Any] | None = options.pop("workload")
-
-    def of_results(self, results: xr.DataTree, target: str | None) -> dict[str, xr.Dataset]:
-        """Return the work of a day at the threshold."""
-        if self._use is None:
-            return {}
-        from bioeval.studies.planning.workload import workload
-
-        task = next((name for name in TASKS if f"/{name}" in results.groups), None)
-        if task is None or target is None:
-            raise DataError(
-                "--workload needs FAR and FRR at a threshold: verification or open-set "
-                "identification"
-            )
-        rates = results[task].to_dataset()
-        return {"workload": workload(rates, **self._use, threshold=target)}
 
 
 @click.command("workload", cls=Command)

@@ -2,38 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from bioeval.cli.calls import options_of
-from bioeval.cli.command import option
-from bioeval.cli.outputs import MoreResults
 from bioeval.cli.study_command import StudyCommand, study
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from bioeval.scores.matrix import Scores
-
-
-class ReportedZoo(MoreResults):
-    """The subjects of each system of a page, at its threshold."""
-
-    add_options = (option("--zoo", "Add whose errors they are.", bool),)
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(options)
-        self._is_wanted: bool = options.pop("zoo")
-        self.of_scores = "--zoo" if self._is_wanted else ""
-
-    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
-        """Return the zoo of a system."""
-        if not self._is_wanted:
-            return {}
-        from bioeval.studies.zoo.zoo import zoo
-
-        self.stages("evaluating each subject")
-        seed, threshold = self.options["random_state"], "eer" if target is None else target
-        return {"zoo": zoo(scores, threshold=threshold, random_state=seed)}
 
 
 @study(
