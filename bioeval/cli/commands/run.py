@@ -12,7 +12,6 @@ from bioeval.cli.arguments import at_least
 from bioeval.cli.calls import options_of
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options
 from bioeval.cli.command import Command, option, option_group
-from bioeval.cli.images import ImageOptions
 from bioeval.cli.options import TRIES_AND_ENROLMENT, shared_options
 from bioeval.cli.study_command import StudyCommand
 
@@ -60,7 +59,6 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     bool,
 )
 @TRIES_AND_ENROLMENT
-@ImageOptions.add
 @shared_options(interval=True, plots=True)
 @option_group(
     option(
@@ -96,31 +94,27 @@ def command(
     if len(files) > 1 and options["name"] is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
     given = take_card_options(options)
-    images = ImageOptions(options)
     with StudyCommand(data, {**options, "second": second}) as run:
-        if images.requested and (worst is None or not (run.output.page or run.output.formats)):
-            raise click.UsageError("--images needs --worst N and --report HTML or --plots")
-        folder = images.folder(data)
         if run.use:  # claims, which have one score for each
             run.use |= {x: given.pop(x) for x in ("templates", "fusion") if x in given}
         if run.output.page is not None:  # all tasks share their thresholds there
             run.options["extra_thresholds"] = ()
-        from bioeval.cli.commands.run_outputs import Evaluation, Evaluations
+        from bioeval.cli.commands.run_outputs import Evaluation, finish
 
         evaluations = []
         names = run.names(files) if len(files) > 1 else [None]
         for file, name in zip(files, names, strict=True):
             scores = run.read(file, name, reading=run.reading_of(file))
             as_read = run.as_read[run.name]
-            images.require(as_read)
             card = resolve(protocol, scores, given)
             tree = _evaluated(run, scores, card)
             evaluation = Evaluation(tree, scores, card, file, run)
             evaluation.check_data(as_read, protocol)
             if worst is not None:
-                evaluation.list_pairs(as_read, worst, images.column, folder)
+                run.stages("listing the worst pairs")
+                evaluation.list_pairs(as_read, worst)
             evaluations.append(evaluation)
-        Evaluations(evaluations).finish(run, files, second, images=images.column, folder=folder)
+        finish(run, evaluations, [*files, second])
 
 
 def _systems_and_second(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.command import naming
 from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, write_results
-from bioeval.document.blocks import Section
+from bioeval.document.blocks import Section, Table
 from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
 from bioeval.tables.sections import paper_table, sections_of
@@ -61,9 +61,9 @@ class Evaluation:
         file: str,  # what was read
         run: StudyCommand,
     ):
-        """Keep what was evaluated, and the results in the terms of the command."""
-        self.tree, self.scores, self.card, self.file, self.run = tree, scores, card, file, run
+        self.tree, self.scores, self.card, self.file = tree, scores, card, file
         self.name = str(scores.name)
+        #: What is shown, in the terms of the command; the worst pairs stand beside the tasks.
         self.shown = in_terms(tree, run.terms)
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
@@ -82,25 +82,19 @@ class Evaluation:
             found = check_data(scores, protocol, read_scores=False)
             self._findings = found.of("error", "warning", "note")
 
-    def list_pairs(self, scores: Scores, number: int, images: str, folder: Path) -> None:
-        """List the worst pairs that the card compares; `images` names the column of their files."""
+    def list_pairs(self, scores: Scores, number: int) -> None:
+        """List the worst pairs that the card compares."""
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
         from bioeval.tasks.plan import compared
 
-        self.run.stages("listing the worst pairs")
         self._pairs = worst_pairs(compared(scores, self.card), number)
-        self._images, self._folder = images, folder
+        self.shown = self.shown.assign({"worst_pairs": type(self.shown)(self._pairs)})
 
-    def _of_card(self, name: str, value: str | None) -> str:
-        """Name an argument that only a card can set in folds."""
-        if name == "interval" and value:
+    def name_of(self, name: str, value: str | None) -> str:
+        """Write an argument as its option; intervals of folds are a line of a card."""
+        if self.in_folds and name == "interval" and value:
             return f"[uncertainty] {name} = {value} in a protocol card"
         return self.naming(name, value)
-
-    @property
-    def naming_of_tables(self) -> Naming:
-        """How tables name arguments: as options, or as lines of a card where folds need one."""
-        return self._of_card if self.in_folds else self.naming
 
     def lines(self) -> list[str]:
         """Return one line on the findings of the check, and doubtful labels themselves."""
@@ -116,22 +110,6 @@ class Evaluation:
             lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
         return lines
 
-    def shown_by_name(self) -> dict[str, xr.DataTree]:
-        """Return the results that are shown, by the name of the system."""
-        tree = self.shown
-        if self._pairs is not None:
-            tree = tree.assign({"worst_pairs": type(tree)(self._pairs)})
-        return {self.name: tree}
-
-    def table(self) -> Any:
-        """Return the table."""
-        sections = sections_of(self.shown)
-        if self._pairs is not None:
-            sections += sections_of(self._pairs)
-        words = next((words_of(x) for _, x in datasets(self.shown)), "lecture")
-        whole = Section("results", "", sections)
-        return TerminalDocument(whole, words, self.naming_of_tables).with_lines(self.lines())
-
     def document(self) -> dict[str, Any]:
         """Return all results but the curves, and what studies add.
 
@@ -142,9 +120,10 @@ class Evaluation:
         document: dict[str, Any] = {"bioeval": __version__, "file": self.file}
         first = next((x.attrs for x in results.values()), {})
         document |= {name: first[name] for name in _SHARED if name in first}
+        pairs = {name: rows_of_table(table) for name, table in self._tables()}
         if self.in_folds:
-            tasks = {path: _fold_task(ds, self._of_card) for path, ds in results.items()}
-            return {**document, "tasks": tasks, **self._pairs_data(rows_of_table)}
+            tasks = {path: _fold_task(ds, self.name_of) for path, ds in results.items()}
+            return {**document, "tasks": tasks, **pairs}
         if chosen := optimistic(results.values()):
             document["chosen_on"] = written(chosen, "verification")
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
@@ -157,20 +136,19 @@ class Evaluation:
         for x in self._findings:
             about = {"check": x.check, "severity": x.severity, "code": x.code}
             document["check"].append({**about, "message": written(x.found, TASK, self.naming)})
-        return document | self._pairs_data(rows_of_table)
+        return document | pairs
 
-    def _pairs_data(self, form: Callable[[Any], Any]) -> dict[str, Any]:
-        """Return the table of the pairs, if they are wanted, in a form of data."""
-        if self._pairs is None:
-            return {}
-        from bioeval.studies.worst_pairs.section import table_of_data
+    def _tables(self) -> Iterator[tuple[str, Table]]:
+        """Yield the table of the worst pairs, if they are wanted."""
+        if self._pairs is not None:
+            from bioeval.studies.worst_pairs.section import table_of_data
 
-        table = table_of_data(self._pairs)
-        return {table.id: form(table)}
+            table = table_of_data(self._pairs)
+            yield table.id, table
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Write results, table, curves and plots in each format; `tell` why a plot is left out."""
-        write_results(folder, self.tree, self.table())
+        write_results(folder, self.tree, table_of([self]))
         for path, dataset in self.datasets.items():
             file = path.replace("/", "_")
             if self.in_folds:
@@ -182,8 +160,8 @@ class Evaluation:
                 write_csv(folder / f"{file}_{other}.csv", curve_rows(dataset, other))
         if self.queries:
             write_csv(folder / "queries.csv", self.queries)
-        for name, columns in self._pairs_data(columns_of_table).items():
-            write_csv(folder / f"{name}.csv", columns)
+        for name, table in self._tables():
+            write_csv(folder / f"{name}.csv", columns_of_table(table))
         if not formats:
             return
         from bioeval.plot.files import save_plots
@@ -194,108 +172,77 @@ class Evaluation:
         if compared.layout != "top-k":  # those that the results are over
             compared = kept_by_studies(compared, resolve_card(compared, self.card))
         save_plots(self.shown, plotted(compared), folder, formats, tell=tell)
-        if self._pairs is not None:
-            self._draw_pairs(folder, formats, tell)
-
-    def _draw_pairs(
-        self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]
-    ) -> None:
-        """Draw the pairs if they name images; `tell` why named ones are not."""
-        from matplotlib.figure import Figure
-
-        from bioeval.plot.files import save
-        from bioeval.plot.worst_pair_plots import WorstPairsDisplay
-
-        how: Any = {"images": self._images or None, "image_folder": self._folder}
-        display = WorstPairsDisplay.from_results(self._pairs, **how)
-        if not display.why_empty:
-            drawn = display.plot(Figure(layout="constrained"))
-            for kind in formats:
-                save(drawn, folder / f"worst-pairs.{kind}")
-        elif self._images:
-            tell(f"worst-pairs is not drawn: {display.why_empty}")
 
 
-class Evaluations:
-    """The results of one system or of several, each with its files."""
+def finish(run: StudyCommand, systems: Sequence[Evaluation], files: Iterable[str | None]) -> None:
+    """Write what is wanted of the systems, read from `files`, and keep the table for printing."""
+    output, shown = run.output, {one.name: one.shown for one in systems}
+    document: dict[str, Any] = {}
+    if output.folder is not None or output.as_json:
+        document = systems[0].document()
+        if len(systems) > 1:
+            of_each = {one.name: one.document() for one in systems}
+            document = {"bioeval": __version__, "systems": of_each}
+    tell = output.remarks.append
 
-    def __init__(self, each: Sequence[Evaluation]):
-        self.each = each
+    def write(folder: Path) -> None:
+        if len(systems) == 1:
+            systems[0].write(folder, output.formats, tell)
+        else:
+            _write_all(systems, folder, output.formats, tell)
 
-    def finish(
-        self, run: StudyCommand, files: Sequence[str], second: str | None, images: str, folder: Path
-    ) -> None:
-        """Write what is wanted of them, and keep the table for printing."""
-        output = run.output
-        document = self.document() if output.folder is not None or output.as_json else {}
-        tell = output.remarks.append
-        written_files = output.write(
-            document, lambda folder: self.write(folder, output.formats, tell), run.stages
-        )
-        read = [*files, second]
-        page = {"images": images, "image_folder": folder} if images else {"image_folder": folder}
-        output.write_page(self.shown_by_name(), read, run.stages, **page)
-        if document:
-            self.add_queries(document)
-        run.keep(self.table(for_paper=output.markup is not None), document, written_files)
+    written_files = output.write(document, write, run.stages)
+    output.write_page(shown, files, run.stages)
+    for one in systems:  # the queries of re-identification, which the files have as CSV
+        if document and one.queries:
+            of_system = document if len(systems) == 1 else document["systems"][one.name]
+            of_system["tasks"]["reid"]["worst_first"] = one.queries
+    for_paper = output.markup is not None and len(systems) > 1  # a row for each system
+    run.keep(paper_table(shown) if for_paper else table_of(systems), document, written_files)
 
-    def table(self, *, for_paper: bool = False) -> Any:
-        """Return the tables; `for_paper`, several systems are rows of one table of each task."""
-        first = self.each[0]
-        if len(self.each) == 1:
-            return first.table()
-        if for_paper:
-            return paper_table(self.shown_by_name())
-        whole = Section("results", "", sections_of(self.shown_by_name()))
-        words = next((words_of(x) for _, x in datasets(first.shown)), "lecture")
-        lines: list[Text] = []
-        for one in self.each:
-            lines += [say("{name:name}: {line}", name=one.name, line=x) for x in one.lines()]
-        return TerminalDocument(whole, words, first.naming_of_tables).with_lines(lines)
 
-    def shown_by_name(self) -> dict[str, xr.DataTree]:
-        """Return the results that a page shows, by the name of the system."""
-        return {name: tree for one in self.each for name, tree in one.shown_by_name().items()}
+def table_of(systems: Sequence[Evaluation]) -> TerminalDocument:
+    """Return the tables of one system, or of several one after the other."""
+    first = systems[0]
+    several = len(systems) > 1
+    shown: Any = {one.name: one.shown for one in systems} if several else first.shown
+    words = next((words_of(x) for _, x in datasets(first.shown)), "lecture")
+    lines: list[Text] = []
+    for one in systems:
+        for x in one.lines():
+            lines.append(say("{name:name}: {line}", name=one.name, line=x) if several else x)
+    whole = Section("results", "", sections_of(shown))
+    return TerminalDocument(whole, words, first.name_of).with_lines(lines)
 
-    def document(self) -> dict[str, Any]:
-        """Return the document of one system, or those of several under their names."""
-        if len(self.each) == 1:
-            return self.each[0].document()
-        return {"bioeval": __version__, "systems": {x.name: x.document() for x in self.each}}
 
-    def add_queries(self, document: dict[str, Any]) -> None:
-        """Add to a document the queries of re-identification, the worst first, where asked for."""
-        for one in self.each:
-            if one.queries:
-                of_system = document if len(self.each) == 1 else document["systems"][one.name]
-                of_system["tasks"]["reid"]["worst_first"] = one.queries
+def _write_all(
+    systems: Sequence[Evaluation],
+    folder: Path,
+    formats: Sequence[str],
+    tell: Callable[[str], object],
+) -> None:
+    """Write the files of each system under names that begin with the system's.
 
-    def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
-        """Write the files of each system; of several, under names that begin with the system's.
+    The plots of several systems together have no such name.
+    """
+    write_results(folder, None, table_of(systems))
+    stems: list[str] = []
+    for number, one in enumerate(systems, 1):
+        part = folder / f"system-{number}"
+        part.mkdir()
+        one.write(part, formats, tell)
+        stem = re.sub(r"[^\w.-]+", "-", one.name).strip("-.")
+        if not stem or stem in stems:
+            stem = f"{stem}-{number}".strip("-")
+        stems.append(stem)
+        for file in sorted(part.iterdir()):
+            file.rename(folder / f"{stem}-{file.name}")
+        part.rmdir()
+    if formats:  # all systems in one plot of each kind
+        from bioeval.plot.files import save_plots
 
-        The plots of several systems together have no such name.
-        """
-        if len(self.each) == 1:
-            self.each[0].write(folder, formats, tell)
-            return
-        write_results(folder, None, self.table())
-        stems: list[str] = []
-        for number, one in enumerate(self.each, 1):
-            part = folder / f"system-{number}"
-            part.mkdir()
-            one.write(part, formats, tell)
-            stem = re.sub(r"[^\w.-]+", "-", one.name).strip("-.")
-            if not stem or stem in stems:
-                stem = f"{stem}-{number}".strip("-")
-            stems.append(stem)
-            for file in sorted(part.iterdir()):
-                file.rename(folder / f"{stem}-{file.name}")
-            part.rmdir()
-        if formats:  # all systems in one plot of each kind
-            from bioeval.plot.files import save_plots
-
-            shown = {one.name: one.shown for one in self.each}
-            save_plots(shown, (), folder, formats, overlaid=True, tell=tell)
+        shown = {one.name: one.shown for one in systems}
+        save_plots(shown, (), folder, formats, overlaid=True, tell=tell)
 
 
 # ------------------------------------------------------------------------- the document
