@@ -81,10 +81,11 @@ class Attempts:
 
     # -- counts
 
-    @cached_property
-    def upto(self) -> np.ndarray:
-        """The impostor scores up to so many of the known ones: 0 up to none."""
-        return np.concatenate([[0], self.accepted])
+    def _reached(self, known: Any) -> np.ndarray:
+        """Return the impostor scores up to so many of the known values: 0 up to none."""
+        if not len(self.accepted):
+            return np.zeros(np.shape(known), dtype=np.int64)
+        return np.where(known, self.accepted[known - 1], 0)
 
     @property
     def genuine_attempts(self) -> int:
@@ -111,7 +112,7 @@ class Attempts:
         Of attempts that are counted the thresholds are marks, or scores that are known.
         """
         place = self.values.searchsorted(threshold, side="right")
-        reached = self.upto[place]
+        reached = self._reached(place)
         if self.marks is None:
             return reached
         assert self.at_marks is not None
@@ -142,23 +143,22 @@ class Attempts:
             assert self.at_marks is not None
             return scores, *self.at_marks[:, self.marks.searchsorted(scores)]
         left, right = (self.values.searchsorted(scores, side=x) for x in ("left", "right"))
-        return scores, self.upto[left], self.upto[right]
+        return scores, self._reached(left), self._reached(right)
 
     @cached_property
     def cells(self) -> CellCounts:
         """The impostor scores in cells of one width."""
         if self.counted_cells is not None:
             return self.counted_cells
-        reached = self.upto
         low = int(self.values.searchsorted(-np.inf, side="right"))
         high = int(self.values.searchsorted(np.inf))
-        negative, finite = int(reached[low]), self.values[low:high]
-        positive = self.impostors - int(reached[high])
+        negative, finite = int(self._reached(low)), self.values[low:high]
+        positive = self.impostors - int(self._reached(high))
         if not len(finite):
             return CellCounts(0, 0, np.zeros(0, dtype=np.int64), negative, positive)
         grid = CellGrid.covering(float(finite[0]), float(finite[-1]))
-        upto = reached[self.values.searchsorted(grid.edges, side="right")]
-        upto[-1] = reached[high]
+        upto = self._reached(self.values.searchsorted(grid.edges, side="right"))
+        upto[-1] = self._reached(high)
         counts = np.diff(upto, prepend=negative)
         return CellCounts(grid.exponent, grid.first, counts, negative, positive)
 
