@@ -1,6 +1,6 @@
 """The same limits elsewhere: which public numbers SciPy, statsmodels and a paper give, too.
 
-The table "The same limits elsewhere" of `docs/uncertainty.md` has a line for each test.
+`docs/uncertainty.md`, "The same limits elsewhere", gives their agreement.
 """
 
 from __future__ import annotations
