@@ -18,7 +18,6 @@ from bioeval.base.errors import (
     Argument,
     Part,
     ProtocolError,
-    Words,
 )
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
@@ -149,21 +148,19 @@ class SubjectAttempts:
         if method is not None:
             purpose = Argument("interval", method)
 
-        def instead(attempts: str) -> Part:
+        def instead(attempts: str) -> str:
             if method is None:
                 return ""
             wilson = Argument("interval", "wilson")
-            return Words("; or give ", wilson, f" to take all {attempts} as independent")
+            return f"; or give {wilson} to take all {attempts} as independent"
 
         if scores._knows_subjects:
             return
         if are_pairs(scores):
             scores._require_subjects(purpose, instead("pairs"))
         raise ProtocolError(
-            purpose,
-            " needs the subjects of probes and gallery; a mask does not give the subjects of the "
-            "templates. Give labels",
-            instead("attempts"),
+            f"{purpose} needs the subjects of probes and gallery; a mask does not give the "
+            f"subjects of the templates. Give labels{instead('attempts')}"
         )
 
     def __init__(self, counter: VerificationCounter):

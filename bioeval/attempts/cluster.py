@@ -80,7 +80,7 @@ class Workers:
     ) -> list[R]:
         client = self.client
         if client.status == "closed":
-            raise DataError(Argument("client"), " is closed: expected one that runs, or None")
+            raise DataError(f"{Argument('client')} is closed: expected one that runs, or None")
         try:
             client.wait_for_workers(1, timeout=WAIT)
             if self._there is None:
@@ -88,7 +88,7 @@ class Workers:
             asked = client.scatter(question, hash=False, broadcast=True)
         except TimeoutError as error:
             text = f" has no worker, after {WAIT} seconds: expected at least one"
-            raise DataError(Argument("client"), text) from error
+            raise DataError(f"{Argument('client')}{text}") from error
         parts = self.parts(PARTS * max(1, sum(client.nthreads().values())))
         futures = [client.submit(_answer, self._there, asked, x, pure=False) for x in parts]
         answers: list[R] = []

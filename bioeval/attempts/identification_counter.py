@@ -36,9 +36,8 @@ def check_max_rank(
     require_integer(input_name, max_rank, low=1)
     if gallery is not None and max_rank > max(gallery, MOST_RANKS):
         raise DataError(
-            subject(input_name),
-            f" is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: the gallery has "
-            f"{gallery} templates, and a curve is constant beyond",
+            f"{subject(input_name)} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
+            f"the gallery has {gallery} templates, and a curve is constant beyond"
         )
 
 

@@ -37,7 +37,7 @@ def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     except DataError:
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
-        raise DataError(Argument(name), f" is {received(targets)}; expected rates in [0, 1]")
+        raise DataError(f"{Argument(name)} is {received(targets)}; expected rates in [0, 1]")
     return array
 
 
@@ -50,7 +50,7 @@ def check_priors(priors: Any) -> np.ndarray:
         lambda array: ((array > 0) & (array < 1)).all(),
     )
     if len(np.unique(array)) < len(array):
-        raise DataError(Argument("priors"), f" is {received(priors)}; expected each prior once")
+        raise DataError(f"{Argument('priors')} is {received(priors)}; expected each prior once")
     return array
 
 

@@ -29,7 +29,6 @@ from bioeval.base.arguments import as_float64, number_in, require_array
 from bioeval.base.errors import (
     DataError,
     Part,
-    Words,
     nearest_name,
     received,
     subject,
@@ -110,7 +109,7 @@ class Rule:
         """
         if isinstance(threshold, cls):
             return threshold
-        wrong = Words(subject(input_name), f" is {received(threshold)}")
+        wrong = f"{subject(input_name)} is {received(threshold)}"
         remedy = f"; {_EXPECTED}"
         if isinstance(threshold, str):
             near = nearest_name(threshold.partition("=")[0].strip(), RULES)
@@ -121,26 +120,26 @@ class Rule:
             name, parts = name.strip().lower(), rest.split(",") if equals else []
             if name in _MIN_DCF:
                 if not parts:
-                    raise DataError(wrong, "; expected its prior, such as min-dcf=0.01")
+                    raise DataError(f"{wrong}; expected its prior, such as min-dcf=0.01")
                 name = "cost"
                 if len(parts) == 1:
                     parts = [*parts, "1", "1"]
             if RULES.get(name) != len(parts):
-                raise DataError(wrong, remedy)
+                raise DataError(f"{wrong}{remedy}")
         elif not isinstance(threshold, str) and not is_real(threshold):
-            raise DataError(wrong, remedy)
+            raise DataError(f"{wrong}{remedy}")
         read = cls.rate_in if name in TARGETS else number_in
         try:
             values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
         except (ValueError, ArithmeticError):
-            raise DataError(wrong, remedy) from None
+            raise DataError(f"{wrong}{remedy}") from None
         if name in TARGETS and not 0 <= values[0] <= 1:
-            raise DataError(wrong, "; expected a rate in [0, 1]")
+            raise DataError(f"{wrong}; expected a rate in [0, 1]")
         if name == "cost":
             check_costs(values)
         if name == "fixed" and math.isnan(values[0]):
             raise DataError(
-                subject(input_name), " is NaN; expected a number, in the units of the scores"
+                f"{subject(input_name)} is NaN; expected a number, in the units of the scores"
             )
         if name == "fixed" and not isinstance(threshold, str):
             as_float64(input_name, threshold)

@@ -31,36 +31,33 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
         return None
     name = Argument("thresholds")
     if isinstance(thresholds, (bool, np.bool_)):
-        raise DataError(name, " is a bool; expected None, a number of thresholds or an array")
+        raise DataError(f"{name} is a bool; expected None, a number of thresholds or an array")
     if isinstance(thresholds, (int, np.integer)):
         if thresholds < 2:
-            raise DataError(name, f" = {thresholds}; expected at least 2, or an array")
+            raise DataError(f"{name} = {thresholds}; expected at least 2, or an array")
         if thresholds > MOST:
-            raise DataError(name, f" = {thresholds:,}; expected at most {MOST:,}, or an array")
+            raise DataError(f"{name} = {thresholds:,}; expected at most {MOST:,}, or an array")
         return int(thresholds)
     thresholds = as_numpy(thresholds, "thresholds")
     try:
         array = np.atleast_1d(np.asarray(thresholds))
     except (ValueError, TypeError, RuntimeError) as error:
-        raise DataError(name, f" is not an array of numbers: {error}") from None
+        raise DataError(f"{name} is not an array of numbers: {error}") from None
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf":
         raise DataError(
-            name,
-            f" has shape {array.shape} and dtype {array.dtype}; expected None, a number of "
-            "thresholds, or a one-dimensional increasing array of at least one number",
+            f"{name} has shape {array.shape} and dtype {array.dtype}; expected None, a number of "
+            "thresholds, or a one-dimensional increasing array of at least one number"
         )
     array = np.atleast_1d(as_float64("thresholds", thresholds))
     if np.isnan(array).any():
-        raise DataError(name, f"[{int(np.argmax(np.isnan(array)))}] is NaN")
+        raise DataError(f"{name}[{int(np.argmax(np.isnan(array)))}] is NaN")
     falls = np.nonzero(~(array[1:] > array[:-1]))[0]
     if len(falls):
         i = int(falls[0])
         raise DataError(
-            name,
-            " do not increase: ",
-            name,
-            f"[{i + 1}] = {array[i + 1]:g} after {array[i]:g} ({len(falls)} such places); sort "
-            "them and drop repeats. They increase for similarities too",
+            f"{name} do not increase: {name}[{i + 1}] = {array[i + 1]:g} after {array[i]:g} "
+            f"({len(falls)} such places); sort them and drop repeats. They increase for "
+            "similarities too"
         )
     return array
 
@@ -75,7 +72,7 @@ def check_extra(thresholds: Any) -> np.ndarray | None:
     except DataError:
         array = np.array([np.nan])
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise DataError(name, f" is {received(thresholds)}; expected finite numbers")
+        raise DataError(f"{name} is {received(thresholds)}; expected finite numbers")
     return np.unique(array)
 
 
@@ -84,9 +81,8 @@ def require_values(scores: Scores, task: str) -> None:
     if scores.kind == "order":
         raise ProtocolError(
             f"{task} compares scores of different rows with one threshold, but these scores hold "
-            "only the order within each row (",
-            Argument("kind", "order"),
-            "); closed_set and ranks can use them",
+            f"only the order within each row ({Argument('kind', 'order')}); closed_set and ranks "
+            "can use them"
         )
 
 

@@ -42,10 +42,10 @@ def require_integer(
     except TypeError:
         whole = None
     if whole is None or whole < low:
-        raise DataError(subject(name), f" is {received(value)}; expected an integer >= {low}")
+        raise DataError(f"{subject(name)} is {received(value)}; expected an integer >= {low}")
     if high is not None and whole > high:
         problem = f"is {whole}" if whole < 10**6 else "is too large"
-        raise DataError(subject(name), f" {problem}; expected an integer from {low} to {high:,}")
+        raise DataError(f"{subject(name)} {problem}; expected an integer from {low} to {high:,}")
     return whole
 
 
@@ -70,13 +70,13 @@ def require_number(
     inside = inside and (low is None or real >= low) and (above is None or real > above)
     if not inside or (high is not None and real > high):
         if low is None and above is None and high is None:
-            raise DataError(subject(name), f" is {received(value)}; expected a finite number")
+            raise DataError(f"{subject(name)} is {received(value)}; expected a finite number")
         if low is None and above is None:
             above = -math.inf
         start = f"[{low:g}" if above is None else f"({above:g}"
         end = f"{high:g}]" if high is not None else "inf)"
         raise DataError(
-            subject(name), f" is {received(value)}; expected a number in {start}, {end}"
+            f"{subject(name)} is {received(value)}; expected a number in {start}, {end}"
         )
     return real
 
@@ -111,9 +111,8 @@ def as_float64(name: Part, values: Any) -> np.ndarray:
         number, near = each[i], doubles.reshape(-1)[i].item()
         if near != (number.item() if isinstance(number, np.generic) else number):
             raise DataError(
-                subject(name),
-                f": {number} is not exact in float64, the type in which scores are compared; the "
-                f"nearest one is {near!r}",
+                f"{subject(name)}: {number} is not exact in float64, the type in which scores are "
+                f"compared; the nearest one is {near!r}"
             )
     return doubles
 
@@ -126,8 +125,8 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
             value = float(confidence)
     if not 0.0 < value < 1.0:
         raise DataError(
-            Argument(name),
-            f" is {received(confidence)}; expected a number between 0 and 1, such as 0.95",
+            f"{Argument(name)} is {received(confidence)}; expected a number between 0 and 1, such "
+            "as 0.95"
         )
     return value
 
@@ -145,14 +144,14 @@ def require_increasing_proportions(name: Part, values: Any) -> list[Fraction]:
 def require_flag(name: Part, value: object) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
-        raise DataError(subject(name), f" is {received(value)}; expected True or False")
+        raise DataError(f"{subject(name)} is {received(value)}; expected True or False")
     return bool(value)
 
 
 def require_text(name: Part, value: object) -> str:
     """Return `value`, or raise :class:`DataError` unless it is text."""
     if not isinstance(value, str):
-        raise DataError(subject(name), f" is {received(value)}; expected text")
+        raise DataError(f"{subject(name)} is {received(value)}; expected text")
     return value
 
 
@@ -163,7 +162,7 @@ def require_list(name: Part, values: Any) -> list[Any]:
     except TypeError:
         items = None
     if items is None:
-        raise DataError(subject(name), f" is {received(values)}; expected a list")
+        raise DataError(f"{subject(name)} is {received(values)}; expected a list")
     return items
 
 
@@ -174,16 +173,16 @@ def require_path(name: Part, value: Any) -> Path:
     except (TypeError, ValueError):
         raw = None
     if raw is None or b"\0" in raw:
-        raise DataError(subject(name), f" is {received(value)}; expected the path of a file")
+        raise DataError(f"{subject(name)} is {received(value)}; expected the path of a file")
     if len(raw) > _LONGEST_PATH or max(map(len, raw.split(b"/"))) > _LONGEST_NAME:
-        raise DataError(subject(name), f": {os.fspath(value)!r} is too long for the name of a file")
+        raise DataError(f"{subject(name)}: {os.fspath(value)!r} is too long for the name of a file")
     return Path(value)
 
 
 def require_callable(name: Part, value: Any) -> Any:
     """Return `value`, or raise :class:`DataError` unless it can be called or is None."""
     if value is not None and not callable(value):
-        raise DataError(subject(name), f" is {received(value)}; expected a function")
+        raise DataError(f"{subject(name)} is {received(value)}; expected a function")
     return value
 
 
@@ -194,17 +193,16 @@ def require_array(name: Part, values: Any) -> np.ndarray:
     """
     if isinstance(values, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(values)).any():
         raise DataError(
-            subject(name),
-            f" has {counted(int(hidden.sum()), 'masked values')}, the first at "
+            f"{subject(name)} has {counted(int(hidden.sum()), 'masked values')}, the first at "
             f"{np.argwhere(hidden)[0].tolist()}; leave these entries out of all arrays, or fill "
-            "them by filled(value)",
+            "them by filled(value)"
         )
     values = as_numpy(values, name)
     try:
         return np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(
-            subject(name), f" is {received(values)}; expected an array ({error})"
+            f"{subject(name)} is {received(values)}; expected an array ({error})"
         ) from None
 
 
@@ -226,17 +224,17 @@ def require_numbers(
                 return array
         except DataError:
             pass
-        raise DataError(subject(name), f" is {received(values)}; expected {expected}")
+        raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
     array = require_array(name, values)
     if (
         isinstance(values, bytearray | memoryview)
         or array.dtype.kind == "O"
         and any(isinstance(value, NO_NUMBERS[1:]) for value in array.ravel().tolist())
     ):
-        raise DataError(subject(name), f" is {received(values)}; expected {expected}")
+        raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
     try:
         if array.dtype.kind in "biufO":
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataError(subject(name), f" is {received(values)}; expected {expected}")
+    raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")

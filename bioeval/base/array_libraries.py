@@ -69,7 +69,7 @@ def _unreadable(name: Part, values: Any, problem: str) -> DataError:
     called = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
     shape = tuple(getattr(values, "shape", ()))
     dtype = getattr(values, "dtype", "unknown")
-    return DataError(subject(name), f": the {called} of dtype {dtype} and shape {shape} {problem}")
+    return DataError(f"{subject(name)}: the {called} of dtype {dtype} and shape {shape} {problem}")
 
 
 def widened(array: np.ndarray) -> np.ndarray:
@@ -105,9 +105,8 @@ def joined(values: Any, name: Part, dimensions: int) -> Any:
     for i, batch in enumerate(batches):
         if batch.shape[1:] != batches[0].shape[1:]:
             raise DataError(
-                subject(name),
-                f": batch {i} has shape {batch.shape} and batch 0 "
-                f"{batches[0].shape}; expected rows of one width",
+                f"{subject(name)}: batch {i} has shape {batch.shape} and batch 0 "
+                f"{batches[0].shape}; expected rows of one width"
             )
     return np.concatenate(batches)
 

@@ -4,24 +4,21 @@ Every error derives from :class:`BioevalError`, so that a program (and the comma
 distinguish a problem of the input from a defect of the library. Messages say what was found,
 where, and what was expected.
 
-The message of an error is text in which arguments are typed parts, in an f-string or one after the
-other::
+The message of an error is an f-string in which arguments are typed::
 
     raise DataError(f"{Argument('max_rank')} is {value!r}; expected an integer >= 1")
-    raise DataError(Argument("max_rank"), f" is {value!r}; expected an integer >= 1")
 
 ``str(error)`` has Python's words (``max_rank``, ``nan="reject"``), and another surface puts its own
 in their place by :meth:`BioevalError.message` (``--max-rank``, ``--nan reject``).
-:attr:`BioevalError.arguments` names the arguments for programs. A part that is made elsewhere is a
-:class:`Words`. Messages of results name arguments in their templates
-(:mod:`bioeval.base.messages`).
+:attr:`BioevalError.arguments` names the arguments for programs. Messages of results name arguments
+in their templates (:mod:`bioeval.base.messages`).
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar, cast, get_args
 
 W = TypeVar("W", bound=str)
@@ -150,9 +147,9 @@ class Argument(NamedTuple):
 
     Examples
     --------
-    >>> print(DataError("say ", Argument("nan", "reject")))
+    >>> print(DataError(f"say {Argument('nan', 'reject')}"))
     say nan="reject"
-    >>> print(DataError("say ", Argument("columns.scores", "D")))
+    >>> print(DataError(f"say {Argument('columns.scores', 'D')}"))
     say columns={"scores": "D"}
     """
 
@@ -161,24 +158,19 @@ class Argument(NamedTuple):
 
     def __str__(self) -> str:
         """Return the argument in Python's words."""
-        return self.write(python_words)
+        return in_words(format(self))
 
     def __format__(self, spec: str) -> str:
-        """Return a text in which :class:`Words` finds the argument."""
-        value = "" if self.value is None else f"{_VALUE}{self._written}"
-        return f"{_BEGIN}{self.name}{value}{_END}"
-
-    @property
-    def _written(self) -> str:
-        return f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
-
-    def write(self, naming: Naming) -> str:
-        """Return the argument as `naming` writes it."""
-        return naming(self.name, None if self.value is None else self._written)
+        """Return a text in which :func:`in_words` finds the argument."""
+        value = f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+        return f"{_BEGIN}{self.name}{'' if self.value is None else _VALUE + value}{_END}"
 
 
 #: How a surface writes an argument: from its name, and its value in Python's notation or None.
 Naming = Callable[[str, str | None], str]
+
+#: What a message is about: an argument, its name, or text such as the place in a file.
+Part = str | Argument
 
 
 def python_words(name: str, value: str | None) -> str:
@@ -189,109 +181,25 @@ def python_words(name: str, value: str | None) -> str:
     return name if value is None else f"{name}={value}"
 
 
-class _Written:
-    """The value of an argument as it is written."""
-
-    def __init__(self, text: str):
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
+def in_words(text: str, naming: Naming = python_words) -> str:
+    """Return the text of a message with its arguments as `naming` writes them."""
+    return _MARKED.sub(lambda found: naming(found[1], found[2]), text)
 
 
-class Words:
-    """Text with arguments in it: a part of a message that is made where the rest is not.
-
-    Examples
-    --------
-    >>> advice = Words("; give ", Argument("nan", "exclude"))
-    >>> print(DataError("2 scores are NaN", advice))
-    2 scores are NaN; give nan="exclude"
-    """
-
-    def __init__(self, *parts: Part):
-        self.parts = tuple(x for part in parts for x in _typed(part))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Words) and self.parts == other.parts
-
-    def __hash__(self) -> int:
-        return hash(self.parts)
-
-    def __str__(self) -> str:
-        return self.write(python_words)
-
-    def __format__(self, spec: str) -> str:
-        return "".join(map(format, self.parts))
-
-    def write(self, naming: Naming) -> str:
-        """Return the text with its arguments as `naming` writes them."""
-        written = []
-        for part in self.parts:
-            if isinstance(part, Argument | Words):
-                written.append(part.write(naming))
-            else:
-                written.append(str(part))
-        return "".join(written)
-
-    def arguments(self) -> Iterator[Argument]:
-        """Yield the arguments of the text in order."""
-        for part in self.parts:
-            if isinstance(part, Argument):
-                yield part
-            elif isinstance(part, Words):
-                yield from part.arguments()
-
-
-#: A part of a message.
-Part = str | Argument | Words
-
-
-def _typed(part: Part) -> Iterator[Part]:
-    """Yield a part of a message, or the text and the arguments of an f-string."""
-    if not isinstance(part, str):
-        yield part
-        return
-    end = 0
-    for found in _MARKED.finditer(part):
-        yield part[end : found.start()]
-        value: object = found[2]
-        if found[2] is not None:
-            is_text = found[2].startswith('"')
-            value = found[2][1:-1] if is_text else _Written(found[2])
-        yield Argument(found[1], value)
-        end = found.end()
-    yield part[end:]
-
-
-class _Renamed(Words):
-    """Parts whose arguments have other names in the function that was called."""
-
-    def __init__(self, names: Mapping[str, str], *parts: Part):
-        super().__init__(*parts)
-        self.names = names
-
-    def write(self, naming: Naming) -> str:
-        return super().write(lambda name, value: naming(self.names.get(name, name), value))
-
-    def arguments(self) -> Iterator[Argument]:
-        for argument in super().arguments():
-            yield argument._replace(name=self.names.get(argument.name, argument.name))
-
-
-def enumerated(parts: Iterable[Part], last: str = "") -> Words:
+def enumerated(parts: Iterable[Part], last: str = "") -> str:
     """Return parts as an enumeration: ``a, b, c``, or with `last` as ``"and"``, ``a, b and c``."""
-    *first, end = parts
-    listed: list[Part] = []
-    for part in first:
-        listed += [part, ", "]
-    if first and last:
-        listed[-1] = f" {last} "
-    return Words(*listed, end)
+    *first, end = map(format, parts)
+    if not first:
+        return end
+    return f"{', '.join(first)}{f' {last} ' if last else ', '}{end}"
 
 
 class BioevalError(Exception):
     """Base class of every error that bioeval raises on purpose."""
+
+    @property
+    def _text(self) -> str:
+        return "".join(map(format, self.args))
 
     def message(self, naming: Naming) -> str:
         """Return the message with its arguments as `naming` writes them.
@@ -299,12 +207,12 @@ class BioevalError(Exception):
         `naming` is called with the name of each argument, and with its value in Python's
         notation, or None.
         """
-        return printable(Words(*self.args).write(naming))
+        return printable(in_words(self._text, naming))
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """The names of the arguments that the message has, in order, each once."""
-        return tuple(dict.fromkeys(x.name for x in Words(*self.args).arguments()))
+        return tuple(dict.fromkeys(found[1] for found in _MARKED.finditer(self._text)))
 
     def __str__(self) -> str:
         return self.message(python_words)
@@ -312,13 +220,14 @@ class BioevalError(Exception):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
 
-    def preceded_by(self, *where: Part) -> Self:
+    def preceded_by(self, where: str) -> Self:
         """Return the error with `where` before its message."""
-        return type(self)(*where, *self.args)
+        return type(self)(where + self._text)
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """Return the error with its arguments called as in the function that was called."""
-        return type(self)(_Renamed(names, *self.args))
+        marks = re.compile(f"(?<={_BEGIN})[^{_VALUE}{_END}]*")
+        return type(self)(marks.sub(lambda name: names.get(name[0], name[0]), self._text))
 
 
 class DataError(BioevalError, ValueError):
@@ -385,15 +294,15 @@ def subject(input_name: Part) -> Part:
     return input_name
 
 
-def bad_choice(input_name: Part, got: object, choices: Iterable[object]) -> Words:
+def bad_choice(input_name: Part, got: object, choices: Iterable[object]) -> str:
     """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
     listed = ", ".join(map(repr, choices))
     if not listed:
-        return Words(subject(input_name), f" is {received(got)}, but there is none.")
-    return Words(
-        subject(input_name),
-        f" is {received(got)}; expected one of {listed}.{nearest_name(got, choices)}",
+        return f"{subject(input_name)} is {received(got)}, but there is none."
+    return (
+        f"{subject(input_name)} is {received(got)}; expected one of "
+        f"{listed}.{nearest_name(got, choices)}"
     )
 
 

@@ -61,9 +61,8 @@ def require_bytes(name: Part, value: object) -> int:
             size = operator.index(value)
     if size is None or size < 1:
         raise DataError(
-            subject(name),
-            f" is {received(value)}; expected a number of bytes >= 1, or text such as '2 GiB' or "
-            "'500 MB'",
+            f"{subject(name)} is {received(value)}; expected a number of bytes >= 1, or text such "
+            "as '2 GiB' or '500 MB'"
         )
     return size
 

@@ -37,7 +37,7 @@ def _client(value: Any) -> Any:
     if value is None or all(callable(getattr(value, x, None)) for x in ("submit", "scatter")):
         return value
     raise DataError(
-        Argument("client"), f" is {received(value)}; expected a dask.distributed.Client"
+        f"{Argument('client')} is {received(value)}; expected a dask.distributed.Client"
     )
 
 

@@ -149,9 +149,8 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         seed = -1
     if seed < 0:
         raise DataError(
-            Argument("random_state"),
-            f" is {received(random_state)}; expected an integer >= 0, None, a numpy SeedSequence, "
-            "Generator or RandomState",
+            f"{Argument('random_state')} is {received(random_state)}; expected an integer >= 0, "
+            "None, a numpy SeedSequence, Generator or RandomState"
         )
     return np.random.SeedSequence(seed)
 

@@ -30,15 +30,13 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
             values = np.array(values).astype(np.float64, casting="same_kind")
         except Exception as error:
             raise DataError(
-                Argument("of_rates"),
-                " fails on arrays of FAR and FRR, which it cannot change: "
-                f"{type(error).__name__}: {error}",
+                f"{Argument('of_rates')} fails on arrays of FAR and FRR, which it cannot change: "
+                f"{type(error).__name__}: {error}"
             ) from error
         if values.shape != np.shape(far):
             raise DataError(
-                Argument("of_rates"),
-                f" returns shape {values.shape} for rates of shape {np.shape(far)}; expected the "
-                "same shape",
+                f"{Argument('of_rates')} returns shape {values.shape} for rates of shape "
+                f"{np.shape(far)}; expected the same shape"
             )
         return values
 
@@ -48,9 +46,8 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
     finite = values[np.isfinite(values)]
     if not finite.size:
         raise DataError(
-            Argument("of_rates"),
-            " is infinite or NaN at all rates; expected numbers within ",
-            Argument("bounds", bounds),
+            f"{Argument('of_rates')} is infinite or NaN at all rates; expected numbers within "
+            f"{Argument('bounds', bounds)}"
         )
     least, most = float(finite.min()), float(finite.max())
     rounding = _ROUNDING * max(1.0, abs(least), abs(most))
@@ -60,16 +57,14 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
         steps = steps[np.isfinite(steps)]
         if (steps > rounding).any() and (steps < -rounding).any():
             raise DataError(
-                Argument("of_rates"),
-                f" is not monotone in {rate}: it rises and falls; a measure of the scores "
-                "themselves is one for make_scorer",
+                f"{Argument('of_rates')} is not monotone in {rate}: it rises and falls; a measure "
+                "of the scores themselves is one for make_scorer"
             )
     low, high = bounds
     if least < low - 1e-9 or most > high + 1e-9:
         raise DataError(
-            Argument("of_rates"),
-            f" is {least:g} to {most:g}; expected values within ",
-            Argument("bounds", bounds),
+            f"{Argument('of_rates')} is {least:g} to {most:g}; expected values within "
+            f"{Argument('bounds', bounds)}"
         )
     return function
 

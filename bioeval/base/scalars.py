@@ -165,15 +165,15 @@ class Scalar(Name):
         name = require_text("name", self.name)
         if not name.isidentifier():
             raise DataError(
-                Argument("name", name), " is no name of a variable; expected as in max_f1"
+                f"{Argument('name', name)} is no name of a variable; expected as in max_f1"
             )
         import xarray as xr
 
         for variable in (x.name for x in self.with_threshold()):
             if variable in taken:
-                raise DataError(Argument("name", name), f": there is a variable {variable} already")
+                raise DataError(f"{Argument('name', name)}: there is a variable {variable} already")
             if hasattr(xr.Dataset, variable):
-                raise DataError(Argument("name", name), f": datasets have a method {variable}")
+                raise DataError(f"{Argument('name', name)}: datasets have a method {variable}")
 
     def checked(self, taken: Container[str]) -> Self:
         """Return the scalar of a script, its function tried.
@@ -189,9 +189,9 @@ class Scalar(Name):
             require_integer("decimals", self.decimals, low=0)
         bounds = _checked_bounds(self.bounds)
         if self.of_rates is not None and self.quotient is not None:
-            raise DataError("expected one of ", Argument("of_rates"), " and ", Argument("quotient"))
+            raise DataError(f"expected one of {Argument('of_rates')} and {Argument('quotient')}")
         if self.best and self.of_rates is None:
-            raise DataError(Argument("best", self.best), " needs ", Argument("of_rates"))
+            raise DataError(f"{Argument('best', self.best)} needs {Argument('of_rates')}")
         quotient = self.quotient
         if quotient is not None:
             quotient = _checked_quotient(quotient)
@@ -243,7 +243,7 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
         low, high = np.nan, np.nan
     if not low < high:
         raise DataError(
-            Argument("bounds"), f" is {received(bounds)}; expected two increasing numbers"
+            f"{Argument('bounds')} is {received(bounds)}; expected two increasing numbers"
         )
     return low, high
 
@@ -258,8 +258,8 @@ def _checked_quotient(quotient: Any) -> Quotient:
     if unknown or not above or not below or isinstance(quotient[0], str):
         listed = ", ".join(COUNTS)
         raise DataError(
-            Argument("quotient"),
-            f" is {received(quotient)}; expected two tuples of the counts {listed}",
+            f"{Argument('quotient')} is {received(quotient)}; expected two tuples of the counts "
+            f"{listed}"
         )
     return above, below
 

@@ -21,9 +21,8 @@ class ListedParts:
         self.parts = list(parts)
         if not self.parts or not all(map(_are_two_lists, self.parts)):
             raise DataError(
-                Argument("splitter"),
-                f" is {received(self.parts)}; expected an object with split(), or a list of pairs "
-                "(training, test) of indices",
+                f"{Argument('splitter')} is {received(self.parts)}; expected an object with "
+                "split(), or a list of pairs (training, test) of indices"
             )
 
     def __repr__(self) -> str:

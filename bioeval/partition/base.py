@@ -163,7 +163,7 @@ class SplitInput:
                     f"{self.who} needs the metadata column {name!r}, but no metadata are given; "
                     f"pass them as split(..., meta={{{name!r}: ...}})"
                 )
-            raise DataError(f"{self.who}: ", bad_choice("the metadata column", name, columns))
+            raise DataError(f"{self.who}: {bad_choice('the metadata column', name, columns)}")
         return columns[name]
 
     def has(self, name: str) -> bool:

@@ -112,8 +112,8 @@ class ClaimSampler(Parameters):
         """
         if not isinstance(scores, Scores) or not scores._labelled:
             raise ProtocolError(
-                subject("claims"),
-                " are drawn among labelled templates of a matrix; give scores with labels",
+                f"{subject('claims')} are drawn among labelled templates of a matrix; give scores "
+                "with labels"
             )
         draws = shuffling.stream(
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
@@ -143,11 +143,10 @@ class ClaimSampler(Parameters):
         if wanted > len(able):
             smaller = ", or a smaller per_probe" if self.per_probe > 1 else ""
             raise DataError(
-                subject("claims"),
-                f": {self!r} makes {counted(wanted, 'genuine claims')} of {claims:,}, but only "
-                f"{counted(len(able), 'probes')} have a mate in the gallery, and each claims its "
-                "own subject once; expected genuine at most "
-                f"{np.floor(1000 * len(able) / claims) / 1000:g}{smaller}",
+                f"{subject('claims')}: {self!r} makes {counted(wanted, 'genuine claims')} of "
+                f"{claims:,}, but only {counted(len(able), 'probes')} have a mate in the gallery, "
+                "and each claims its own subject once; expected genuine at most "
+                f"{np.floor(1000 * len(able) / claims) / 1000:g}{smaller}"
             )
         return able[draws.permutation(len(able))[:wanted]]
 
@@ -158,11 +157,10 @@ class ClaimSampler(Parameters):
             most = int(numbers[those].max(initial=0))
             if most > other_subjects:
                 raise DataError(
-                    subject("claims"),
-                    f": {self!r} makes {counted(most, 'impostor claims')} by one probe, but it "
-                    f"has only {counted(other_subjects, 'other enrolled subjects')} to claim; "
-                    f"expected per_probe at most {max(other_subjects, 1)}, or more enrolled "
-                    "subjects",
+                    f"{subject('claims')}: {self!r} makes {counted(most, 'impostor claims')} by "
+                    "one probe, but it has only "
+                    f"{counted(other_subjects, 'other enrolled subjects')} to claim; expected "
+                    f"per_probe at most {max(other_subjects, 1)}, or more enrolled subjects"
                 )
 
 
@@ -242,9 +240,8 @@ def parse_claims(
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims "
-            f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} ",
-            Argument("unenrolled_claims", "skip"),
-            " leaves them out and counts them",
+            f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} "
+            f"{Argument('unenrolled_claims', 'skip')} leaves them out and counts them"
         )
     probes, groups = probes[~missing], groups[~missing]
     order = np.argsort(probes, kind="stable")

@@ -157,7 +157,7 @@ class Experiment(Division[ExperimentParts]):
         ):
             if not _absent(value) and not there:
                 raise DataError(
-                    f"{who}: ", Argument(name), f" is {received(value)}, which needs ", needed
+                    f"{who}: {Argument(name)} is {received(value)}, which needs {needed}"
                 )
         if self.enrolled is not None and self._galleries is not None:
             EnrolledSplit(self._galleries, enrolled=self.enrolled)  # refuses what cannot be
@@ -268,9 +268,8 @@ class Experiment(Division[ExperimentParts]):
         if unseen >= len(able):
             raise DataError(
                 f"{samples.who}: {unseen} of the {len(able)} subjects with two templates or more "
-                "are unseen; at least one has to be seen in training: fewer ",
-                Argument("unseen"),
-                f" subjects, or more templates of the {len(who)} subjects",
+                f"are unseen; at least one has to be seen in training: fewer {Argument('unseen')} "
+                f"subjects, or more templates of the {len(who)} subjects"
             )
         dust = 1e-12 * who.counts  # 0.07 of 100 is 7, not 7.000000000000001
         train, validation = self.train or 0, self.validation or 0

@@ -93,7 +93,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     path = require_path("path", path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
-        raise DataError(f"{path}: ", bad_choice("the suffix", kind, FORMATS))
+        raise DataError(f"{path}: {bad_choice('the suffix', kind, FORMATS)}")
     dpi = require_number("dpi", dpi, low=10, high=10_000)
     raw = rendered(_figure(display), kind, dpi)
     with replacing(path) as part:

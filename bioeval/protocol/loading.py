@@ -62,15 +62,15 @@ def load(name_or_path: str | os.PathLike[str] | Protocol, argument: str = "proto
         return name_or_path
     if not isinstance(name_or_path, str | os.PathLike):
         raise CardError(
-            Argument(argument),
-            f" is {received(name_or_path)}; expected the name or the path of a card",
+            f"{Argument(argument)} is {received(name_or_path)}; expected the name or the path of a "
+            "card"
         )
     path = os.fspath(name_or_path)
     if isinstance(name_or_path, os.PathLike) or is_path(path):
         return read_card(read_file(path), path, path)
     if path not in available():
         raise CardError(
-            bad_choice(argument, path, available()), " The path of a card ends in .toml."
+            f"{bad_choice(argument, path, available())} The path of a card ends in .toml."
         )
     return _load_shipped(path)
 

@@ -48,13 +48,12 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         scores.probe_ids, scores.gallery_ids
     ):
         raise ProtocolError(
-            Argument("pairs", rule),
-            " compares each pair of one set of templates once; these scores are "
-            f"{scores._layout_in_words}, {scores.shape[0]} x {scores.shape[1]}",
+            f"{Argument('pairs', rule)} compares each pair of one set of templates once; these "
+            f"scores are {scores._layout_in_words}, {scores.shape[0]} x {scores.shape[1]}"
         )
     if not scores._labelled:
         raise ProtocolError(
-            Argument("pairs", rule), " needs labels: a mask alone does not identify the subjects"
+            f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
         )
     codes = scores._codes.gallery
     first = np.full(len(codes), rule == "unordered")

@@ -75,10 +75,9 @@ class ClosedSetCounts:
         if self.skipped and not allowed:
             raise ProtocolError(
                 "closed-set identification requires that every probe is enrolled, but "
-                f"{self.skipped} of {self.attempts + self.skipped} probes have no usable mate, "
-                f"the first is probe {first}; ",
-                Argument("unmated", "skip"),
-                " leaves them out and counts them, or use open_set",
+                f"{self.skipped} of {self.attempts + self.skipped} probes have no usable mate, the "
+                f"first is probe {first}; {Argument('unmated', 'skip')} leaves them out and counts "
+                "them, or use open_set"
             )
 
     def scalars(self, about: Provenance) -> Scalars:

@@ -89,7 +89,7 @@ def scalar(
     if require_flag("larger_is_better", larger_is_better):
         best = "max"
     if (of_rates is None) == (quotient is None):
-        raise DataError("expected one of ", Argument("of_rates"), " and ", Argument("quotient"))
+        raise DataError(f"expected one of {Argument('of_rates')} and {Argument('quotient')}")
     digits: Any = require_integer("decimals", decimals, low=0)
     counts: Any = quotient
     at_each = Scalar(

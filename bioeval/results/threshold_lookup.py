@@ -13,7 +13,6 @@ from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import (
     Argument,
     DataError,
-    Words,
 )
 
 # Thresholds that are operating points.
@@ -69,19 +68,18 @@ class ResultThresholds:
             thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
         if not np.isfinite(thresholds).any():
             given_rule = Argument("threshold", str(rule))
-            wrong = Words(given_rule, " is not an operating point of these results; ")
+            wrong = f"{given_rule} is not an operating point of these results; "
             if rule.name == "far":
-                raise DataError(wrong, self.other_targets(rule.values[0]))
+                raise DataError(f"{wrong}{self.other_targets(rule.values[0])}")
             listed = "".join(f", far={x:g}" for x in self.far_targets.tolist())
             eer = ", eer" if "eer_threshold" in dataset else ""
             raise DataError(
-                wrong,
-                f"expected a number{eer}{listed}. The threshold of another rule is chosen on the "
-                f"scores: bioeval threshold SCORES --target {rule}",
+                f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen "
+                f"on the scores: bioeval threshold SCORES --target {rule}"
             )
         return float(thresholds[0])
 
-    def other_targets(self, target: float) -> Words:
+    def other_targets(self, target: float) -> str:
         """Return the FAR targets nearest to a missing one, and the remedy."""
         known = np.unique(self.far_targets)
         nearest = [*known[known < target][-1:], *known[known > target][:1]]
@@ -90,10 +88,9 @@ class ResultThresholds:
             near = f"the nearest is far={nearest[0]:g}"
         elif nearest:
             near = f"the nearest are far={nearest[0]:g} and far={nearest[1]:g}"
-        return Words(
-            f"{near}; evaluate with ",
-            Argument("far_targets", [target]),
-            f" (bioeval run --far {target:g}), or give the scores",
+        return (
+            f"{near}; evaluate with {Argument('far_targets', [target])} (bioeval run --far "
+            f"{target:g}), or give the scores"
         )
 
 

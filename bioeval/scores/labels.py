@@ -117,7 +117,7 @@ def _single_values(labels: Sequence[Any], input_name: Part) -> np.ndarray:
         try:
             array[i] = _single_value(label)
         except DataError as error:
-            raise error.preceded_by(input_name, f": the value at position {i} is ") from None
+            raise error.preceded_by(f"{input_name}: the value at position {i} is ") from None
     return array
 
 

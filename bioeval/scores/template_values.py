@@ -95,11 +95,9 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
         )
     if are_pairs(scores) and not scores.probe_meta:
         raise DataError(
-            Argument(input_name),
-            f" is {received(name)}, but this list of pairs has no metadata; give the table of its "
-            "templates as ",
-            Argument("labels"),
-            ", with a column template, or in Python a pair of arrays: " + _lengths(scores),
+            f"{Argument(input_name)} is {received(name)}, but this list of pairs has no metadata; "
+            f"give the table of its templates as {Argument('labels')}, with a column template, or "
+            f"in Python a pair of arrays: {_lengths(scores)}"
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
     known = [column for column in probe if column in gallery]

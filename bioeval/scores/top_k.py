@@ -137,14 +137,14 @@ class TopKScores(Scores):
         enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
         n = len(enrolled)
         if n == 0:
-            raise DataError("the gallery is empty: ", Argument("gallery_labels"), " has no entries")
+            raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
         lists = _as_lists(indices, n)
         q = len(lists)
         searched = as_labels(labels, Argument("labels"))
         if len(searched) != q:
             raise DataError(
-                Argument("labels"),
-                f" has {len(searched)} labels for {q} lists; expected one per query",
+                f"{Argument('labels')} has {len(searched)} labels for {q} lists; expected one per "
+                "query"
             )
         self._set(
             indices=lists,
@@ -161,10 +161,8 @@ class TopKScores(Scores):
         if query_positions is not None:
             if leave_out_query is False:
                 raise DataError(
-                    Argument("query_positions"),
-                    " is given, and ",
-                    Argument("leave_out_query"),
-                    " is False; leave one of them out",
+                    f"{Argument('query_positions')} is given, and {Argument('leave_out_query')} is "
+                    "False; leave one of them out"
                 )
             self._leave_out(self._as_positions(query_positions))
         elif leave_out_query is None:
@@ -172,11 +170,9 @@ class TopKScores(Scores):
         elif require_flag("leave_out_query", leave_out_query):
             if not self._begins_gallery:
                 raise DataError(
-                    Argument("leave_out_query"),
-                    f" is stated, but the labels of the {q:,} queries are not those of the first "
-                    "gallery entries; expected query i to be entry i, or the entry that each query "
-                    "is, as ",
-                    Argument("query_positions"),
+                    f"{Argument('leave_out_query')} is stated, but the labels of the {q:,} queries "
+                    "are not those of the first gallery entries; expected query i to be entry i, "
+                    f"or the entry that each query is, as {Argument('query_positions')}"
                 )
             self._leave_out(np.arange(q))
 
@@ -256,24 +252,22 @@ class TopKScores(Scores):
         q, n = len(self.indices), self.gallery_size
         if entry.shape != (q,) or entry.dtype.kind not in "iu":
             raise DataError(
-                Argument("query_positions"),
-                f" has shape {entry.shape} and dtype {entry.dtype}; "
-                f"expected the gallery entry of each of the {q:,} queries, -1 for none",
+                f"{Argument('query_positions')} has shape {entry.shape} and dtype {entry.dtype}; "
+                f"expected the gallery entry of each of the {q:,} queries, -1 for none"
             )
         entry = entry.astype(np.int64)
         if (entry < -1).any() or (entry >= n).any():
             row = int(np.argmax((entry < -1) | (entry >= n)))
             raise DataError(
-                Argument("query_positions"),
-                f" of query {row} is {entry[row]}; expected an entry from 0 to {n - 1}, or -1",
+                f"{Argument('query_positions')} of query {row} is {entry[row]}; expected an entry "
+                f"from 0 to {n - 1}, or -1"
             )
         other = (entry >= 0) & (self._codes.gallery[entry] != self._codes.probe)
         if other.any():
             row = int(np.argmax(other))
             raise DataError(
-                Argument("query_positions"),
-                f" of query {row} is entry {entry[row]}, which has "
-                "another label than the query; expected the entry that the query is itself",
+                f"{Argument('query_positions')} of query {row} is entry {entry[row]}, which has "
+                "another label than the query; expected the entry that the query is itself"
             )
         return entry
 
@@ -342,9 +336,7 @@ class TopKScores(Scores):
             raise DataError(
                 f"{self.kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
-                "first (or these are of ",
-                Argument("kind", other),
-                ")",
+                f"first (or these are of {Argument('kind', other)})"
             )
         return values
 
@@ -410,9 +402,8 @@ class TopKScores(Scores):
     def _as_exclusions(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: the argument ``removed`` of :func:`bioeval.reid` takes its place."""
         raise ProtocolError(
-            Argument("exclude"),
-            " needs a matrix of scores: top-K lists leave out by camera alone, with removed= of "
-            "bioeval.reid",
+            f"{Argument('exclude')} needs a matrix of scores: top-K lists leave out by camera "
+            "alone, with removed= of bioeval.reid"
         )
 
     # ---------------------------------------------------------------- what it lacks
@@ -423,11 +414,11 @@ class TopKScores(Scores):
 
     def _refuse(self) -> NoReturn:
         raise ProtocolError(
-            f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K "
-            f"list has the {self.depth} nearest alone. Evaluate top-K lists by ",
-            Argument("protocol", "top-k"),
-            ", or a card such as cityflow, for CMC and mean average precision up to this length; "
-            "give the matrix of all scores for everything else",
+            f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
+            f"has the {self.depth} nearest alone. Evaluate top-K lists by "
+            f"{Argument('protocol', 'top-k')}, or a card such as cityflow, for CMC and mean "
+            "average precision up to this length; give the matrix of all scores for everything "
+            "else"
         )
 
     @property

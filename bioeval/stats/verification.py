@@ -465,10 +465,9 @@ def _analytic(
     most_thresholds = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
     if most_thresholds < 8:
         raise ProtocolError(
-            Argument("interval", "analytic"),
-            f" needs the counts of all pairs of {attempts.people:,} subjects at several "
-            "thresholds at once: too much memory; give ",
-            Argument("interval", "subject-bootstrap"),
+            f"{Argument('interval', 'analytic')} needs the counts of all pairs of "
+            f"{attempts.people:,} subjects at several thresholds at once: too much memory; give "
+            f"{Argument('interval', 'subject-bootstrap')}"
         )
     if len(thresholds) > most_thresholds:
         kept = np.unique(np.linspace(0, len(thresholds) - 1, most_thresholds).astype(int))

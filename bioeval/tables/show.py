@@ -135,7 +135,7 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     names = require_list("measures", measures)
     for name in names:
         if not isinstance(name, str):
-            raise DataError(Argument("measures"), f" has {name!r}; expected names of measures")
+            raise DataError(f"{Argument('measures')} has {name!r}; expected names of measures")
     return paper_table(results, names).marked_up(form)
 
 

@@ -255,11 +255,9 @@ def _identify(
     """Return the result of open-set or closed-set identification."""
     if limits is not None and task.gallery == "single":
         raise DataError(
-            Argument("interval"),
-            f" is {received(limits.method)}, but intervals are of the whole gallery, which here is "
-            "single; count the whole gallery, or leave ",
-            Argument("interval"),
-            " out",
+            f"{Argument('interval')} is {received(limits.method)}, but intervals are of the whole "
+            "gallery, which here is single; count the whole gallery, or leave "
+            f"{Argument('interval')} out"
         )
     counter, options = planner.identification(task)
     reader = planner.reader

@@ -96,23 +96,20 @@ class EvaluationOptions:
         of_verification = self.those_set("frr_targets")
         if of_verification and card.verification is None:
             raise ProtocolError(
-                Argument(of_verification[0]),
-                f" applies to verification only; protocol {card.name} has no [verification] "
-                "section",
+                f"{Argument(of_verification[0])} applies to verification only; protocol "
+                f"{card.name} has no [verification] section"
             )
         unused = self.those_set("far_targets")
         if unused and _searches_only(card):
             raise ProtocolError(
-                Argument(unused[0]),
-                f" does nothing under protocol {card.name}: it has only "
+                f"{Argument(unused[0])} does nothing under protocol {card.name}: it has only "
                 "re-identification; leave it out, or add a section [verification] or [open_set] "
-                "to a card of your own",
+                "to a card of your own"
             )
         if self.per_query and card.reid is None:
             raise ProtocolError(
-                Argument("per_query"),
-                f" applies to re-identification only; protocol {card.name} has no [reid] section "
-                "(be.ranks gives the rank of each probe)",
+                f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
+                "has no [reid] section (be.ranks gives the rank of each probe)"
             )
 
     def with_last_rank(self, task: Searches, gallery: int, section: str) -> Searches:

@@ -50,8 +50,7 @@ def single_template_counter(
     if task.rank_unit == "subject" and task.fusion != "min":
         raise DataError(
             f"gallery='single' with fusion={task.fusion!r}: one template of each subject leaves "
-            "nothing to fuse. Give ",
-            Argument("fusion", "min"),
+            f"nothing to fuse. Give {Argument('fusion', 'min')}"
         )
     if reader.scores.layout == "pairs":
         raise ProtocolError("fixed pairs have no gallery to take one template of each subject from")

@@ -34,8 +34,7 @@ def chosen_threshold(
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"
         raise ProtocolError(
-            Argument(argument, str(rule)),
-            f" is chosen on genuine and impostor attempts, and there is no {lacking} attempt; "
-            "give a number",
+            f"{Argument(argument, str(rule))} is chosen on genuine and impostor attempts, and "
+            f"there is no {lacking} attempt; give a number"
         )
     return choose(rule, attempts).threshold

@@ -62,9 +62,8 @@ for _name in _RANKED:
 def refused_thresholds() -> ProtocolError:
     """Return the error that lists have no sets that are retrieved within thresholds."""
     return ProtocolError(
-        Argument("thresholds"),
-        ": lists that are cut do not hold all that is within a threshold; leave them out, or give "
-        "a matrix of scores",
+        f"{Argument('thresholds')}: lists that are cut do not hold all that is within a threshold; "
+        "leave them out, or give a matrix of scores"
     )
 
 
@@ -332,8 +331,8 @@ def _rank(name: str, requested: int | None, reach: int | None, depth: int) -> in
     rank = require_integer(name, requested, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
-            Argument(name),
-            f" is {rank}, but a list covers only {reach} ranks (of its {depth} places, less those "
-            f"removed); expected at most {reach}, longer lists, or a matrix of scores",
+            f"{Argument(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
+            f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
+            "scores"
         )
     return rank

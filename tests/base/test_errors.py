@@ -12,9 +12,9 @@ from bioeval.base.errors import (
     BioevalError,
     DataError,
     MissingDependencyError,
-    Words,
     bad_choice,
     enumerated,
+    in_words,
 )
 
 
@@ -24,7 +24,7 @@ def option(name: str, value: str | None) -> str:
 
 
 def test_a_message_in_the_words_of_a_surface():
-    error = DataError("x.npz: ", Argument("nan", "reject"), " needs ", Argument("max_rank"))
+    error = DataError(f"x.npz: {Argument('nan', 'reject')} needs {Argument('max_rank')}")
     assert str(error) == 'x.npz: nan="reject" needs max_rank'
     assert error.message(option) == 'x.npz: --nan "reject" needs --max_rank'
     assert error.arguments == ("nan", "max_rank")
@@ -34,31 +34,33 @@ def test_a_message_in_the_words_of_a_surface():
 @pytest.mark.parametrize("text", ["max_rank", "`max_rank`", "\ufdd0max_rank\ufdd1\ufdd2", "{0}"])
 def test_text_is_not_searched_for_arguments(text):
     """The name of a file may be that of an argument."""
-    error = DataError(f"{text}.npz: ", Argument("max_rank"), " is 0")
+    error = DataError(f"{text}.npz: {Argument('max_rank')} is 0")
     assert error.arguments == ("max_rank",)
     assert error.message(option).count("--") == 1 and "--max_rank is 0" in error.message(option)
 
 
-def test_parts_that_are_made_elsewhere():
-    advice = Words("give ", Argument("keep", "self"), " or drop them")
-    error = DataError("3 pairs; ", advice).preceded_by("a.csv: ")
+def test_texts_that_are_made_elsewhere():
+    advice = f"give {Argument('keep', 'self')} or drop them"
+    error = DataError(f"3 pairs; {advice}").preceded_by("a.csv: ")
     assert str(error) == 'a.csv: 3 pairs; give keep="self" or drop them'
     assert error.arguments == ("keep",)
     several = enumerated(map(Argument, "abc"), "and")
-    assert str(several) == "a, b and c"
+    assert in_words(several) == "a, b and c"
     text = f"{Argument('nan', 'reject')} or {Argument('lists.first_index', 0)}; {advice}"
     error = DataError(f"give {text}, in {Argument('labels')}").preceded_by("x: ")
     assert error.arguments == ("nan", "lists.first_index", "keep", "labels")
     said = 'x: give nan="reject" or lists={"first_index": 0}; '
     assert str(error) == f'{said}give keep="self" or drop them, in labels'
-    assert str(enumerated([Argument("a")], "or")) == "a"
+    assert in_words(enumerated([Argument("a")], "or")) == "a"
     assert str(bad_choice("the card", "x", [])) == "the card is 'x', but there is none."
-    assert [x.name for x in bad_choice("ties", "x", ["y"]).arguments()] == ["ties"]
+    assert DataError(bad_choice("ties", "x", ["y"])).arguments == ("ties",)
+    renamed = DataError(advice).renamed({"keep": "keep_all"})
+    assert renamed.arguments == ("keep_all",) and "keep_all=" in str(renamed)
 
 
 @pytest.mark.parametrize("kind", [DataError, be.ProtocolError])
 def test_errors_are_pickled_with_their_arguments(kind):
-    error = kind(Argument("threshold", 0.5), " is wrong", Words("; see ", Argument("ties")))
+    error = kind(f"{Argument('threshold', 0.5)} is wrong; see {Argument('ties')}")
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is kind and str(again) == str(error)
     assert again.arguments == ("threshold", "ties")

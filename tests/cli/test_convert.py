@@ -10,7 +10,7 @@ import pytest
 import scipy.io
 
 import bioeval as be
-from bioeval.base.errors import Words
+from bioeval.base.errors import in_words
 from bioeval.cli.program import main
 from bioeval.scores.formats import losses
 from bioeval.scores.formats.registry import format_to_write
@@ -77,7 +77,7 @@ def test_a_cell_is_written_as_it_is():
     ],
 )
 def test_what_is_lost(name, suffix, said):
-    found = [str(Words(text)) for text in losses(CASES[name], f"x{suffix}")]
+    found = [in_words(text) for text in losses(CASES[name], f"x{suffix}")]
     assert len(found) == len(said)
     for text, part in zip(found, said, strict=True):
         assert part in text

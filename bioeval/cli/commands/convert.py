@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import Words, printable, wrapped
+from bioeval.base.errors import in_words, printable, wrapped
 from bioeval.cli.command import Command, naming, option
 from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import load_file, shared_options, take_reading
@@ -62,7 +62,7 @@ def command(
         if not dry_run:
             stages(f"writing {out}")
             save(scores, place)
-    lost = [printable(Words(text).write(naming())) for text in losses(scores, place)]
+    lost = [printable(in_words(text, naming())) for text in losses(scores, place)]
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
         show_json({"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run})

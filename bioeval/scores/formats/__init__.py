@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import Argument, BioevalError, DataError, Part
+from bioeval.base.errors import Argument, BioevalError, DataError
 from bioeval.base.kinds import Kind
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import registry
@@ -209,9 +209,9 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         ) from error
 
 
-def losses(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
+def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """List what a file of this name cannot hold of the scores, a sentence each."""
-    lost = list[Part]()
+    lost = list[str]()
     form = registry.format_to_write(Path(path))
     if scores._origin and not isinstance(scores, PairScores):
         lost.append(f"the embeddings are not kept, only their distances ({scores._origin})")

@@ -20,7 +20,6 @@ from bioeval.base.arguments import (
 from bioeval.base.errors import (
     Argument,
     DataError,
-    Part,
     counted,
     enumerated,
     nearest_name,
@@ -258,13 +257,13 @@ class ReadOptions:
         return lists
 
 
-def _listed(names: Sequence[str]) -> Part:
+def _listed(names: Sequence[str]) -> str:
     """Return options as an enumeration, with the keys of each mapping in brackets."""
     keys: dict[str, list[str]] = {}
     for name in names:
         argument, point, key = say(name).name.partition(".")
         keys.setdefault(argument, []).extend([key] if point else [])
-    parts = [f"{say(x)} ({', '.join(y)})" if y else say(x) for x, y in keys.items()]
+    parts = [f"{say(x)} ({', '.join(y)})" if y else f"{say(x)}" for x, y in keys.items()]
     return enumerated(parts) if parts else "no options"
 
 
@@ -440,11 +439,11 @@ class Format:
     expected: str
     options: Sequence[str] = ()
     suffixes: tuple[str, ...] = ()
-    needs: Part = ""
+    needs: str = ""
     written: str = ""
     written_as: tuple[str, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
-    losses: Callable[[Scores], list[Part]] = lambda scores: []
+    losses: Callable[[Scores], list[str]] = lambda scores: []
 
     @property
     def word(self) -> str:

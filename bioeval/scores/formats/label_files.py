@@ -23,7 +23,6 @@ import numpy as np
 from bioeval.base.csv_cells import as_cell, from_cell
 from bioeval.base.errors import (
     DataError,
-    Part,
     counted,
     nearest_name,
     require_choice,
@@ -216,7 +215,7 @@ def first_numbers(path: Path) -> int:
     return len(cells) if all(map(is_number, map(str.strip, cells))) else 0
 
 
-def matrix_advice(path: Path) -> Part:
+def matrix_advice(path: Path) -> str:
     """Return advice for a text that begins like a matrix of numbers; ``""`` for any other."""
     if first_numbers(path) < 3:
         return ""  # a list without its header, more likely

@@ -16,7 +16,6 @@ import numpy as np
 
 from bioeval.base.errors import (
     DataError,
-    Part,
     counted,
 )
 from bioeval.scores.embeddings import (
@@ -248,7 +247,7 @@ def _checked(path: Path, values: Any) -> Any:
     """Return the array of a file; raise unless it is a matrix."""
     if values.ndim == 2:
         return values
-    hint: Part = ""
+    hint = ""
     if values.ndim == 1:
         hint = (
             f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "

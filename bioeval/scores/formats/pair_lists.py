@@ -11,7 +11,6 @@ import numpy as np
 
 from bioeval.base.errors import (
     DataError,
-    Part,
 )
 from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, replacing, text_to_write
@@ -126,14 +125,14 @@ def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
     return texts
 
 
-def pair_losses(scores: Scores) -> list[Part]:
+def pair_losses(scores: Scores) -> list[str]:
     """List what a list of pairs cannot hold of scores."""
     changed = dict.fromkeys(
         noun
         for noun, values in _texts(scores).values()
         if values.dtype.kind != "U" and {*map(type, values.tolist())} - {str}
     )
-    lost: list[Part] = [f"{noun} become text" for noun in changed]
+    lost = [f"{noun} become text" for noun in changed]
     if not are_pairs(scores):
         lost.append("the matrix becomes a list of pairs, for verification alone")
     if names := sorted({*scores.probe_meta, *scores.gallery_meta}):

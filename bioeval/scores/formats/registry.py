@@ -16,7 +16,6 @@ import numpy as np
 
 from bioeval.base.errors import (
     DataError,
-    Part,
     nearest_name,
     printable,
     require_choice,
@@ -130,18 +129,18 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     for form in promised or FORMATS:
         if form.recognise(file):
             return form
-    parts: list[Part] = [f"{path}: is {file.looks}; expected {listing(list(read_suffixes()))}"]
+    problem = f"{path}: is {file.looks}; expected {listing(list(read_suffixes()))}"
     if promised:
         expected = promised[0].expected
-        parts = [f"{path}: is named {path.suffix} but holds {file.looks}; expected {expected}"]
+        problem = f"{path}: is named {path.suffix} but holds {file.looks}; expected {expected}"
         remedy = "write the file again" if file.content == "text" else "name it as what it is"
-        parts += [f"; {remedy}"]
+        problem += f"; {remedy}"
     elif file.content == "text":
         for form in FORMATS:
-            parts += ["; ", form.needs] if form.needs else []
+            problem += f"; {form.needs}" if form.needs else ""
         if advice := matrix_advice(path):
-            parts += [". It ", advice]
-    raise DataError(*parts)
+            problem += f". It {advice}"
+    raise DataError(problem)
 
 
 #: Suffixes of files whose arrays have names: they hold scores with their labels.

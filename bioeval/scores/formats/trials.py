@@ -601,7 +601,7 @@ def find_pairs(
         image, other = listed.images[first]
         if image in place:
             image = other
-        advice: Part = ""
+        advice = ""
         if there.any():
             advice = f"; to leave such pairs out say {say('lists.missing_pairs', 'skip')}"
         raise DataError(

@@ -202,8 +202,8 @@ def check_assurance(assure: Any, rule: Any) -> float:
     confidence = check_confidence(assure, "assure")
     if rule.name != "far" or not 0 < rule.values[0] < 1:
         raise DataError(
-            Argument("target"),
-            f" is {rule}; what can be assured is a FAR above 0 and below 1, such as far=0.01",
+            f"{Argument('target')} is {rule}; what can be assured is a FAR above 0 and below 1, "
+            "such as far=0.01"
         )
     return confidence
 

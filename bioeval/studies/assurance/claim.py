@@ -95,13 +95,13 @@ def check_claim(
     claims = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
     if len(claims) != 1:
         raise DataError(
-            "give one claim, ", Argument("far"), " or ", Argument("frr"), f": {len(claims)} given"
+            f"give one claim, {Argument('far')} or {Argument('frr')}: {len(claims)} given"
         )
     ((name, claim),) = claims.items()
     claim = require_number(name, claim, above=0.0, high=1.0)
     if claim == 1:
         raise DataError(
-            Argument(name), " is 1, a rate that no threshold exceeds; expected less than 1"
+            f"{Argument(name)} is 1, a rate that no threshold exceeds; expected less than 1"
         )
     confidence = check_confidence(confidence)
     require_scores(scores)

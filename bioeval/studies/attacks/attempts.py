@@ -97,11 +97,8 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
             f"failed (NaN), the first at row {int(attacks._base_rows(row[i : i + 1])[0])}, column "
             f"{int(attacks._base_columns(column[i : i + 1])[0])}; choose how to treat failed "
-            "comparisons: ",
-            Argument("nan", "reject"),
-            " (as attempts at an infinite distance) or ",
-            Argument("nan", "exclude"),
-            " (no attempt)",
+            f"comparisons: {Argument('nan', 'reject')} (as attempts at an infinite distance) or "
+            f"{Argument('nan', 'exclude')} (no attempt)"
         )
     if attacks.nan == "reject":
         values = np.where(failed, values.dtype.type(np.inf), values)

@@ -141,11 +141,8 @@ def presentation_limits(
     """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``."""
     if not units:
         raise DataError(
-            Argument("interval", options.method),
-            " resamples people or objects; give ",
-            Argument("subjects"),
-            " or ",
-            Argument("instrument"),
+            f"{Argument('interval', options.method)} resamples people or objects; give "
+            f"{Argument('subjects')} or {Argument('instrument')}"
         )
     curve = _sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
     every = np.unique(np.concatenate([places[~np.isnan(places)], curve]))

@@ -134,9 +134,7 @@ def pad(
     data = Presentations.of(values, attack, kind, non_response)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
-        raise DataError(
-            Argument("dev"), " needs a rule as ", Argument("threshold"), ", such as d_eer"
-        )
+        raise DataError(f"{Argument('dev')} needs a rule as {Argument('threshold')}, such as d_eer")
     options = interval_of(interval, ["subject-bootstrap"])
     units = {
         name: _codes(name, labels, len(data.codes))
@@ -209,8 +207,8 @@ def _codes(name: str, values: Any, length: int) -> np.ndarray:
     labels = require_array(name, values)
     if labels.shape != (length,):
         raise DataError(
-            Argument(name),
-            f" has shape {labels.shape}; expected {(length,)}, one for each presentation",
+            f"{Argument(name)} has shape {labels.shape}; expected {(length,)}, one for each "
+            "presentation"
         )
     return np.unique(labels.astype(str), return_inverse=True)[1]
 
@@ -267,7 +265,7 @@ def _chosen(
         chosen_on = "given"
     elif dev is not None:
         if not isinstance(dev, (tuple, list)) or len(dev) != 2:
-            raise DataError(Argument("dev"), ": expected two arrays, scores and species")
+            raise DataError(f"{Argument('dev')}: expected two arrays, scores and species")
         scores, species = dev
         source = Presentations.of(scores, species, kind, data.non_response, "dev: ")
         chosen_on = "the development set"

@@ -155,9 +155,8 @@ class DetectionRule:
                 if not math.isnan(value):
                     return cls("fixed", value)
         raise DataError(
-            Argument("threshold"),
-            f" is {received(threshold)}; expected a number, d_eer, apcer=X or bpcer=X with a rate "
-            'from 0 to 1, such as "apcer=0.05"',
+            f"{Argument('threshold')} is {received(threshold)}; expected a number, d_eer, apcer=X "
+            'or bpcer=X with a rate from 0 to 1, such as "apcer=0.05"'
         )
 
     def __str__(self) -> str:

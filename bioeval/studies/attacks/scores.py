@@ -51,8 +51,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
             raise DataError(
                 f"there is {lacking} presentation in {counted(len(species), 'rows')}: column "
                 f"{attack!r} of the probes has the species of each attack, and is empty or 'bona "
-                "fide' elsewhere; or give ",
-                Argument("attacks"),
+                f"fide' elsewhere; or give {Argument('attacks')}"
             )
         gallery = _gallery(scores, attack)
         attack_scores, species = scores.select(probes=rows, gallery=gallery), species[rows]
@@ -60,20 +59,17 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         require_scores(attacks, "attacks")
         if attack in _row_meta(scores):
             raise DataError(
-                "there are ",
-                Argument("attacks"),
-                f" and a column {attack!r} of the scores; expected one of both: drop the column, "
-                "or give one matrix",
+                f"there are {Argument('attacks')} and a column {attack!r} of the scores; expected "
+                "one of both: drop the column, or give one matrix"
             )
         _require_same_gallery(scores, attacks)
         attacks, notes = _with_species(attacks)
         species = _species(attacks, attack, "attacks")
         if (species == "").any():
             raise DataError(
-                f"{counted(int((species == '').sum()), 'rows')} of ",
-                Argument("attacks"),
-                f" are bona fide by column {attack!r}, the first is row "
-                f"{int(np.argmax(species == ''))}; expected the attack instrument species of each",
+                f"{counted(int((species == '').sum()), 'rows')} of {Argument('attacks')} are bona "
+                f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
+                "expected the attack instrument species of each"
             )
         gallery = _gallery(scores, attack)
         attack_scores = attacks if gallery is None else attacks.select(gallery=gallery)
@@ -107,10 +103,9 @@ def _species(scores: Scores, name: str, input_name: str) -> np.ndarray:
     if require_text("attack", name) not in meta:
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
-            Argument("attack"),
-            f" is {received(name)}, but the probe metadata of {input_name} have no such column; "
-            f"{there}.{nearest_name(str(name), [*meta])} Expected the column with the attack "
-            "instrument species of each row",
+            f"{Argument('attack')} is {received(name)}, but the probe metadata of {input_name} "
+            f"have no such column; {there}.{nearest_name(str(name), [*meta])} Expected the column "
+            "with the attack instrument species of each row"
         )
     return species_of(meta[name], f"column {name!r} of {input_name}")
 
@@ -126,10 +121,8 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     rows = np.flatnonzero(~attacks.genuine)
     if not len(rows):
         raise DataError(
-            f"all {counted(len(attacks.genuine), 'pairs')} of ",
-            Argument("attacks"),
-            " are genuine; expected attacks, as spoof, or with the species of each in a column "
-            "'attack'",
+            f"all {counted(len(attacks.genuine), 'pairs')} of {Argument('attacks')} are genuine; "
+            "expected attacks, as spoof, or with the species of each in a column 'attack'"
         )
     genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
     assert isinstance(spoofs, PairScores)
@@ -165,25 +158,21 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
     name = Argument("attacks")
     if scores.kind != attacks.kind:
         raise DataError(
-            name,
-            f" holds {attacks.kind} scores, and the bona fide presentations {scores.kind} scores; "
-            "expected one kind",
+            f"{name} holds {attacks.kind} scores, and the bona fide presentations {scores.kind} "
+            "scores; expected one kind"
         )
     if are_pairs(scores) or are_pairs(attacks):
         return
     require_subjects(attacks, "a vulnerability")
     if attacks.probe_ids is attacks.gallery_ids:
         raise DataError(
-            name,
-            " is all-against-all: attack presentations cannot be the gallery. Give the gallery "
-            "labels of the scores",
+            f"{name} is all-against-all: attack presentations cannot be the gallery. Give the "
+            "gallery labels of the scores"
         )
     if scores.gallery_labels.tolist() != attacks.gallery_labels.tolist():
         raise DataError(
-            f"the {counted(attacks.shape[1], 'gallery labels')} of ",
-            name,
-            f" differ from the {scores.shape[1]:,} of the scores; expected the same gallery, in "
-            "the same order",
+            f"the {counted(attacks.shape[1], 'gallery labels')} of {name} differ from the "
+            f"{scores.shape[1]:,} of the scores; expected the same gallery, in the same order"
         )
 
 

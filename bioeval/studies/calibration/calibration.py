@@ -305,9 +305,9 @@ def calibration(
     """
     checked, pair = check_priors(priors), check_costs(costs)
     if not len(checked):
-        raise DataError(Argument("priors"), " is empty; expected at least one prior")
+        raise DataError(f"{Argument('priors')} is empty; expected at least one prior")
     if not isinstance(scores, Scores):
-        raise DataError(Argument("scores"), f" is {type(scores).__name__}; expected bioeval.Scores")
+        raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
     intervals = interval_of(interval, COST_INTERVALS)
     if intervals is not None:
         require_people(scores, intervals)

@@ -37,9 +37,9 @@ def require_people(scores: Scores, options: IntervalMethod) -> None:
     """Raise :class:`ProtocolError` unless these are ratios of known subjects."""
     if scores.kind != "llr":
         raise ProtocolError(
-            Argument("interval", options.method),
-            f" is of Cllr and of actual costs, which only log-likelihood ratios have, and these "
-            f"scores are a {scores.kind}; calibrate them first, or leave it out",
+            f"{Argument('interval', options.method)} is of Cllr and of actual costs, which only "
+            f"log-likelihood ratios have, and these scores are a {scores.kind}; calibrate them "
+            "first, or leave it out"
         )
     SubjectAttempts.require_people(scores, purpose=Argument("interval", options.method))
 

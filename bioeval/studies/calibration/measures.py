@@ -13,8 +13,7 @@ def _of_ratios(scores: Scores, name: str, *how: Any) -> float:
     if scores.kind != "llr":
         raise ProtocolError(
             f"{name} is of log-likelihood ratios, and these scores are a {scores.kind}; calibrate "
-            "them first, or give ",
-            Argument("kind", "llr"),
+            f"them first, or give {Argument('kind', 'llr')}"
         )
     return float(calibration(scores, *how)[name].item())
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_text
-from bioeval.base.errors import Argument, DataError, Words, received, require_choice
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import QUERY_MEANS, Scalar
 from bioeval.document.scalars import name_of_scalar
@@ -79,8 +79,8 @@ class Wanted:
         if isinstance(measure, Measure):
             if measure.name in known:
                 raise DataError(
-                    Argument("measures"),
-                    f" has a Measure called {measure.name}, and there is one of this name already",
+                    f"{Argument('measures')} has a Measure called {measure.name}, and there is one "
+                    "of this name already"
                 )
             return cls(measure.name, function=measure)
         if callable(measure):
@@ -90,12 +90,10 @@ class Wanted:
         name, equals, number = text.partition("=")
         if name in QUERY_MEANS and name not in known:
             raise DataError(
-                Argument("measures"),
-                f" has {name}, a measure of re-identification; give ",
-                Argument("protocol", "market1501"),
-                " or another card of it",
+                f"{Argument('measures')} has {name}, a measure of re-identification; give "
+                f"{Argument('protocol', 'market1501')} or another card of it"
             )
-        require_choice(Words("a measure of ", Argument("measures")), name, list(known))
+        require_choice(f"a measure of {Argument('measures')}", name, list(known))
         function = known[name]
         noun, needed = _NUMBERS.get(name, ("", None))
         if function is not None and function.of_prior:
@@ -103,15 +101,15 @@ class Wanted:
         if not equals:
             if needed is not None:
                 raise DataError(
-                    Argument("measures"),
-                    f" has {name}, which needs {noun}; expected as in {name}={needed}",
+                    f"{Argument('measures')} has {name}, which needs {noun}; expected as in "
+                    f"{name}={needed}"
                 )
             return cls(name, function=function)
         at = _number(number, noun)
         if at is None:
             expected = f"{noun} behind =" if noun else f"{name} alone"
             expected = expected.replace("a rank", "a whole number from 1")
-            raise DataError(Argument("measures"), f" has {received(text)}; expected {expected}")
+            raise DataError(f"{Argument('measures')} has {received(text)}; expected {expected}")
         return cls(name, at, function)
 
 
@@ -179,7 +177,7 @@ class WantedMeasures:
         known |= {x.name: x for x in functions}
         chosen = [Wanted.parse(measure, known) for measure in measures]
         if not chosen:
-            raise DataError(Argument("measures"), " is empty; expected names such as eer")
+            raise DataError(f"{Argument('measures')} is empty; expected names such as eer")
 
         def targets(given: np.ndarray, *names: str) -> np.ndarray:
             """Return the targets that are asked for, with those given for a bare name."""

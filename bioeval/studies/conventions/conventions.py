@@ -94,7 +94,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     require_scores(scores)
     chosen = [load(x, "cards") for x in require_list("cards", cards)] if cards is not None else None
     if chosen is not None and not chosen:
-        raise CardError(Argument("cards"), " is empty; expected the names of cards")
+        raise CardError(f"{Argument('cards')} is empty; expected the names of cards")
     tried = _that_may_fit(scores) if chosen is None else chosen
     found: list[dict[str, Any]] = []
     why_not: list[str] = []

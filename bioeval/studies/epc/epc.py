@@ -163,10 +163,8 @@ def _require_one_kind(dev: Scores, test: Scores) -> None:
     """Raise :class:`DataError` unless a threshold of one set means something to the other."""
     if dev.kind != test.kind:
         raise DataError(
-            Argument("dev"),
-            f" holds {dev.kind} scores and ",
-            Argument("test"),
-            f" {test.kind} scores; a threshold of one means nothing to the other",
+            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
+            "a threshold of one means nothing to the other"
         )
 
 

@@ -161,15 +161,13 @@ class _Explainer:
             has = "folds with different thresholds" if self.card.has_folds else "drawn claims"
             raise ProtocolError(
                 f"protocol {self.card.name} has {has}; explain the row under "
-                f"{for_layout(self.card.layout).name}, with ",
-                Argument("threshold"),
-                " as a number",
+                f"{for_layout(self.card.layout).name}, with {Argument('threshold')} as a number"
             )
         self.ordered = scores.kind == "order"
         if self.ordered and threshold is not None:
             raise ProtocolError(
-                Argument("threshold"),
-                " is given, but these scores are only the order within each row; leave it out",
+                f"{Argument('threshold')} is given, but these scores are only the order within "
+                "each row; leave it out"
             )
         if self.ordered:  # within one row, an order is a distance
             scores = scores.replace(kind="distance")
@@ -199,9 +197,8 @@ class _Explainer:
             i = self.names.index(probe)
             if self.names.count(probe) > 1:
                 raise DataError(
-                    Argument("probe"),
-                    f" is {received(probe)}, the name of {self.names.count(probe)} templates; "
-                    "give a position",
+                    f"{Argument('probe')} is {received(probe)}, the name of "
+                    f"{self.names.count(probe)} templates; give a position"
                 )
         elif probe.isdecimal():
             i = int(probe)
@@ -209,16 +206,14 @@ class _Explainer:
             i = m
         if i >= m:
             raise DataError(
-                Argument("probe"),
-                f" is {received(probe)}; expected a position from 0 to {m - 1}, or the name of a "
-                f"template.{nearest_name(str(probe), self.names[:10000])}",
+                f"{Argument('probe')} is {received(probe)}; expected a position from 0 to {m - 1}, "
+                f"or the name of a template.{nearest_name(str(probe), self.names[:10000])}"
             )
         places = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
         if not len(places):
             raise DataError(
-                Argument("probe"),
-                f" is {i}, an attack presentation (column 'attack'); be.vulnerability "
-                "(bioeval vulnerability) counts it",
+                f"{Argument('probe')} is {i}, an attack presentation (column 'attack'); "
+                "be.vulnerability (bioeval vulnerability) counts it"
             )
         return int(places[0])
 
@@ -293,9 +288,8 @@ class _Explainer:
             )
         if threshold is not None:
             raise ProtocolError(
-                f"protocol {self.card.name} has no verification for a rule to choose on; give ",
-                Argument("threshold"),
-                " as a number",
+                f"protocol {self.card.name} has no verification for a rule to choose on; give "
+                f"{Argument('threshold')} as a number"
             )
         return None, "none: the protocol has no verification to choose it on; give a number"
 

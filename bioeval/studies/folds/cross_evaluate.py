@@ -338,22 +338,17 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
     if options.task != "closed_set" and options.rule.name == "none":
         if options.far_targets is None or options.by_subject:
             raise ProtocolError(
-                "without a threshold there are only the operating points of each test part: give ",
-                Argument("far_targets"),
-                ", and ",
-                Argument("interval", "quantile"),
+                "without a threshold there are only the operating points of each test part: give "
+                f"{Argument('far_targets')}, and {Argument('interval', 'quantile')}"
             )
         return
     needs = options.task != "closed_set" and options.rule.name != "fixed"
     if needs and isinstance(splitter, partition.Experiment) and not splitter.chooses:
         raise ProtocolError(
-            f"the threshold is to be that of {options.rule.words}, but the experiment has neither ",
-            Argument("train"),
-            " nor ",
-            Argument("validation"),
-            " to choose it on; give one of them, such as ",
-            Argument("train", 0.5),
-            ', or a threshold that is fixed; a card with rule = "none" chooses none',
+            f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
+            f"{Argument('train')} nor {Argument('validation')} to choose it on; give one of them, "
+            f"such as {Argument('train', 0.5)}, or a threshold that is fixed; a card with "
+            'rule = "none" chooses none'
         )
 
 
@@ -364,9 +359,8 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
         if estimator is None:
             evaluated = f"{options.task_name} in folds"
         raise ProtocolError(
-            Argument("interval", options.interval),
-            f" in folds is for verification of scores; for {evaluated} give ",
-            Argument("interval", "nadeau-bengio"),
+            f"{Argument('interval', options.interval)} in folds is for verification of scores; for "
+            f"{evaluated} give {Argument('interval', 'nadeau-bengio')}"
         )
     if isinstance(data, Scores):
         SubjectAttempts.require_people(data, options.interval)

@@ -85,10 +85,9 @@ class FoldOptions:
         """Raise for options that do not go together."""
         if str(self.task).lower() in ("reid", "re-identification", "gom"):
             raise ProtocolError(
-                Argument("task"),
-                f" is {self.task!r}; re-identification has no threshold of a training part: "
-                'be.repeat(scores, splitter, "market1501") evaluates it in each partition, '
-                "and be.show its mean and standard deviation",
+                f"{Argument('task')} is {self.task!r}; re-identification has no threshold of a "
+                'training part: be.repeat(scores, splitter, "market1501") evaluates it in each '
+                "partition, and be.show its mean and standard deviation"
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         Claim(self.templates, self.fusion)
@@ -98,25 +97,23 @@ class FoldOptions:
         for name in ("frr_targets", "priors"):
             if len(getattr(self, name)) and self.task != "verification":
                 raise ProtocolError(
-                    Argument(name), f" applies to verification only; the task is {self.task}"
+                    f"{Argument(name)} applies to verification only; the task is {self.task}"
                 )
         if self.claims is None:
             return
         if self.task != "verification":
             raise ProtocolError(
-                Argument("claims"), f" applies to verification only; the task is {self.task}"
+                f"{Argument('claims')} applies to verification only; the task is {self.task}"
             )
         if not isinstance(self.claims, partition.ClaimSampler):
             raise DataError(
-                Argument("claims"),
-                f" is {type(self.claims).__name__}; expected a ClaimSampler, to draw claims for "
-                "each part",
+                f"{Argument('claims')} is {type(self.claims).__name__}; expected a ClaimSampler, "
+                "to draw claims for each part"
             )
         if self.by_subject:
             raise ProtocolError(
-                Argument("interval", self.interval),
-                " leaves out the subjects of all comparisons, not of drawn claims; give ",
-                Argument("interval", "quantile"),
+                f"{Argument('interval', self.interval)} leaves out the subjects of all "
+                f"comparisons, not of drawn claims; give {Argument('interval', 'quantile')}"
             )
 
     def search(self) -> OpenSet:

@@ -153,9 +153,8 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
         return float(np.asarray(value).item())
     except (TypeError, ValueError):
         raise DataError(
-            "the function given as ",
-            Argument("measure"),
-            f" returned {type(value).__name__}; expected a number",
+            f"the function given as {Argument('measure')} returned {type(value).__name__}; "
+            "expected a number"
         ) from None
 
 
@@ -243,8 +242,8 @@ def make_scorer(
         require_choice("measure", measure, MEASURES)
         if larger_is_better is not None:
             raise DataError(
-                Argument("larger_is_better"),
-                f" is for a function; whether a larger {measure} is better is known",
+                f"{Argument('larger_is_better')} is for a function; whether a larger {measure} is "
+                "better is known"
             )
     kind = kind_of_metric(metric, kind)
     check_targets([far_target])

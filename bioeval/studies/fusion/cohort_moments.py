@@ -65,11 +65,8 @@ def refuse_failed(number: int, where: str, input_name: str) -> NoReturn:
     """Raise :class:`DataError` of failed comparisons, of which the scores say nothing."""
     raise DataError(
         f"{input_name} holds {counted(number, 'failed comparisons')} (NaN), the first {where}; "
-        "choose how to treat failed comparisons: with ",
-        Argument("nan", "reject"),
-        " or ",
-        Argument("nan", "exclude"),
-        " they are left out of mean and standard deviation",
+        f"choose how to treat failed comparisons: with {Argument('nan', 'reject')} or "
+        f"{Argument('nan', 'exclude')} they are left out of mean and standard deviation"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, Words, received, require_choice
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
 from bioeval.scores.alignment import aligned, require_same
@@ -126,21 +126,15 @@ class Fusion(ScoreTransformer):
         require_choice("normalise", normalise, NORMALISATIONS)
         if method == "product" and normalise != "min-max":
             raise DataError(
-                Argument("method", "product"),
-                " needs scores in [0, 1]; expected ",
-                Argument("normalise", "min-max"),
-                ", got ",
-                Argument("normalise", normalise),
+                f"{Argument('method', 'product')} needs scores in [0, 1]; expected "
+                f"{Argument('normalise', 'min-max')}, got {Argument('normalise', normalise)}"
             )
         if (method == "weighted") != (weights is not None):
             presence = "is missing" if weights is None else "is given"
             raise DataError(
-                Argument("weights"),
-                f" {presence}, and ",
-                Argument("method"),
-                f" is {received(method)}; expected weights with ",
-                Argument("method", "weighted"),
-                ", and only with it",
+                f"{Argument('weights')} {presence}, and {Argument('method')} is "
+                f"{received(method)}; expected weights with {Argument('method', 'weighted')}, and "
+                "only with it"
             )
         self.method, self.normalise, self.weights = method, normalise, weights
 
@@ -349,7 +343,7 @@ def _require_same_attempts(a: Scores, b: Scores) -> None:
         x, y = getattr(a, attribute), getattr(b, attribute)
         if x != y:
             raise DataError(
-                Argument(attribute), f" is {received(x)} and {y!r}; expected the same of both"
+                f"{Argument(attribute)} is {received(x)} and {y!r}; expected the same of both"
             )
     if a.layout == "pairs":
         return
@@ -365,9 +359,8 @@ def _require_one_kind(kinds: Mapping[str, str]) -> None:
     if len(set(kinds.values())) > 1:
         held = [f"{name!r} holds {noun_of(kind, plural=True)}" for name, kind in kinds.items()]
         raise DataError(
-            f"{', '.join(held)}: they cannot be fused without normalisation; give ",
-            Argument("normalise"),
-            f" as one of {', '.join(map(repr, NORMALISATIONS[1:]))}",
+            f"{', '.join(held)}: they cannot be fused without normalisation; give "
+            f"{Argument('normalise')} as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
         )
 
 
@@ -375,16 +368,16 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """Return the weights of systems in their order."""
     if not isinstance(weights, Mapping):
         raise DataError(
-            Argument("weights"), f" is {received(weights)}; expected a mapping of system to number"
+            f"{Argument('weights')} is {received(weights)}; expected a mapping of system to number"
         )
     for name in weights:
-        require_choice(Words(Argument("weights"), ": the system"), name, names)
+        require_choice(f"{Argument('weights')}: the system", name, names)
     for name in names:
         if name not in weights:
-            raise DataError(Argument("weights"), f" has none for {name!r}")
+            raise DataError(f"{Argument('weights')} has none for {name!r}")
     values = [require_number(f"the weight of {name!r}", weights[name]) for name in names]
     if not any(values) or not math.isfinite(sum(values)):
-        raise DataError(Argument("weights"), " are all 0; expected one that is not")
+        raise DataError(f"{Argument('weights')} are all 0; expected one that is not")
     return np.array(values)
 
 

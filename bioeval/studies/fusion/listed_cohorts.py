@@ -76,18 +76,16 @@ def moments_of_list(
             i, j = lacking[0].tolist()
             raise DataError(
                 f"the cohort scores lack {len(lacking):,} of the {values.size:,} pairs of the "
-                f"{name} names of the trials and the cohort, the first is "
-                f"{wanted[i]!r} and {others[of_side[j]]!r}; give the scores of all, or ",
-                Argument("nan", "exclude"),
-                " to leave these pairs out of mean and standard deviation",
+                f"{name} names of the trials and the cohort, the first is {wanted[i]!r} and "
+                f"{others[of_side[j]]!r}; give the scores of all, or {Argument('nan', 'exclude')} "
+                "to leave these pairs out of mean and standard deviation"
             )
     else:
         values = cells_of_matrix(cohort, not mine, "the cohort")[at]
     if top is not None and top > values.shape[1]:
         raise DataError(
-            Argument("top", top),
-            f" is more than there are in {input_name}, which has "
-            f"{counted(values.shape[1], 'templates')}",
+            f"{Argument('top', top)} is more than there are in {input_name}, which has "
+            f"{counted(values.shape[1], 'templates')}"
         )
     mean, sd = moments_of(values, top, scores.kind, input_name, wanted)
     return CohortMoments(mean[row.reshape(-1)], sd[row.reshape(-1)])

@@ -139,7 +139,7 @@ def normalise(
         """Return the scores of templates against a cohort of other people, and these people."""
         if given is None:
             raise DataError(
-                Argument(input_name), " is missing; ", Argument("method", method), " needs it"
+                f"{Argument(input_name)} is missing; {Argument('method', method)} needs it"
             )
         by_rows = _has_rows(input_name, given, labels.tolist(), over)
         people = given.gallery_labels if by_rows else given.probe_labels
@@ -201,10 +201,8 @@ def _normalised_list(
     enrolled_cohort = enrolled_cohort or probe_cohort
     if enrolled_cohort is None:
         raise DataError(
-            Argument("gallery_cohort"),
-            " is missing; ",
-            Argument("method", method),
-            " needs the scores of the templates against a cohort",
+            f"{Argument('gallery_cohort')} is missing; {Argument('method', method)} needs the "
+            "scores of the templates against a cohort"
         )
     cohorts = enrolled_cohort, probe_cohort or enrolled_cohort
     sides = [moments_of_list(scores, i, cohorts[i], best) for i in _SIDES.get(method, (0, 1))]
@@ -245,12 +243,8 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
         if (value is not None) != (method == needs):
             presence = "is missing" if value is None else "is given"
             raise DataError(
-                Argument(name),
-                f" {presence}, and ",
-                Argument("method"),
-                f" is {received(method)}; expected it with ",
-                Argument("method", needs),
-                ", and only with it",
+                f"{Argument(name)} {presence}, and {Argument('method')} is {received(method)}; "
+                f"expected it with {Argument('method', needs)}, and only with it"
             )
 
 

@@ -289,8 +289,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
     whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
     if not whole or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
         raise DataError(
-            Argument("sizes"),
-            f" is {received(sizes)}; expected increasing whole numbers of subjects from 1 to "
-            f"{subjects:,}, the subjects of the gallery",
+            f"{Argument('sizes')} is {received(sizes)}; expected increasing whole numbers of "
+            f"subjects from 1 to {subjects:,}, the subjects of the gallery"
         )
     return array.astype(np.int64)

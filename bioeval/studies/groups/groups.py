@@ -178,9 +178,8 @@ def _groups_of_subjects(
     place[np.union1d(codes.probe, codes.gallery)[order]] = np.arange(len(order))
     if len(labels) > MOST_GROUPS:
         raise DataError(
-            Argument("group"),
-            f" has {len(labels):,} groups; expected at most {MOST_GROUPS}: a group is of many "
-            "subjects",
+            f"{Argument('group')} has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
+            "group is of many subjects"
         )
     of_template = place[np.concatenate([codes.probe, codes.gallery])]
     group = np.full(len(names), -1, dtype=np.int64)
@@ -192,9 +191,9 @@ def _groups_of_subjects(
         several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
         more = f" ({len(who):,} subjects have several)" if len(who) > 1 else ""
         raise DataError(
-            Argument("group"),
-            f": subject {first!r} is in the groups {', '.join(map(repr, several))}{more}; "
-            f"expected one group for all templates of a subject{advice}",
+            f"{Argument('group')}: subject {first!r} is in the groups "
+            f"{', '.join(map(repr, several))}{more}; expected one group for all templates of a "
+            f"subject{advice}"
         )
     return labels, group
 

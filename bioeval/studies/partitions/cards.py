@@ -39,8 +39,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     if unused:
         raise ProtocolError(
             f"protocol {card.name} divides the data, and no part has curves or intervals: leave "
-            "out ",
-            enumerated(map(Argument, unused), "and"),
+            f"out {enumerated(map(Argument, unused), 'and')}"
         )
     if galleries:
         inner = replace(
@@ -55,9 +54,8 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     method = options.interval or IntervalMethod(uncertainty.interval, uncertainty.confidence)
     if method.method not in INTERVALS:
         raise ProtocolError(
-            Argument("interval", method.method),
-            f" is not for folds, as protocol {card.name} makes them; give ",
-            Argument("interval", "subject-bootstrap"),
+            f"{Argument('interval', method.method)} is not for folds, as protocol {card.name} "
+            f"makes them; give {Argument('interval', 'subject-bootstrap')}"
         )
     decision = card.section("decision")
     rule = Rule("none")

@@ -224,7 +224,7 @@ def repeat(
     )
     if not require_flag("curves", curves):
         for name in options.those_set("thresholds", "max_rank"):
-            raise DataError(Argument(name), " is of curves; give ", Argument("curves", True))
+            raise DataError(f"{Argument(name)} is of curves; give {Argument('curves', True)}")
     return repeated(scores, partitions, protocol, options, curves=curves)
 
 

@@ -164,8 +164,8 @@ def sample_size(
     else:
         if frr is not None or icc is not None:
             raise DataError(
-                Argument("frr"), " and ", Argument("icc"), " are assumed instead of a pilot; give "
-                "one or the other",
+                f"{Argument('frr')} and {Argument('icc')} are assumed instead of a pilot; give one "
+                "or the other"
             )  # fmt: skip
         require_scores(pilot, "pilot")
         require_subjects(pilot, "a pilot")
@@ -180,8 +180,8 @@ def sample_size(
         if of_attempts:
             if n_templates is not None:
                 raise DataError(
-                    "a pilot of claims plans attempts for the interval of its FRR; leave out ",
-                    Argument("n_templates"),
+                    "a pilot of claims plans attempts for the interval of its FRR; leave out "
+                    f"{Argument('n_templates')}"
                 )
             components = replace(components, template=0.0)
             without = [replace(x, template=0.0) for x in without]
@@ -213,8 +213,8 @@ def sample_size(
         effects.append(plan.variance / (rate * (1 - rate) / pairs))
         if subjects[-1] >= MOST:
             raise DataError(
-                Argument("frr_width"),
-                f" is {width:g} and takes more than {MOST:,} subjects; expected a larger width",
+                f"{Argument('frr_width')} is {width:g} and takes more than {MOST:,} subjects; "
+                "expected a larger width"
             )
     over, every = "templates", "all_templates"
     if of_attempts:
@@ -253,13 +253,12 @@ def sample_size(
 def _assumed(frr: float | None, icc: float | None, threshold: Any) -> Components:
     """Return the components of 0-or-1 errors from their rate and their correlation."""
     if threshold is not None:
-        raise DataError(Argument("threshold"), " needs a pilot; without one, state frr and icc")
+        raise DataError(f"{Argument('threshold')} needs a pilot; without one, state frr and icc")
     if frr is None or icc is None:
         missing = Argument("frr" if frr is None else "icc")
         raise DataError(
-            missing,
-            " is missing; expected a pilot, or the FRR that is expected and the correlation of "
-            "two genuine errors of a person (0.1 to 0.3 is usual)",
+            f"{missing} is missing; expected a pilot, or the FRR that is expected and the "
+            "correlation of two genuine errors of a person (0.1 to 0.3 is usual)"
         )
     rate = require_number("frr", frr, above=0.0, high=0.5)
     between = require_number("icc", icc, low=0.0, high=1.0)
@@ -328,13 +327,8 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
         statement = "nothing but genuine errors" if wrong else "no genuine error"
         raise DataError(
             f"the pilot has {statement} at the threshold, so their variation is unknown; give "
-            "another ",
-            Argument("threshold"),
-            ", or ",
-            Argument("frr"),
-            " and ",
-            Argument("icc"),
-            " instead of the pilot",
+            f"another {Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead "
+            "of the pilot"
         )
     if wrong < _FEW:
         why = f"only {counted(wrong, 'subjects')} of the pilot have a genuine error"
@@ -361,7 +355,7 @@ def _sizes(n_templates: Any) -> list[int]:
     sizes = [require_integer("n_templates", x, low=2) for x in template_numbers]
     if not sizes or sizes != sorted(set(sizes)):
         raise DataError(
-            Argument("n_templates"), f" is {received(n_templates)}; expected increasing numbers"
+            f"{Argument('n_templates')} is {received(n_templates)}; expected increasing numbers"
         )
     return sizes
 

@@ -208,15 +208,15 @@ def workload(
     periods = [require_integer("days", x, low=1) for x in require_list("days", days)]
     if not periods or len(set(periods)) < len(periods):
         raise DataError(
-            Argument("days"),
-            f" is {received(days)}; expected different numbers of days, such as [1, 30]",
+            f"{Argument('days')} is {received(days)}; expected different numbers of days, such as "
+            "[1, 30]"
         )
     attrs: dict[str, Any] = {}
     far = None
     if alarms_per_day is not None:
         if threshold is not None:
             chooses = " chooses the operating point; expected it without "
-            raise DataError(Argument("alarms_per_day"), chooses, Argument("threshold"))
+            raise DataError(f"{Argument('alarms_per_day')}{chooses}{Argument('threshold')}")
         far = far_of_alarms(alarms_per_day, people, share)
         attrs = {"alarms_per_day": float(alarms_per_day), "far": far}
     if isinstance(rates, xr.Dataset):
@@ -224,7 +224,7 @@ def workload(
         attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
     elif threshold is not None:
         point_of = " chooses a point of a result; rates by name are of one point already"
-        raise DataError(Argument("threshold"), point_of)
+        raise DataError(f"{Argument('threshold')}{point_of}")
     else:
         point = _by_name(rates, far)
     attrs |= {
@@ -281,9 +281,8 @@ def far_of_alarms(alarms: Any, people: int, share: float) -> float:
     most = people * share
     if alarms > most:
         raise DataError(
-            Argument("alarms_per_day"),
-            f" is {alarms:g}, and {most:g} people a day can cause a false alarm; expected at most "
-            "as many",
+            f"{Argument('alarms_per_day')} is {alarms:g}, and {most:g} people a day can cause a "
+            "false alarm; expected at most as many"
         )
     return float(alarms / most)
 
@@ -321,8 +320,8 @@ def _by_name(rates: Any, far: float | None) -> _Rates:
     alarm, rejected = names
     if far is not None and alarm in rates:
         raise DataError(
-            Argument("alarms_per_day"),
-            f" gives the {alarm.upper()}; expected rates without {alarm}",
+            f"{Argument('alarms_per_day')} gives the {alarm.upper()}; expected rates without "
+            f"{alarm}"
         )
     alarms = _estimate(rates, alarm) if far is None else Estimate(far)
     rejections = Estimate()
@@ -359,9 +358,8 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         )
     if threshold is None and ds.sizes["threshold"] != 1:
         raise DataError(
-            Argument("threshold"),
-            " is not given; expected the operating point in use, a number or a rule such as eer or "
-            "far=0.001",
+            f"{Argument('threshold')} is not given; expected the operating point in use, a number "
+            "or a rule such as eer or far=0.001"
         )
     iso = "_iso" if "fta" in ds.attrs else ""
     rule = Rule.parse(float(ds["threshold"][0]) if threshold is None else threshold)
@@ -370,9 +368,8 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         (target,) = rule.values
         if target not in at.far_targets:
             raise DataError(
-                Argument("threshold", str(rule)),
-                " is not a FAR target of the results; ",
-                at.other_targets(target),
+                f"{Argument('threshold', str(rule))} is not a FAR target of the results; "
+                f"{at.other_targets(target)}"
             )
         place = {"far_target": at.far_targets.tolist().index(target), "rank": 0}
         if open_set:
@@ -390,10 +387,9 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         places = np.flatnonzero(ds["threshold"].values == value)
         if not len(places):
             raise DataError(
-                Argument("threshold"),
-                f" is {received(value)}; expected one of the {ds.sizes['threshold']} thresholds "
-                f"of the results. Or evaluate at this threshold: be.verification(scores, "
-                f"thresholds=[{value!r}], interval=...)",
+                f"{Argument('threshold')} is {received(value)}; expected one of the "
+                f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
+                f"threshold: be.verification(scores, thresholds=[{value!r}], interval=...)"
             )
         place = {"threshold": int(places[0])}
         alarms, rejections = (_rate_of(ds, f"{name}{iso}", place) for name in ("far", "frr"))

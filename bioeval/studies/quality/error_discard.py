@@ -224,9 +224,8 @@ def _numbers(values: np.ndarray) -> np.ndarray:
     if (wrong := np.isnan(numbers)).any():
         place = int(np.argmax(wrong))
         raise DataError(
-            Argument("quality"),
-            f" is {received(plain(values[place]))} at position {place}; expected a number for each "
-            "template",
+            f"{Argument('quality')} is {received(plain(values[place]))} at position {place}; "
+            "expected a number for each template"
         )
     return numbers
 
@@ -246,10 +245,9 @@ def _places(
     if differ.any():
         i = int(np.argmax(differ))
         raise DataError(
-            Argument("quality"),
-            f": {int(differ.sum())} templates that are on both sides have two qualities, the "
-            f"first {both[first][sample[i]]:g} as a probe and {both[i]:g} in the gallery; "
-            "expected one",
+            f"{Argument('quality')}: {int(differ.sum())} templates that are on both sides have two "
+            f"qualities, the first {both[first][sample[i]]:g} as a probe and {both[i]:g} in the "
+            "gallery; expected one"
         )
     order = first[np.lexsort((first, both[first]))]  # of samples, by their first template
     place = np.empty(len(order), dtype=np.int64)

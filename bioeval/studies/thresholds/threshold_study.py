@@ -450,7 +450,7 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
         return
     require_integer(name, number, low=low, of_draws=True)
     if are_pairs(scores) and scores.pair_folds is not None:
-        raise DataError(Argument(name), f" is {number}, but these pairs define folds; leave it out")
+        raise DataError(f"{Argument(name)} is {number}, but these pairs define folds; leave it out")
 
 
 def _splitter(

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_path
-from bioeval.base.errors import Argument, DataError, Part, Words, nearest_name
+from bioeval.base.errors import Argument, DataError, Part, nearest_name
 from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
 from bioeval.scores.formats.spellings import is_number
@@ -143,9 +143,9 @@ def _array(value: Any, role: Part, names: tuple[str, ...], of_result: bool) -> n
     if isinstance(value, np.ma.MaskedArray) or table.ndim != 2 or table.shape[1] < least:
         shape = f" of shape {table.shape}" if table.shape else ""
         raise DataError(
-            role,
-            f" is {type(value).__name__}{shape}; expected the path of a file or folder, an array "
-            f"of numbers with {least} columns or more ({listed}), or a mapping of names to either",
+            f"{role} is {type(value).__name__}{shape}; expected the path of a file or folder, an "
+            f"array of numbers with {least} columns or more ({listed}), or a mapping of names to "
+            "either"
         )
     return table
 
@@ -218,16 +218,15 @@ def sources_of(value: Any, role: Part) -> dict[str, Source]:
         sources = {}
         for key, part in value.items():
             name = str(key)
-            inside = sources_of(part, Words(role, f"[{name!r}]"))
+            inside = sources_of(part, f"{role}[{name!r}]")
             if not name or name in sources or "" not in inside:
                 raise DataError(
-                    role,
-                    f" has {name!r}, twice or for several sequences; expected each sequence once, "
-                    "by its name, with a file, an array or the folder of one sequence",
+                    f"{role} has {name!r}, twice or for several sequences; expected each sequence "
+                    "once, by its name, with a file, an array or the folder of one sequence"
                 )
             sources[name] = inside[""]
         if not sources:
-            raise DataError(role, " is an empty mapping; expected names and files or arrays")
+            raise DataError(f"{role} is an empty mapping; expected names and files or arrays")
         return sources
     if not isinstance(value, str | os.PathLike):
         return {"": Source(value, role)}
@@ -291,17 +290,14 @@ def read_pairs(
     if ("" in truths) != ("" in results):
         several, single = (role, "truth") if "" in truths else ("truth", role)
         raise DataError(
-            several,
-            " has several files and ",
-            single,
-            " is a single one; expected a folder, or a mapping of names, for both",
+            f"{several} has several files and {single} is a single one; expected a folder, or a "
+            "mapping of names, for both"
         )
     if lacking := sorted(set(truths) - set(results)):
         raise DataError(
-            role,
-            f" has nothing for {len(lacking)} of {len(truths)} sequences of the ground truth: "
-            f"{', '.join(lacking[:LISTED])}; expected a file <sequence>.txt for each"
-            f"{nearest_name(lacking[0], results)}",
+            f"{role} has nothing for {len(lacking)} of {len(truths)} sequences of the ground "
+            f"truth: {', '.join(lacking[:LISTED])}; expected a file <sequence>.txt for "
+            f"each{nearest_name(lacking[0], results)}"
         )
     notes = []
     if extra := sorted(set(results) - set(truths)):
@@ -331,9 +327,8 @@ def frames_given(frames: Any, truths: Mapping[str, Source]) -> dict[str, int]:
         name = str(key)
         if name not in truths:
             raise DataError(
-                Argument("frames"),
-                f" has {name!r}; expected a number, or one for each sequence by its name."
-                f"{nearest_name(name, truths)}",
+                f"{Argument('frames')} has {name!r}; expected a number, or one for each sequence "
+                f"by its name.{nearest_name(name, truths)}"
             )
         given[name] = require_integer("frames", number, low=1, high=LAST_FRAME)
     return given

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, Words, received, require_choice
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.version import __version__
@@ -41,13 +41,12 @@ def compare_trackers(
     for name in trackers:
         if not isinstance(name, str) or not name:
             raise DataError(
-                Argument("result"), f" has the name {name!r}; expected text that is not empty"
+                f"{Argument('result')} has the name {name!r}; expected text that is not empty"
             )
     if len(trackers) < 2:
         raise DataError(
-            Argument("result"),
-            f" has {len(trackers)} tracker by name; expected two or more to compare, or its "
-            "result alone",
+            f"{Argument('result')} has {len(trackers)} tracker by name; expected two or more to "
+            "compare, or its result alone"
         )
     truths = sources_of(truth, "truth")
     given = frames_given(frames, truths)
@@ -82,23 +81,23 @@ def compare_trackers(
     return comparison_dataset([*evaluated], ranked, attrs, messages)
 
 
-def _role(name: str) -> Words:
+def _role(name: str) -> str:
     """Return what errors call the result of a tracker."""
-    return Words(Argument("result"), f"[{name!r}]")
+    return f"{Argument('result')}[{name!r}]"
 
 
 def _measures(names: Sequence[str]) -> list[TrackingMeasure]:
     """Return the measures of these names."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
         raise DataError(
-            Argument("measures"),
-            f" is {received(names)}; expected a list of names, such as {list(COMPARED)}",
+            f"{Argument('measures')} is {received(names)}; expected a list of names, such as "
+            f"{list(COMPARED)}"
         )
     names = [x.casefold() if isinstance(x, str) else x for x in names]  # HOTA is hota
     for name in names:
-        require_choice(Words("a name in ", Argument("measures")), name, MEASURES)
+        require_choice(f"a name in {Argument('measures')}", name, MEASURES)
         if names.count(name) > 1:
-            raise DataError(Argument("measures"), f" names {name!r} twice; expected each once")
+            raise DataError(f"{Argument('measures')} names {name!r} twice; expected each once")
     return [MEASURES[name] for name in names]
 
 

@@ -209,9 +209,8 @@ def tracking(
     if not are_trackers(truth, result):
         if tuple(measures) != COMPARED:
             raise DataError(
-                Argument("measures"),
-                " is given, and trackers are compared by it; expected the results of several, "
-                'as {"A": result, "B": result}',
+                f"{Argument('measures')} is given, and trackers are compared by it; expected the "
+                'results of several, as {"A": result, "B": result}'
             )
         truths = sources_of(truth, "truth")
         given = frames_given(frames, truths)

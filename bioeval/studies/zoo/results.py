@@ -125,9 +125,8 @@ def number_of_best(quantile: float, subjects: int) -> int:
     number = math.ceil(Fraction(str(quantile)) * subjects)  # 0.1 of 30 is 3, and not more
     if 2 * number > subjects:
         raise DataError(
-            Argument("quantile"),
-            f" {quantile:g} of {counted(subjects, 'subjects')} with both genuine and impostor "
-            f"scores are {number} best and {number} worst, more than there are; expected at "
-            f"least {2 * number} subjects, or a smaller quantile",
+            f"{Argument('quantile')} {quantile:g} of {counted(subjects, 'subjects')} with both "
+            f"genuine and impostor scores are {number} best and {number} worst, more than there "
+            f"are; expected at least {2 * number} subjects, or a smaller quantile"
         )
     return number

@@ -179,12 +179,9 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
             where += f" ({' and '.join(there)})"
         raise ProtocolError(
             "the convention removes gallery entries by camera, but there is no column 'camera' in "
-            f"{where}; give the cameras "
-            "of both sides (of a file, ",
-            Argument("columns.probe_camera"),
-            " and ",
-            Argument("columns.gallery_camera"),
-            "), or choose a convention that removes none",
+            f"{where}; give the cameras of both sides (of a file, "
+            f"{Argument('columns.probe_camera')} and {Argument('columns.gallery_camera')}), or "
+            "choose a convention that removes none"
         )
     queries, gallery = (meta[names[side]] for side, meta in sides.items())
     return queries, gallery

@@ -228,8 +228,8 @@ def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
     grid = check_thresholds(thresholds)
     if isinstance(grid, int):
         raise DataError(
-            Argument("thresholds"),
-            f" = {grid}; of {task} expected None or an increasing array, not a number of them",
+            f"{Argument('thresholds')} = {grid}; of {task} expected None or an increasing array, "
+            "not a number of them"
         )
     return grid
 
@@ -354,9 +354,8 @@ def plan_gom(
         options["ties"] = rules.ties
     if options["ties"] == rules.ties == "expected":
         raise ProtocolError(
-            f"the convention {rules.name} has expected ties, under which GOM is not offered; give ",
-            Argument("ties", "stable"),
-            ", 'pessimistic' or 'optimistic'",
+            f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
+            f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
         )
     place = f"protocol {rules.name}: [gom] max_rank"
     if options.get("max_rank") is not None:
