@@ -1,7 +1,7 @@
 """Other programs and bioeval on the same data: their figures, ours, the difference, and why.
 
 ``scripts/peers/run`` makes an environment for each program, runs it, and prints tables of
-Markdown, which ``docs/coming-from.md`` quotes. Nothing of it runs with the tests: it needs a
+Markdown; ``docs/coming-from.md`` has their figures. Nothing of it runs with the tests: it needs a
 network, and some gigabytes for PyTorch.
 
 A program has one module, whose first lines name the packages that are installed for it. A program
