@@ -27,7 +27,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.
 
     bioeval compare old.npz new.npz
-    bioeval compare old.npz new.npz other.npz --measure eer --out results --plots
+    bioeval compare old.npz new.npz others.npz --measure eer --out results --plots
     bioeval compare old.mat new.mat --protocol market1501
 
     DATA are two files or more as `bioeval run` reads them, with the same templates in the same

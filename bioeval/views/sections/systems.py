@@ -157,7 +157,15 @@ def _table(
         cells = [of_system[key].value if key in of_system else None for key in labels]
         rows.append((Label(system), *cells))
     title = str(next(iter(datasets.values())).attrs["task"])
-    support = [x for x in result_messages(datasets).messages if x.code in SUPPORT]
+    every = [
+        of_system[key] for of_system in of_systems.values() for key in labels if key in of_system
+    ]
+    shown = {measure.value.variable for measure in every}
+    support = []
+    for message in result_messages(datasets).messages:
+        said = message.arguments
+        if message.code in SUPPORT and f"{said['rate']}_at_{said['chosen']}" in shown:
+            support.append(message)
     notes = [
         say("{about:names}: {message}", about=x.about, message=x) if x.about else x for x in support
     ]
