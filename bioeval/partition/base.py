@@ -344,10 +344,14 @@ class Parameters:
         return self
 
     def __repr__(self) -> str:
+        """Return the class with the arguments that are not the default."""
         short = reprlib.Repr()
         short.maxother = short.maxstring = 1000
         shown = []
-        for name, value in self.get_params().items():
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value = getattr(self, name)
+            if type(value) is type(parameter.default) and value == parameter.default:
+                continue
             text = short.repr(value.tolist() if isinstance(value, np.ndarray) else value)
             shown.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"

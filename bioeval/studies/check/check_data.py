@@ -207,7 +207,8 @@ def _findings(
     if scores.kind != "order":
         yield copy_finding(scores, copies)
         diagonal = _diagonal(scores, scanned)
-        yield _kind(scores, scanned.genuine, impostor, diagonal, all_read=False)
+        every = len(scanned.sampled) == scores.shape[0]
+        yield _kind(scores, scanned.genuine, impostor, diagonal, all_read=every)
 
 
 def _pair_checks(scores: PairScores) -> Iterator[Finding]:

@@ -124,7 +124,9 @@ def searched(
             counts |= {Count("fr"): missed} if missed > 0 else {}
         elif best.accepted is False:
             counts = {Count("genuine_attempts"): 1, Count("fr"): 1}
-        late = " (not first: always a {false reject})" if missed == 1 else ""
+        late = "" if best.accepted is not False else ", and beyond the threshold"
+        if best.accepted is not False and missed == 1:
+            late = " (not first: always a {false reject})"
         why = _nearest(ranked, best, ranks, options["ties"], late)
         yield Contribution(
             task="open_set", role=GENUINE, counts=counts, why=why, decides=best, ranks=ranks
@@ -144,7 +146,12 @@ def searched(
     near, counts = others[0], None
     if near.accepted is not None:
         counts = {Count("impostor_attempts"): 1, Count("fa" if near.accepted else "gr"): 1}
-    why = say("the nearest of other subjects is {name}", name=_name(ranked, near))
+    where = ""
+    if near.accepted is not None:
+        where = f", {'within' if near.accepted else 'beyond'} the threshold"
+    why = say(
+        "the nearest of other subjects is {name}{where}", name=_name(ranked, near), where=where
+    )
     yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=why, decides=near)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bioeval.document.blocks import Column, Table
-from bioeval.document.cells import Label, Quantity
+from bioeval.document.cells import Label, Picture, Quantity
 from bioeval.document.text import Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_column
@@ -95,7 +95,7 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
         if column.only not in ("", "readers", surface):
             continue
         cells = [row[i] for row in table.shown_rows]
-        if all(map(_is_empty, cells)):
+        if all(_is_empty(cell, lines) for cell in cells):
             continue
         if column.grouped:
             cells = list(_once(cells))
@@ -103,7 +103,9 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
     return columns
 
 
-def _is_empty(cell: Text | None) -> bool:
+def _is_empty(cell: Text | None, lines: Lines) -> bool:
+    if isinstance(cell, Picture):
+        return not lines.write(cell)  # there is no such image
     if isinstance(cell, Label):
         return cell.value == ""
     return cell is None or cell == ""
