@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import require_choice, short_name
-from bioeval.document.text import say
+from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style
@@ -88,7 +88,9 @@ class RankingDisplay(OneResultDisplay):
         measure = self._ranked.name
         better = "larger" if self._ranked.scalar.larger_is_better else "smaller"
         label = say("{measure} ({better} is better)", measure=measure, better=better)
-        level = say("{level:rate} intervals", level=float(self._dataset.attrs["confidence"]))
+        level: Text = ""
+        if self._ranked.limited:
+            level = say("{level:rate} intervals", level=float(self._dataset.attrs["confidence"]))
         title = self._write(say("Ranking by {measure}", measure=measure))
         title = joined(title, as_plot_text(name) if name else "", by=": ")
         self._finish(title, [level], label)

@@ -27,6 +27,7 @@ from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.words import excluded
 from bioeval.studies.compare.results import places_of, scalar_at
+from bioeval.studies.tracking.intervals import FEWEST
 
 #: Of three systems and more, readers are shown the ranks of up to this many measures.
 SHOWN = 4
@@ -73,6 +74,7 @@ class MeasureOfSystems:
         self.supported = bool(self._ds["supported"])
         self.noun = "sequences" if "sequences" in ds.attrs else "people"
         self.least_discordant = int(ds.attrs["least_discordant"])
+        self.limited = has_limits(ds)
         rank = self._ds["rank"].values
         #: Places of the systems from the best to the worst; those without a value come last.
         self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
@@ -124,6 +126,8 @@ class MeasureOfSystems:
             return Strong(say("{system:name} is better", system=name))
         if np.isnan(self.number("difference", i, j)):
             return "not defined"
+        if not self.limited:
+            return _FEW_SEQUENCES.lower()
         if not self.supported:
             return "no conclusion: too few people or attempts for the target"
         if self.too_few(i, j):
@@ -145,6 +149,8 @@ class MeasureOfSystems:
         order = [i for i in self.order if not np.isnan(self.number("value", i))]
         if not order:
             return "undefined"
+        if not self.limited:
+            return "sequences"
         if not self.supported:
             return "unsupported"
         if len(self.best) < len(order):
@@ -153,9 +159,12 @@ class MeasureOfSystems:
         return "few" if few and len(order) > 1 else "equal"
 
 
+_FEW_SEQUENCES = f"No conclusion: fewer than {FEWEST} sequences"
+
 #: What is said of measures of which no system is shown to be the best.
 _OUTCOMES = {
     "undefined": "Not defined: {measures}.",
+    "sequences": f"{_FEW_SEQUENCES}.",
     "unsupported": "No conclusion: too few people or attempts for {measures}.",
     "few": "Too few to decide, as the systems differ on fewer than {needed}: {measures}.",
     "equal": "No significant difference between {systems}: {measures}.",
@@ -204,6 +213,17 @@ def _joined(measures: Sequence[MeasureOfSystems]) -> Text:
     return Enumeration(names, ";")
 
 
+def has_limits(ds: xr.Dataset) -> bool:
+    """Whether a comparison has intervals and limits: one over few sequences has none."""
+    return "interval_method" in ds.attrs
+
+
+def _with_limits(ds: xr.Dataset, name: str, ends: str) -> Text:
+    """Return the heading of a column, with what its limits are, if any."""
+    level = float(ds.attrs["confidence"])
+    return say(f"{name} [{{level:rate}} {ends}]", level=level) if has_limits(ds) else name
+
+
 def _header(ds: xr.Dataset) -> Facts:
     """Return what was compared."""
     attrs = ds.attrs
@@ -233,7 +253,7 @@ def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
         cells: list[Text | None] = [Label(measures[0].systems[i])]
         for measure in measures:
             cell: Text = measure.value(i)
-            if letters := measure.letters(i):
+            if (letters := measure.letters(i)) and measure.limited:
                 cell = say("{value} {letters}", value=cell, letters=letters)
             told_apart = len(measure.best) < len(measure.systems)
             cells.append(Strong(cell) if told_apart and i in measure.best else cell)
@@ -246,7 +266,9 @@ def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
         notes=[
             "Systems that share a letter do not differ significantly. Bold: no other system is "
             "shown to be better."
-        ],
+        ]
+        if measures[0].limited
+        else [],
     )
 
 
@@ -255,10 +277,10 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
     columns = [
         Column("measure", "measure", grouped=True),
         Column("system", "system"),
-        Column("value", say("value [{level:rate} interval]", level=float(ds.attrs["confidence"]))),
+        Column("value", _with_limits(ds, "value", "interval")),
         *(Column(name, only="data") for name in _RANKS),
         Column("ranks", "may have rank", only="readers"),
-        Column("letters", "letters"),
+        Column("letters", "letters", only="" if has_limits(ds) else "data"),
     ]
     rows: list[list[Text | None]] = []
     for measure in measures:
@@ -266,7 +288,7 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
             numbers = [measure.number(name, i) for name in _RANKS]
             ranks = [None if np.isnan(x) else Count(int(x)) for x in numbers]
             _, low, high = numbers
-            limits = "" if np.isnan(low) else f"{low:.0f}-{high:.0f}"
+            limits = "" if np.isnan(low) or not measure.limited else f"{low:.0f}-{high:.0f}"
             rows.append(
                 [
                     measure.name,
@@ -282,7 +304,9 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
         "letters, follow from the limits of all differences."
     )
     shown *= ds.sizes["system"]
-    return Table("ranking", columns, rows, title="Ranks", notes=[note], shown=shown)
+    return Table(
+        "ranking", columns, rows, title="Ranks", notes=[note] * has_limits(ds), shown=shown
+    )
 
 
 #: Numbers of a pair of systems that data have.
@@ -294,7 +318,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
 
     Of two systems the first one is first, with the values of both.
     """
-    k, level, systems = ds.sizes["system"], float(ds.attrs["confidence"]), measures[0].systems
+    k, systems = ds.sizes["system"], measures[0].systems
     names = [
         Column("system", "system", grouped=True, only="" if k > 2 else "data"),
         Column("other_system", "other system", only="" if k > 2 else "data"),
@@ -305,7 +329,7 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
     columns = [
         Column("measure", "measure", grouped=True),
         *names,
-        Column("difference", say("difference [{level:rate} limits]", level=level)),
+        Column("difference", _with_limits(ds, "difference", "limits")),
         Column("p_value", "p-value", 1),
         *(Column(name, only="data") for name in _OF_PAIRS[1:]),
         Column("conclusion", "conclusion", only="data" if k == 2 else ""),
@@ -339,11 +363,22 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
 
 
 def _notes(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
-    """Yield what the limits are, and for whom they are."""
-    attrs, systems = ds.attrs, measures[0].systems
-    limits: Text = "The limits hold for all pairs of systems together,"
+    """Yield what the differences are, and what holds of them."""
+    systems = measures[0].systems
     if len(systems) == 2:
-        limits = say("Difference: {a:name} - {b:name}. The limits hold", a=systems[0], b=systems[1])
+        yield say("Difference: {a:name} - {b:name}.", a=systems[0], b=systems[1])
+    if has_limits(ds):
+        yield from _limits(ds, measures)
+    yield (
+        "A system that is chosen because it has the best value looks better than it is: report its "
+        "value on other data."
+    )
+
+
+def _limits(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Text]:
+    """Yield what the limits are, and for whom they are."""
+    attrs, two = ds.attrs, ds.sizes["system"] == 2
+    limits = "The limits hold" if two else "The limits hold for all pairs of systems together,"
     adjusted = "each measure by itself"
     if attrs["adjust"] == "holm":
         adjusted += "; conclusions are adjusted for the number of measures (Holm)"
@@ -362,10 +397,6 @@ def _notes(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Tex
         people = str(attrs["jackknifed"])
         anew = say("; what is computed anew leaves out {people} in turn", people=people)
     yield say("Intervals and limits are for {whom}{anew}.", whom=Enumeration(texts, ";"), anew=anew)
-    if len(systems) == 2 and "sequences" not in attrs:
+    if two and "sequences" not in attrs:
         gallery = ", for this gallery" if "convention" in attrs else ""
         yield f"The interval of each value{gallery}: bioeval run --interval subject-bootstrap."
-    yield (
-        "A system that is chosen because it has the best value looks better than it is: report its "
-        "value on other data."
-    )

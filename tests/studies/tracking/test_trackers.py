@@ -151,13 +151,17 @@ def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
         assert ds.separated.sel(system="A", other_system="B").item() == told
 
 
-def test_few_sequences_have_no_limits():
+def test_few_sequences_have_no_limits(capsys):
     truths, results = sequences(FEWEST - 1, FOUR)
     ds = be.tracking(truths, results)
     assert np.isnan(ds.difference_low).all() and np.isnan(ds.value_low).all()
     assert not np.isnan(ds.difference).any()
     assert (ds.rank_low.values == 1).all() and (ds.rank_high.values == 4).all()
     assert codes(ds)["few-sequences"] == {"sequences": FEWEST - 1, "needed": FEWEST}
+    be.show(ds)
+    text = capsys.readouterr().out
+    assert "No conclusion: fewer than 12 sequences." in text
+    assert "95 %" not in text and "limits" not in text
 
 
 def test_a_tracker_without_a_value(four):
