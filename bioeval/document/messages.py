@@ -148,10 +148,7 @@ SENTENCES: dict[str, str] = {
         "judge the threshold on other people"
     ),
     # Ranked lists of the nearest K
-    "queries-without-match": (
-        "no match for {queries:count queries} (of {absent:count} none is in the gallery, of "
-        "{removed:count} all are removed): {treatment}"
-    ),
+    "queries-without-match": ("no match for {queries:count queries} ({why:template}): {treatment}"),
     "matches-beyond-lists": (
         "some matches are beyond the lists: {what:names} are not defined; save longer lists"
     ),

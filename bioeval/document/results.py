@@ -203,7 +203,7 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     if "replicates" in attrs:
         text += " ({replicates:count replicates})"
         arguments["replicates"] = int(attrs["replicates"])
-    if attrs.get("interval_for") == "this gallery":
+    if attrs.get("interval_for") == "this gallery" and attrs.get("result_type") != "gom":
         text += "; bioeval compare has limits for new people"
     return say(text, **arguments)
 

@@ -68,4 +68,5 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
             frame = pd.DataFrame(rows_of_table(each, Lines(task=section.task)))
             frame.attrs |= {"table": name, "kinds": units_of(each)}
             return frame
-    raise DataError(bad_choice("table", table, [each.id for _, each in found]))
+    hint = " That table needs per_query=True in the evaluation." if table == "queries" else ""
+    raise DataError(bad_choice("table", table, [each.id for _, each in found]) + hint)

@@ -195,7 +195,7 @@ def compare(
         targets,
         at_frr,
         retrieval=rules is not None,
-        functions=calibration_measures.MEASURES,
+        functions=calibration_measures.MEASURES if rules is None else (),
     )
 
     def measure(scores: Scores) -> MeasuredSystem:

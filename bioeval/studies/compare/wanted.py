@@ -93,6 +93,8 @@ class Wanted:
                 f"{Argument('measures')} has {name}, a measure of re-identification; give "
                 f"{Argument('protocol', 'market1501')} or another card of it"
             )
+        if "cmc" in known and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
+            raise DataError(f"{Argument('measures')} has {name}; expected cmc={rank[1]}")
         require_choice(f"a measure of {Argument('measures')}", name, list(known))
         function = known[name]
         noun, needed = _NUMBERS.get(name, ("", None))

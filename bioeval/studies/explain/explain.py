@@ -174,8 +174,9 @@ class _Explainer:
         self.plan = Plan(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
         if self.plan.searches:
             raise ProtocolError(
-                f"protocol {self.card.name} ranks a gallery for each query: be.evaluate with "
-                "per_query=True has the values of each"
+                f"protocol {self.card.name} ranks a gallery for each query; the values of each: "
+                f"be.evaluate(..., per_query=True), or bioeval run --protocol {self.card.name} "
+                "--per-query"
             )
         self.scores = self.plan.scores
         self.names = template_names(self.given.probe_meta, self.given.shape[0])
@@ -314,7 +315,8 @@ def explain(
         Threshold: a number, or a rule applied to these data; the EER by default. None is ``"eer"``
         where the data have one.
     protocol : str or Protocol
-        As for :func:`evaluate`; every task of the card is explained.
+        Card whose tasks are explained: a name (bioeval protocols lists all) or a path; auto: all of
+        verification and identification. Re-identification is refused.
 
     Returns
     -------

@@ -129,6 +129,11 @@ def _of_card(
         if name in card.tasks:
             fields = {k: v for k, v in dict(card.tasks[name]).items() if k in Reid.fields()}
             return Convention(name=card.name, exclude=card.exclude, **fields)
+    if sections == ("reid",) and "gom" in card.tasks:
+        raise CardError(
+            f"the card {card.name} is of GOM, by which systems are not compared; evaluate each by "
+            "be.gom (bioeval gom)"
+        )
     lacking = " and no ".join(map("[{}]".format, sections))
     raise CardError(
         f"the card {card.name} has no {lacking} section; expected one of "

@@ -379,8 +379,10 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -
 
 def without_match(absent: int, removed: int, treatment: str) -> Message:
     """Return how queries are treated whose matches are absent, or all removed."""
-    about = {"queries": absent + removed, "absent": absent, "removed": removed}
-    return Message("queries-without-match", **about, treatment=treatment)
+    whys = [f"{absent:,} not in the gallery"] if absent else []
+    whys += [f"all matches of {removed:,} are removed"] if removed else []
+    about = {"queries": absent + removed, "why": ", ".join(whys), "treatment": treatment}
+    return Message("queries-without-match", **about)
 
 
 #: The means over queries that GOM has too.
