@@ -174,6 +174,8 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
         attempts = scalars.get("impostor_pairs", scalars.get("impostor_attempts"))
         if attempts:
             people = ComparedPeople.of_scores(scores) if task == "verification" else None
+            if number := scalars.get("impostor_subjects"):
+                people = ComparedPeople(number, number)
             messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
         for measure in MEASURES.get(task, ()):
             value = scalars.get(measure.name, np.nan)

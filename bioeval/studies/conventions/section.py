@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -10,7 +11,7 @@ import xarray as xr
 from bioeval.base.registry import scalar_registry
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label
-from bioeval.document.results import cell_of, data_facts, result_messages
+from bioeval.document.results import cell_of, data_facts, messages_of_result, result_messages
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
 from bioeval.studies.conventions.conventions import MEASURES, Measure
@@ -36,7 +37,16 @@ def section(results: ResultsBySystem) -> Section:
 
 
 def _tables(ds: xr.Dataset) -> Iterator[Table]:
-    """Yield a table of the cards with each task."""
+    """Yield a table of the cards with each task.
+
+    Readers are not shown the rates at FAR targets that the people do not support.
+    """
+    missed = {
+        f"{x.arguments['rate']}_at_far={target:g}"
+        for x in messages_of_result(ds)
+        if x.code == "target-not-supported"
+        for target in x.arguments["targets"]
+    }
     for task, measures in MEASURES.items():
         measures = tuple(x for x in measures if x.name in ds)
         if not measures:
@@ -44,7 +54,8 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
         columns = [Column("card", "card")]
         for measure in measures:
             for place in _places(ds, measure):
-                columns.append(_column(measure, place, task))
+                column = _column(measure, place, task)
+                columns.append(replace(column, only="data" if column.name in missed else ""))
         rows: list[list[Text | None]] = []
         for i, card in enumerate(ds["card"].values):
             has_task = any(np.isfinite(ds[x.name].values[i]).any() for x in measures)
@@ -57,7 +68,8 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
                         cell_of(ds, measure.name, {"card": i, measure.over: place}, shown="count")
                     )
             rows.append(row)
-        yield Table(f"{task}_by_card", columns, rows, title=_TITLES[task])
+        shown = None if any(not x.only for x in columns[1:]) else 0
+        yield Table(f"{task}_by_card", columns, rows, title=_TITLES[task], shown=shown)
 
 
 def _places(ds: xr.Dataset, measure: Measure) -> list[float | None]:

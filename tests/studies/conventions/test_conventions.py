@@ -53,6 +53,22 @@ def test_far_targets_that_the_data_do_not_support_are_named():
     assert {x.arguments["rate"] for x in found} == {"frr", "dir"}
 
 
+def test_rates_that_too_few_people_search_for_are_withheld(capsys, tmp_path):
+    path = tmp_path / "street.npz"
+    scores = be.simulate(
+        80, 3, layout="probe-against-gallery", probes=6, within=1.2, random_state=3
+    )
+    be.save(scores, path)
+    assert not main(["conventions", str(path), "--out", str(tmp_path / "out")])
+    shown = capsys.readouterr().out
+    assert "DIR at FAR <= 1 %" not in shown and "FRR at FAR <= 1 %" in shown
+    assert "dir_at_far=0.01" in (tmp_path / "out" / "open_set_by_card.csv").read_text()
+    said = messages_of(be.conventions(scores).attrs)
+    expected = be.open_set(scores, far_targets=[0.01, 0.001])
+    missed = [x for x in messages_of(expected.attrs) if x.code == "target-not-supported"]
+    assert missed and missed[0] in said
+
+
 def test_cards_that_lack_a_column_say_so():
     ds = be.conventions(street())
     assert "clothes" in ds.why_not.sel(card="prcc").item()
