@@ -35,7 +35,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import left_out
-from bioeval.stats.options import IntervalMethod, required_interval
+from bioeval.stats.options import JACKKNIFE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import (
     Differences,
     drawn_deviations,
@@ -208,16 +208,20 @@ def compare(
         systems.measure_all()
     rows = systems.rows()
     normal = functools.cache(lambda people: normal_draws(people, method.seed))
+    compared = [_compared(row, method, normal) for row in rows]
+    details = systems.details()
+    left_out_alone = "jackknifed" in details and {x.method for x in compared} == {JACKKNIFE}
     attrs = {
-        **systems.details(),
-        **method.attrs(),
+        **details,
+        **(method.for_new_people if left_out_alone else method).attrs(),
+        "seed": str(method.seed.entropy),
         "adjust": adjust,
         "least_discordant": least_discordant(method.confidence),
         "bioeval_version": __version__,
     }
     return comparison_dataset(
         list(systems.measured),
-        [_compared(row, method, normal) for row in rows],
+        compared,
         attrs,
         systems.messages(wanted, {row[0].scalar.name for row in rows}, method),
     )
@@ -422,7 +426,7 @@ def _compared(
     values = np.array([x.value for x in systems])
     supported = all(x.supported for x in systems)
     discordant = discordant_people(systems)
-    known, draws = _draws(systems, normal)
+    known, method, draws = _draws(systems, normal)
     comparable = (discordant >= least_discordant(interval.confidence)) & supported
     comparable &= known[:, None] & known & ~np.eye(len(systems), dtype=bool)
     low, high = np.array([x.limits for x in systems]).T
@@ -442,13 +446,14 @@ def _compared(
         at=first.at,
         supported=supported,
         population=first.population,
+        method=method,
     )
 
 
 def _draws(
     systems: Sequence[SystemMeasure], normal: Callable[[int], np.ndarray]
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return which systems have draws of the errors of a measure, and these for `Differences.of`.
+) -> tuple[np.ndarray, str, dict[str, Any]]:
+    """Return which systems have draws of the errors of a measure, the method, and the draws.
 
     They are of the jackknife, or of the bootstrap where nobody is left out. Where thresholds are
     chosen anew the jackknife's errors may be too small: the larger of both are taken, and of two
@@ -466,21 +471,23 @@ def _draws(
         draws["deviations"] = np.where(known[:, None], drawn - mean, 0.0)
         draws["freedom"] = max(people, min(len(x.own) for x in systems), 2) - 1
     if people < 2:
-        return known, draws
+        return known, "subject-bootstrap", draws
     without = np.stack([x.without for x in systems])
     defined = np.isfinite(without).all(axis=1)
     without = np.where(defined[:, None], without, 0.0)
     spread = errors = jackknife_errors(without)
     if rule == "alone" or not len(drawn):
-        known = defined
+        known, method = defined, JACKKNIFE
     else:
+        method = f"subject-bootstrap and {JACKKNIFE}"
         known = known & defined
         apart = draws["deviations"][:, None] - draws["deviations"]
         of_replicates = np.sqrt(np.nanmean(apart**2, axis=-1))
         if systems[0].drawn_for == systems[0].population:
             errors = np.fmax(errors, of_replicates)
-            draws["replicates"] = None if rule else drawn
+            if not rule and len(systems) == 2:
+                draws["replicates"], method = drawn, "subject-bootstrap"
         else:
             errors = np.hypot(errors, of_replicates)
     draws |= {"deviations": drawn_deviations(without, normal(people)), "freedom": people - 1}
-    return known, draws | {"spread": spread, "error": errors}
+    return known, method, draws | {"spread": spread, "error": errors}

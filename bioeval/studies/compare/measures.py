@@ -393,7 +393,7 @@ def number_of_groups(people: int, most: int) -> int:
 
 def left_out_in_words(people: int, groups: int) -> str:
     """Return who is left out in turn, for the attribute ``jackknifed``."""
-    return "each subject" if groups >= people else f"each of {groups} groups of subjects"
+    return "each person" if groups >= people else f"each of {groups} groups of people"
 
 
 def _without_groups(scores: Scores, people: np.ndarray, groups: int) -> Iterator[Scores]:

@@ -37,6 +37,7 @@ COMPARISON = {
         "1, or 0 where people or attempts are too few for the FAR or FRR target: no conclusion then"
     ),
     "interval_for": Name("population that limits and ranks are for"),
+    "interval_method": Name("method of the limits and p-values of differences"),
     "value": Name("value of the system"),
     "value_low": Name("lower end of the interval of the value, by itself"),
     "value_high": Name("upper end of the interval of the value, by itself"),
@@ -74,6 +75,7 @@ class ComparedMeasure:
     at: float = np.nan
     supported: bool = True
     population: str = "new people"  # that the limits are for
+    method: str = "subject-bootstrap"  # of the limits of differences
 
     @property
     def label(self) -> str:
@@ -96,6 +98,7 @@ class ComparedMeasure:
             **{name: self.at if x == self.place else np.nan for x, name in PLACES.items()},
             "supported": int(self.supported),
             "interval_for": self.population,
+            "interval_method": self.method,
             "value": self.values,
             "value_low": self.limits[0],
             "value_high": self.limits[1],

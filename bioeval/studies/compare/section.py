@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -72,6 +73,7 @@ class MeasureOfSystems:
         self.systems = ds["system"].values.tolist()
         self.task = "identification" if self.scalar.name == "dir_at_far" else "verification"
         self.supported = bool(self._ds["supported"])
+        self.tested = bool(self._ds["p_value"].notnull().any())
         self.noun = "sequences" if "sequences" in ds.attrs else "people"
         self.least_discordant = int(ds.attrs["least_discordant"])
         self.limited = has_limits(ds)
@@ -319,6 +321,9 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
     Of two systems the first one is first, with the values of both.
     """
     k, systems = ds.sizes["system"], measures[0].systems
+    holm = ds.attrs["adjust"] == "holm"
+    # The smallest p-value of the bootstrap.
+    least = (2 if k == 2 else 1) / (1 + ds.attrs.get("replicates", np.inf))
     names = [
         Column("system", "system", grouped=True, only="" if k > 2 else "data"),
         Column("other_system", "other system", only="" if k > 2 else "data"),
@@ -330,8 +335,9 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
         Column("measure", "measure", grouped=True),
         *names,
         Column("difference", _with_limits(ds, "difference", "limits")),
-        Column("p_value", "p-value", 1),
-        *(Column(name, only="data") for name in _OF_PAIRS[1:]),
+        Column("p_value", "p-value", 1, only="data" if holm else ""),
+        Column("p_adjusted", "adjusted p", 1, only="" if holm else "data"),
+        *(Column(name, only="data") for name in _OF_PAIRS[2:]),
         Column("conclusion", "conclusion", only="data" if k == 2 else ""),
     ]
     rows: list[list[Text | None]] = []
@@ -345,8 +351,8 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
                     Label(systems[j]),
                     *([measure.value(i), measure.value(j)] if k == 2 else []),
                     measure.difference(i, j),
-                    Probability(p),
-                    Probability(adjusted),
+                    Probability(p, at_most=math.isclose(p, least)),
+                    Probability(adjusted, at_most=math.isclose(p, least)),
                     *(Number(int(x), decimals=0) for x in whole),
                     measure.conclusion(i, j),
                 ]
@@ -383,20 +389,31 @@ def _limits(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Te
     if attrs["adjust"] == "holm":
         adjusted += "; conclusions are adjusted for the number of measures (Holm)"
     yield say("{limits} for {adjusted}.", limits=limits, adjusted=adjusted)
-    populations: dict[str, list[MeasureOfSystems]] = {}
-    for measure, population in zip(measures, ds["interval_for"].values.tolist(), strict=True):
-        populations.setdefault(str(population), []).append(measure)
-    texts: list[Text] = list(populations)
+    made: dict[str, list[MeasureOfSystems]] = {}
+    whom_by = zip(ds["interval_method"].values, ds["interval_for"].values, strict=True)
+    for measure, (method, population) in zip(measures, whom_by, strict=True):
+        if measure.tested:
+            made.setdefault(f"{method} for {population}", []).append(measure)
+    texts: list[Text] = list(made)
     if len(texts) > 1:
         texts = [
             say("{whom} ({measures})", whom=whom, measures=_joined(group))
-            for whom, group in populations.items()
+            for whom, group in made.items()
         ]
-    anew: Text = ""
-    if "jackknifed" in attrs:
-        people = str(attrs["jackknifed"])
-        anew = say("; what is computed anew leaves out {people} in turn", people=people)
-    yield say("Intervals and limits are for {whom}{anew}.", whom=Enumeration(texts, ";"), anew=anew)
+    drawn: Text = ""
+    if any("bootstrap" in text for text in made):
+        number, seed = int(attrs["replicates"]), str(attrs["seed"])
+        drawn = say("; {replicates:count replicates}, seed {seed}", replicates=number, seed=seed)
+    anew = ""
+    if any("jackknife" in text for text in made):
+        alone = "each sequence" if "sequences" in attrs else "each person"
+        each = str(attrs.get("jackknifed", alone))
+        if each != alone and "convention" not in attrs:  # of functions of scores alone
+            each = f"{alone}, or {each},"
+        anew = f"; jackknife: {each} is left out in turn"
+    if made:
+        text = "Limits and p-values: {made}{drawn}{anew}."
+        yield say(text, made=Enumeration(texts, ";"), drawn=drawn, anew=anew)
     if two and "sequences" not in attrs:
         gallery = ", for this gallery" if "convention" in attrs else ""
         yield f"The interval of each value{gallery}: bioeval run --interval subject-bootstrap."

@@ -23,7 +23,7 @@ from bioeval.stats.simultaneous import (
 from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.tracking.counting import TrackingOptions
 from bioeval.studies.tracking.inputs import LISTED, Source, frames_given, sources_of
-from bioeval.studies.tracking.intervals import FEWEST, SequenceSums
+from bioeval.studies.tracking.intervals import FEWEST, METHOD, SequenceSums
 from bioeval.studies.tracking.matching import fingerprint
 from bioeval.studies.tracking.scalars import COMPARED, MEASURES, TrackingMeasure
 
@@ -176,6 +176,7 @@ def ranked_measure(
         differences=differences,
         discordant=discordant,
         population="new sequences",
+        method=METHOD,
     )
 
 

@@ -27,7 +27,7 @@ class Printed:
     number: str  # with a sign of a difference, without its unit
     unit: str = ""  # "%", "pp" or a noun
     limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
-    before: str = ""  # "<" or ">"
+    before: str = ""  # "<", "<=" or ">"
     mark: str = ""  # an asterisk of a value that is flagged
     deviation: str = ""  # of a mean
 
@@ -118,7 +118,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
         case Probability():
             if cell.value < 1e-4:
                 return Printed("0.0001", before="<")
-            return Printed(f"{cell.value:.2g}")
+            return Printed(f"{cell.value:.2g}", before="<=" if cell.at_most else "")
         case Count():
             unit = cell.noun and (singular(cell.noun) if cell.value == 1 else cell.noun)
             return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"))

@@ -172,8 +172,11 @@ def test_retrieval_is_counted_anew_without_people(people):
     assert set(compared.interval_for.values) == {"new people"}
     few = people == PEOPLE
     assert compared.attrs["jackknifed"] == (
-        "each subject" if few else "each of 100 groups of subjects"
+        "each person" if few else "each of 100 groups of people"
     )
+    assert set(compared.interval_method.values) == {"subject-jackknife"}
+    assert compared.attrs["interval_method"] == "subject-jackknife"
+    assert "replicates" not in compared.attrs
     for label, name in (("mAP", "mean_ap"), ("CMC(1)", "cmc")):
         change = []
         for person in range(people):
