@@ -95,7 +95,7 @@ def test_rows_of_verification():
     assert "distances, accepted at or below the threshold" in text
     over = "900 genuine and 60,000 impostor attempts of 60 subjects"
     assert f"Verification, single-template: {over}\n" in text
-    assert row(text, "EER") == "EER 3.33 % 4.12346"
+    assert row(text, "EER") == "EER 3.33 % 4.12345"
     assert row(text, "FRR at FAR <= 10 %") == "FRR at FAR <= 10 % 0.00 % 4.00000"
     assert row(text, "FRR at FAR <= 1 %") == "FRR at FAR <= 1 % (FMR100) 1.23 % 3.30000"
     assert row(text, "FRR at FAR <= 0.1 %").startswith("FRR at FAR <= 0.1 % (FMR1000) 12.34 % 2.2")
@@ -229,7 +229,7 @@ def test_every_width(width):
     value = "51.23 %" if width > 20 else "value 51.23 %"
     assert f"FAR at FRR = 0 (ZeroFNMR) {value}" in whole or 20 < width < 79
     assert "900 genuine and 60,000 impostor attempts of 60 subjects" in whole
-    assert "EER 3.33 % 4.12346" in whole or width < 60
+    assert "EER 3.33 % 4.12345" in whole or width < 60
 
 
 def test_names_are_not_markup():

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bioeval.base.kinds import noun_of
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.document.cells import Label, Number, Picture, Rate, Score
+from bioeval.document.cells import Label, Number, Picture, Rate, Score, threshold_to_install
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Term, Text, say
 from bioeval.scores.labels import template_names
@@ -78,7 +78,7 @@ def _about(explained: Explanation) -> Iterator[Fact]:
         return
     value: Text = "none accepts any (reject all)"
     if not math.isnan(threshold):
-        value = say("{threshold:score}", threshold=threshold)
+        value = threshold_to_install(threshold, explained.kind)
     yield Fact("Threshold", say("{value}: {source}", value=value, source=source))
 
 
@@ -156,7 +156,7 @@ def _cut(explained: Explanation) -> list[Text | None]:
     """Return the line of the threshold, between accepted and rejected entries."""
     assert explained.threshold is not None
     rejects_all = math.isnan(explained.threshold)
-    score = None if rejects_all else Score(explained.threshold)
+    score = None if rejects_all else threshold_to_install(explained.threshold, explained.kind)
     role = Strong("threshold: reject all" if rejects_all else "threshold")
     return [Label(explained.probe), None, None, "", "", score, role, None, None, ""]
 

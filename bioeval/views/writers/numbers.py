@@ -84,10 +84,11 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     """Return the numbers of a column; rates have as many decimals, and scores of one column."""
     rates = [cell for cell in cells if isinstance(cell, Rate)]
     decimals = max(map(decimals_of_rate, filter(_is_defined, rates)), default=2)
-    texts = iter(in_one_precision([cell.value for cell in cells if _is_rounded(cell)], 6))
+    scores = [cell for cell in cells if isinstance(cell, Score) and cell.is_defined]
+    texts = iter(in_one_precision([_in_few_digits(x.value, x.rounded) for x in scores], 6))
     column = []
     for cell in cells:
-        if _is_rounded(cell):
+        if isinstance(cell, Score) and cell.is_defined:
             text = next(texts)
             if not cell.interval:
                 number = Printed(text)
@@ -95,11 +96,6 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
                 continue
         column.append(printed(cell, decimals))
     return column
-
-
-def _is_rounded(cell: Quantity) -> bool:
-    """Whether a cell is a score that is rounded with those of its column."""
-    return isinstance(cell, Score) and cell.is_defined and not cell.rounded
 
 
 def printed(cell: Quantity, decimals: int | None = None) -> Printed:
@@ -205,9 +201,13 @@ def _limits(
 
 def score_text(value: float, rounded: str = "") -> str:
     """Return a score with six digits, perhaps `rounded` up or down; whole numbers whole."""
+    return _whole_or(_in_few_digits(value, rounded), ".6g")
+
+
+def _in_few_digits(value: float, rounded: str) -> float:
     if rounded and math.isfinite(value):
-        value = in_six_digits(value, up=rounded == "up")
-    return _whole_or(value, ".6g")
+        return in_six_digits(value, up=rounded == "up")
+    return value
 
 
 def in_six_digits(value: float, *, up: bool) -> float:
