@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -234,6 +234,9 @@ def sources_of(value: Any, role: Part) -> dict[str, Source]:
     if not path.is_dir():
         if not path.exists():
             existing_file(path, "a file of boxes")  # raises, with names that are near
+        folder = path.absolute().parent.parent
+        if path.absolute() == folder / "gt" / "gt.txt" and (found := _sequence(folder)):
+            return {"": replace(found, value=path)}
         return {"": Source(path, role)}
     return _folder(path)
 
@@ -296,8 +299,8 @@ def read_pairs(
     if lacking := sorted(set(truths) - set(results)):
         raise DataError(
             f"{role} has nothing for {len(lacking)} of {len(truths)} sequences of the ground "
-            f"truth: {', '.join(lacking[:LISTED])}; expected a file <sequence>.txt for "
-            f"each{nearest_name(lacking[0], results)}"
+            f"truth: {', '.join(lacking[:LISTED])}; expected a file <sequence>.txt for each."
+            f"{nearest_name(lacking[0], set(results) - set(truths))}"
         )
     notes = []
     if extra := sorted(set(results) - set(truths)):

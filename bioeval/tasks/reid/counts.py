@@ -37,6 +37,7 @@ class ReidTally:
     #: int64 (m, t): entries of the list of `matches` within each threshold.
     retrieved: np.ndarray | None = None
     labels: np.ndarray | None = None  # int or str (m,): the identity of each query
+    names: list[str] | None = None  # the template of each query
 
     @property
     def absent(self) -> np.ndarray:

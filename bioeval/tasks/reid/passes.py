@@ -18,6 +18,7 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.protocol.tasks import Gom
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import is_small, threads_for
+from bioeval.scores.labels import NAME_COLUMNS, template_names
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid import kernel
 from bioeval.tasks.reid.candidate_lists import Lists, RankedRows, RowReader
@@ -91,8 +92,10 @@ class RetrievalPass:
             self.thresholds = to_internal(thresholds, scores.kind)
         self.scores, self.convention = scores, convention
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
-        #: The labels of the queries, where they are wanted.
+        #: The labels of the queries, where they are wanted, and the names of their templates.
         self.labels = query_labels(scores) if name_queries and scores._labelled else None
+        named = name_queries and not {*NAME_COLUMNS}.isdisjoint(scores.probe_meta)
+        self.names = template_names(scores.probe_meta, scores.shape[0]) if named else None
         check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
 
     def run(self) -> ReidTally:
@@ -119,6 +122,7 @@ class RetrievalPass:
             cmc_matches=matches[cmc_rule] if cmc_rule != ap_rule else None,
             thresholds=taus,
             labels=self.labels,
+            names=self.names,
             subject_of_query=lists.query_identity,
             **found,
         )

@@ -132,8 +132,8 @@ def reid(
         ``"clopper-pearson"``: of the CMC alone.
     per_query : bool
         Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``,
-        the value of each other mean, as ``inp``, and the label, ``identity``, of each query, over
-        ``probe``.
+        the value of each other mean, as ``inp``, the label, ``identity``, and the name of the
+        ``template``, if any, of each query, over ``probe``.
 
     Returns
     -------

@@ -61,6 +61,7 @@ REID: dict[str, Name] = {
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
     **{scalar.of_query[0]: scalar.each for scalar in QUERY_MEANS.values()},
     "identity": Name("label of the query"),
+    "template": Name("name of the template of the query"),
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
@@ -127,6 +128,8 @@ def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
         coordinates["probe"] = np.arange(total)
         if tally.labels is not None:
             variables["identity"] = ("probe",), tally.labels
+        if tally.names is not None:
+            variables["template"] = ("probe",), np.array(tally.names, dtype=str)
     messages = [*_tie_messages(tally)]
     if ties == "expected" and ambiguous:
         undefined = ["mAP", *(x.label for x in MATCH_SUMS.values() if not x.of_rank)]

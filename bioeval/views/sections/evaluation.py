@@ -341,8 +341,14 @@ def _worst(dataset: xr.Dataset) -> Iterator[Text]:
         return
     precision = precision_of_queries(dataset).dropna("probe")
     precision = precision.sortby(precision)[:WORST]
-    rows = zip(precision["probe"].values.tolist(), precision.values.tolist(), strict=True)
-    listed = [say("{row} (AP {value:rate})", row=str(row), value=value) for row, value in rows]
+    rows = list(map(str, precision["probe"].values.tolist()))
+    if "template" in dataset:
+        names = dataset["template"].sel(probe=precision["probe"]).values.tolist()
+        rows = [f"{row} {name}" for row, name in zip(rows, names, strict=True)]
+    listed = [
+        say("{row:name} (AP {value:rate})", row=row, value=value)
+        for row, value in zip(rows, precision.values.tolist(), strict=True)
+    ]
     if listed:
         yield say(
             'worst queries (rows, from 0): {listed}; all: be.to_frame(result, "queries"), or '

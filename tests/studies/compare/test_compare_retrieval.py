@@ -9,6 +9,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.scalars import QUERY_MEANS
+from bioeval.cli.program import main
 
 PEOPLE = 25
 
@@ -139,6 +140,10 @@ def test_what_has_no_meaning_is_refused(pair):
         be.compare(a, b, protocol="market1501", far_targets=[0.5])
     with pytest.raises(be.ProtocolError, match="fusion and ties"):
         be.compare(a, b, protocol="market1501", fusion="mean", ties="stable")
+    with pytest.raises(be.CardError, match="GOM, by which systems are not compared; .*be.gom"):
+        be.compare(*pair, protocol="gom-market1501")
+    with pytest.raises(be.DataError, match="has rank1; expected cmc=1"):
+        be.compare(*pair, protocol="market1501", measures=["rank1"])
     with pytest.raises(be.CardError, match=r"no \[reid\] section"):
         be.compare(a, b, protocol="course-all-vs-all")
     fixed = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[("a", "a"), ("a", "b")])
@@ -159,3 +164,20 @@ def test_what_has_no_meaning_is_refused(pair):
         protocol="vehicleid",
         interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
+
+
+def test_worst_queries_have_names_and_a_page_of_gom_no_comparison(pair, tmp_path, capsys):
+    files = [str(tmp_path / f"{scores.name}.npz") for scores in pair]
+    for scores, file in zip(pair, files, strict=True):
+        names = {"template": np.array([f"image{i}" for i in range(75)])}
+        labels, cameras = np.repeat(np.arange(PEOPLE), 3), scores.probe_meta
+        meta = {"probe_meta": {**cameras, **names}, "gallery_meta": cameras}
+        be.save(be.Scores(scores.values, labels, labels, **meta), file)
+    assert main(["run", files[1], "--protocol", "market1501", "--per-query"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    row = shown.partition("worst queries (rows, from 0): ")[2].split()
+    assert row[1] == f"image{row[0]}"
+    page = tmp_path / "page.html"
+    how = ["--protocol", "gom-market1501", "--interval", "none", "--out", str(page)]
+    assert main(["report", *files, *how]) == 0
+    assert "better than" not in page.read_text() and "mReP" in page.read_text()

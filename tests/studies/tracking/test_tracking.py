@@ -352,6 +352,7 @@ def test_sequences_are_summed_up(folders):
     assert ds.target.values.tolist() == ["b/1", "walk/1"]
     assert messages(ds)["frames-not-given"] == {"unknown": 1, "sequences": 2}
     assert str(folders[0] / "b" / "seqinfo.ini") in ds.attrs["frames_from"]
+    assert int(be.tracking(folders[0] / "b" / "gt" / "gt.txt", RESULT[:1]).frames) == 10
     longer = be.tracking(*folders, frames={"walk": 30})
     assert longer.sequence_frames.values.tolist() == [10, 30]
 

@@ -823,6 +823,8 @@ def test_both_lists_of_a_convention_and_all_queries_are_shown(on_disk, capsys):
     assert main([*RUN, *CAMERAS, "--protocol", "cuhk03"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "removed for the CMC: entries of the same camera; for all other measures" in shown
+    with pytest.raises(be.DataError, match="needs per_query=True"):
+        be.to_frame(be.reid(on_disk), "queries")
     frame = be.to_frame(be.reid(on_disk, per_query=True), "queries")
     assert len(frame) == on_disk.shape[0]
     assert frame["average_precision"].dropna().is_monotonic_increasing
