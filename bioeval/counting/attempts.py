@@ -1,0 +1,109 @@
+"""Attempts of verification: sorted where they are few, counted in cells where they are many."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from bioeval.attempts.finding import PointsWanted
+from bioeval.attempts.lists import Attempts, increasing
+from bioeval.attempts.looks import CountedAttempts
+from bioeval.counting.blocks import Block
+from bioeval.counting.parts import Parts
+from bioeval.counting.reduce import Reducer
+
+
+class CollectAttempts(Reducer):
+    """The attempts of verification: comparisons of templates, or claims of people.
+
+    Parameters
+    ----------
+    fusion : str, optional
+        The rule by which the templates of a person are fused; None: each comparison is an attempt.
+    wanted : PointsWanted, optional
+        The operating points that will be asked for; few attempts answer all.
+    thresholds : ndarray of float64
+        Distances, increasing, at which false accepts will be asked for.
+    more : ndarray
+        Further impostor scores, such as those of attacks.
+    """
+
+    def __init__(
+        self,
+        fusion: str | None = None,
+        wanted: PointsWanted | None = None,
+        thresholds: np.ndarray | None = None,
+        more: np.ndarray | None = None,
+    ):
+        self.fusion, self.wanted = fusion, wanted
+        self.thresholds = np.empty(0) if thresholds is None else thresholds
+        self.more = np.empty(0) if more is None else more
+        self.kept: list[np.ndarray] = []
+        self.failed = 0
+
+    def prepare(self, parts: Parts) -> None:
+        """Take the genuine scores, and expect by a sample where the points are."""
+        mates = parts.mates
+        genuine = mates.distance
+        if self.fusion is not None:
+            genuine = mates.fused(self.fusion)[mates.claims(self.fusion)]
+        self.genuine = increasing(genuine)
+        self.missed = len(genuine) - len(self.genuine)
+        self.counted: CountedAttempts | None = None
+        if parts.few:
+            return
+        of_templates = self.fusion in (None, "min", "max")
+        plain = of_templates and not len(self.more)
+        dtype = parts.dtype if plain else np.dtype(np.float64)
+        self.genuine = self.genuine.astype(np.float64)
+        self.counted = CountedAttempts(dtype, self.wanted, self.thresholds, self.genuine)
+        sample = [values.ravel() for block in parts.sample() for values, _ in self._scores(block)]
+        self.counted.place(sample, parts.size)
+        self.counted.prepare()
+        self.found: list[Any] = []
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other.kept, other.failed = [], 0
+        if self.counted is not None:
+            other.found = [self.counted.start()]
+        return other
+
+    def add(self, block: Block) -> None:
+        """Keep the scores of a block, or count them."""
+        for side, (values, weight) in enumerate(self._scores(block)):
+            if self.counted is None:
+                self.kept.append(values.ravel())
+            else:
+                number = 2 * block.number + side
+                self.counted.count(self.found[0], np.atleast_2d(values), number, weight)
+
+    def _scores(self, block: Block) -> list[tuple[np.ndarray, int]]:
+        """Return the scores of a block, and how many attempts each stands for."""
+        if self.fusion is None:
+            return [(block.values, block.weight)]
+        return [(side.by_person(self.fusion).values, 1) for side in block.sides()]
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has kept, or counted."""
+        self.kept += other.kept
+        self.failed += other.failed
+        if self.counted is not None:
+            self.found += other.found
+
+    def needs_another_pass(self) -> bool:
+        """Whether points are where no scores were kept."""
+        if self.counted is None:
+            return False
+        found, self.found = self.found, []
+        return self.counted.finish(found)
+
+    def result(self) -> Attempts:
+        """Return the attempts in order."""
+        if self.counted is not None:
+            return self.counted.attempts()
+        dtype = np.empty(0, np.float16)
+        impostor = increasing(np.concatenate([dtype, *self.kept, self.more]))
+        return Attempts.ordered(self.genuine, impostor, self.missed, self.failed)

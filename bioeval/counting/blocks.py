@@ -1,0 +1,148 @@
+"""Blocks: impostor attempts of a part of the comparisons, as arrays that broadcast.
+
+A block holds distances, in C order, float32 or float64, and NaN where there is no impostor attempt:
+in place of mates, of a template against itself, and of what is left out. Genuine attempts are in
+:class:`bioeval.counting.mates.Mates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from bioeval.scores.arrays import parse_fusion
+
+
+class Lines(NamedTuple):
+    """Whose the templates along one axis of a block are: people side by side, or in layers.
+
+    In layers, the first template of each person comes first, then the second of each who has one,
+    and so on, the people with most templates first: a layer is a beginning of the one before.
+    """
+
+    people: np.ndarray  # int64 (g,): the code of each person
+    person: np.ndarray  # int64 (w,): the place of each template's person among them
+    starts: np.ndarray | None = None  # int64 (g + 1,): where the templates of each begin
+    layers: np.ndarray | None = None  # int64 (k,): how many people each layer has
+
+
+class Block(NamedTuple):
+    """Impostor attempts of a part of the comparisons.
+
+    - rows and tiles: `values` (h, w), `probe` (h, 1), `gallery` (1, w)
+    - pairs: all three (k,); the probe and the gallery template are places in the list
+    - lists of candidates: `values` and `gallery` (h, K), `probe` (h, 1)
+
+    `values` of a tile may have further rows and columns, of NaN. After :meth:`by_person`, `gallery`
+    holds the codes of the people claimed.
+    """
+
+    values: np.ndarray
+    probe: np.ndarray
+    gallery: np.ndarray
+    number: int  # which part it is; sums of floats are added in this order
+    columns: Lines | None = None  # whose the gallery templates are
+    rows: Lines | None = (
+        None  # of a tile that stands for its mirror image too: whose the probes are
+    )
+    #: bool as `values`: attempts that failed, which have no score; None where there is none.
+    failed: np.ndarray | None = None
+    turned: bool = False  # whether the probes are along the columns
+    few: bool = False  # whether NumPy alone is to work on it, so that nothing is compiled
+
+    @property
+    def twice(self) -> bool:
+        """Whether it stands for its mirror image, too: each value is an attempt either way."""
+        return self.rows is not None and not self.turned
+
+    @property
+    def weight(self) -> int:
+        """How many attempts each value stands for."""
+        return 1 + self.twice
+
+    def sides(self) -> Iterator[Block]:
+        """Yield the block, and its mirror image, whose probes are along the columns."""
+        yield self._replace(rows=None)
+        if self.twice:
+            yield self._replace(
+                probe=self.gallery, gallery=self.probe, columns=self.rows, turned=True
+            )
+
+    def lines(self, first: int, step: int) -> Block:
+        """Return some of its rows: one of every `step`."""
+        some = slice(first, None, step)
+        values = np.ascontiguousarray(self.values[some])
+        failed = None if self.failed is None else self.failed[some]
+        return self._replace(values=values, probe=self.probe[some], failed=failed)
+
+    @property
+    def probes(self) -> np.ndarray:
+        """The probes, as rows of the scores, one for each line."""
+        return self.probe.reshape(-1)
+
+    @property
+    def candidates(self) -> np.ndarray:
+        """The gallery templates, as columns of the scores, or the people claimed."""
+        return self.gallery.reshape(-1)
+
+    def by_person(self, fusion: str = "min") -> Block:
+        """Return the claims of each probe: one fused distance a person, NaN where there is none.
+
+        A claim fails only if all its comparisons failed.
+        """
+        assert self.columns is not None
+        values, failed = self._fused(self.values, fusion), None
+        if self.failed is not None:
+            some = self._fused(np.where(self.failed, self.values.dtype.type(0), np.nan), "min")
+            failed = np.isnan(values) & ~np.isnan(some)
+        people = self.columns.people
+        gallery = people[:, None] if self.turned else people[None]
+        return self._replace(values=values, gallery=gallery, failed=failed, columns=None)
+
+    def _fused(self, values: np.ndarray, fusion: str) -> np.ndarray:
+        people = self.columns
+        assert people is not None
+        method, order = parse_fusion(fusion)
+        if people.layers is not None:  # of tiles, which are laid out for the nearest template
+            if self.turned:
+                return _nearest_of_rows(values[:, : self.probe.shape[1]], people)
+            return _nearest_of_columns(values[: len(self.probe)], people)
+        assert people.starts is not None
+        if method == "min" and self.few:
+            return np.fmin.reduceat(values, people.starts[:-1], axis=1)
+        from bioeval.kernels import fuse
+
+        shape, no_self = (len(values), len(people.people)), np.full(len(values), -1)
+        if method == "min":
+            nearest = np.empty(shape, dtype=values.dtype)
+            fuse.fuse_nearest.on_one_thread(values, people.starts, no_self, nearest)
+            return nearest
+        rule = {"max": fuse.MAX, "mean": fuse.MEAN, "median": fuse.MEDIAN}.get(method, order)
+        fused = np.empty(shape, dtype=values.dtype if method == "max" else np.float64)
+        fuse.fuse_groups.kernel.on_one_thread(
+            values, np.arange(values.shape[1])[None], people.starts, no_self, rule, fused,
+            np.empty(shape, dtype=np.int64),
+        )  # fmt: skip
+        return fused
+
+
+def _nearest_of_columns(values: np.ndarray, people: Lines) -> np.ndarray:
+    """Return the nearest score of each person whose templates are along the columns, in layers."""
+    from bioeval.kernels.fuse import nearest_in_layers
+
+    assert people.layers is not None
+    nearest = np.empty((len(values), int(people.layers[0])), dtype=values.dtype)
+    nearest_in_layers(values, people.layers, nearest)
+    return nearest
+
+
+def _nearest_of_rows(values: np.ndarray, people: Lines) -> np.ndarray:
+    """Do so for templates along the rows."""
+    from bioeval.kernels.fuse import nearest_of_row_layers
+
+    assert people.layers is not None
+    nearest = np.empty((int(people.layers[0]), values.shape[1]), dtype=values.dtype)
+    nearest_of_row_layers(values, people.layers, nearest)
+    return nearest

@@ -1,0 +1,336 @@
+"""The parts of scores: rows of a matrix, tiles of embeddings, pieces of a list, as blocks.
+
+A part is looked at on one thread while it is in the cache of a core. Tiles compare whole people; of
+one set of embeddings each pair of tiles is computed once, and stands for both sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.progress import report, report_rows
+from bioeval.counting.blocks import Block, Lines
+from bioeval.counting.mates import Mates, at_hand, genuine_cells, joined
+from bioeval.scores.arrays import Mask, distance_dtype
+from bioeval.scores.blocks import (
+    Block as RowBlock,
+    BlockReader,
+    give_back,
+    is_mapped,
+    is_small,
+    rows_within,
+)
+from bioeval.scores.matrix import Scores, are_pairs
+
+if TYPE_CHECKING:
+    from bioeval.attempts.squares import Squares
+
+#: Takes a block, on one thread.
+Add = Callable[[Block], None]
+
+# Bytes of the rows of a block: few enough for the caches.
+BLOCK_BYTES = 1 << 20
+
+# Scores of the rows that are read together where they are in memory.
+VALUES_IN_MEMORY = 1 << 22
+
+# Rows, and tiles, that are a sample of all.
+SAMPLE_ROWS, SAMPLE_TILES = 256, 32
+
+# Tiles of which there is one more in the sample.
+SAMPLE_PROPORTION = 128
+
+# Blocks of a sample, whose differences say how far to trust it.
+GROUPS = 16
+
+# Scattered rows of a mapped file that are read together.
+PAGED_ROWS = 64
+
+
+class RowParts:
+    """Blocks of rows of a matrix."""
+
+    def __init__(self, reader: BlockReader):
+        self.reader, self.scores = reader, reader.scores
+        self.dtype = distance_dtype(self.scores.dtype)
+        self.few = is_small(self.scores)
+
+    @property
+    def size(self) -> int:
+        """Number of scores."""
+        return math.prod(self.scores.shape)
+
+    @cached_property
+    def mates(self) -> Mates:
+        """The genuine attempts: of what can only be read by rows, a pass over all of them."""
+        known = None if self.few else at_hand(self.reader)
+        if known is not None:
+            return known
+        parts = []
+        blocks = [self._only] if self.few else self.reader.blocks(reported=False)
+        for block in blocks:
+            row, position = genuine_cells(block)
+            distance = block.values[row, position].astype(self.dtype, copy=False)
+            parts.append((row + block.low, self._column(position), distance))
+        return joined(parts, self.dtype, self.scores.shape[0])
+
+    def _column(self, position: np.ndarray) -> np.ndarray:
+        return self.reader.gallery.columns[0][position]
+
+    @cached_property
+    def _only(self) -> RowBlock:
+        return self.reader.block(0, self.scores.shape[0])
+
+    @cached_property
+    def columns(self) -> Lines:
+        """Whose the gallery templates are."""
+        gallery = self.reader.gallery
+        person = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts))
+        return Lines(gallery.subjects, person, starts=gallery.starts)
+
+    def block(self, rows: RowBlock) -> Block:
+        """Return rows that were read as a block: NaN in place of mates."""
+        values = np.array(rows.values, dtype=self.dtype, order="C")
+        if rows.mask is not None and not self.scores._labelled:
+            values[rows.mask == Mask.GENUINE] = np.nan
+        else:
+            values[rows.same_subject_cells()] = np.nan
+        probe = np.arange(rows.low, rows.low + len(values))[:, None]
+        return Block(values, probe, rows.columns, rows.low, self.columns, few=self.few)
+
+    def sample(self) -> list[Block]:
+        """Return some rows from everywhere; none of what cannot be read at any place."""
+        scores = self.scores
+        if self.few or not isinstance(scores._base, np.ndarray):
+            return []
+        m, n = scores.shape
+        number = max(1, min(m // 16, SAMPLE_ROWS * max(1, (1 << 14) // n), (1 << 22) // n))
+        rows = np.linspace(0, m - 1, number).astype(np.int64)
+        # Rows far apart map more pages than they have, so that few of a mapped file are together.
+        step = PAGED_ROWS if is_mapped(scores) else number
+        blocks = []
+        for low in range(0, number, step):
+            some = rows[low : low + step]
+            try:
+                read = BlockReader(scores.select(probes=some)).block(0, len(some))
+            except DataError:  # raised again, with the right rows, when these are counted
+                return []
+            block = self.block(read)._replace(probe=some[:, None])
+            groups = min(GROUPS, len(some))
+            blocks += [block.lines(k, groups) for k in range(groups)]
+            give_back(scores)
+        return blocks
+
+    @cached_property
+    def step(self) -> int:
+        """The number of rows that are read together."""
+        scores, step = self.scores, self.reader.rows_per_block()
+        if isinstance(scores._base, np.ndarray) and not scores._streams:
+            step = max(step, min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step)))
+        return step
+
+    def parts(self, number: int) -> list[range]:
+        """Return rows of about so many parts, each with whole reads."""
+        m, step = self.scores.shape[0], self.step
+        rows = max(1, -(-m // (step * number))) * step
+        return [range(low, min(low + rows, m)) for low in range(0, m, rows)]
+
+    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
+        """Show all blocks, or those of a part, to what `take` returns for each thread."""
+        m, n = self.scores.shape
+        if self.few:
+            take()(self.block(self._only))
+            report_rows(m, m)
+            return
+        from bioeval.kernels.compiling import in_turns
+
+        adding: list[Add] = []
+        rows, step = range(m) if part is None else part, self.step
+        height = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
+        for first in range(rows.start, rows.stop, step):
+            read = self.reader.block(first, min(first + step, rows.stop))
+            starts = range(first, first + len(read.values), height)
+            in_turns(partial(self._add, read, starts, take, adding), len(starts))
+            give_back(self.scores)
+            report_rows(first + len(read.values), m)
+
+    def _add(
+        self,
+        read: RowBlock,
+        starts: range,
+        take: Callable[[], Add],
+        adding: list[Add],
+        turns: Iterator[int],
+    ) -> None:
+        """Add the blocks of some rows on one thread, by what no other thread has now."""
+        try:
+            add = adding.pop()
+        except IndexError:
+            add = take()
+        for turn in turns:
+            low = starts[turn]
+            add(self.block(read.rows(low, min(low + starts.step, starts.stop))))
+        adding.append(add)
+
+
+class TileParts:
+    """Tiles of a product of embeddings."""
+
+    few = False
+
+    def __init__(self, squares: Squares):
+        self.squares, self.reader, self.scores = squares, squares.reader, squares.scores
+        self.dtype = squares.source.dtype
+
+    @property
+    def size(self) -> int:
+        """Number of scores in all tiles."""
+        return math.prod(self.squares.shape) // (1 + self.squares.symmetric)
+
+    @cached_property
+    def mates(self) -> Mates:
+        """The genuine attempts."""
+        distance, row, position = self.squares.placed(multi=False)
+        column = self.reader.gallery.columns[0][position]
+        order = np.lexsort((column, row))
+        return Mates(row[order], column[order], distance[order], self.scores.shape[0])
+
+    def sample(self) -> list[Block]:
+        """Return some tiles from everywhere, which are held."""
+        squares = self.squares
+        every = len(squares.rows) * len(squares.columns)
+        # Of very many tiles some more: points are then expected among fewer scores.
+        times = max(1, every // (SAMPLE_PROPORTION * SAMPLE_TILES))
+        places = squares.spread(min(times * SAMPLE_TILES, every))
+        blocks: dict[int, Block] = {}
+
+        def take() -> Callable[..., None]:
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                if turn < SAMPLE_TILES:
+                    squares.held.setdefault((i, j), tile.copy())
+                blocks[turn] = self.block(i, j, tile.copy())
+
+            return visit
+
+        squares.visit(places, take, again=True)
+        return [blocks[k] for k in sorted(blocks)]
+
+    def parts(self, number: int) -> list[range]:
+        """Return bands of tiles of about so many parts."""
+        return self.squares.bands(number)
+
+    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
+        """Show all tiles, or those of a part, to what `take` returns for each thread."""
+        squares = self.squares
+        bands = range(len(squares.rows)) if part is None else part
+
+        def taken() -> Callable[..., None]:
+            add = take()
+            return lambda turn, i, j, tile: add(self.block(i, j, tile))
+
+        squares.visit(squares.places(bands), taken, progress=True)
+
+    def block(self, i: int, j: int, values: np.ndarray) -> Block:
+        """Return a tile as a block; it is overwritten where it has mates."""
+        squares = self.squares
+        squares.without_mates(i, j, values)
+        rows, columns = squares.rows[i], squares.columns[j]
+        both = squares.symmetric and i != j
+        return Block(
+            values,
+            squares.row[rows][:, None],
+            squares.column[columns][None],
+            i * len(squares.columns) + j,
+            columns=self._lines[j],
+            rows=self._lines[i] if both else None,
+        )
+
+    @cached_property
+    def _lines(self) -> list[Lines]:
+        """Whose the templates of each tile of the gallery are."""
+        columns, people = self.squares.columns, self.reader.gallery.subjects
+        lines = []
+        for j, layers in enumerate(columns.layers):
+            place = np.concatenate([np.arange(size) for size in layers.tolist()])
+            subjects = columns.subjects[columns[j]][: int(layers[0])]
+            lines.append(Lines(people[subjects], place, layers=layers))
+        return lines
+
+
+class PairParts:
+    """Pieces of listed pairs."""
+
+    few = False
+
+    def __init__(self, scores: Any):
+        self.scores = scores
+        self.dtype = distance_dtype(scores.dtype)
+        self.few = scores.shape[0] <= FEW_PAIRS
+
+    @property
+    def size(self) -> int:
+        """Number of pairs."""
+        return int(self.scores.shape[0])
+
+    @cached_property
+    def mates(self) -> Mates:
+        """The genuine pairs."""
+        place = np.flatnonzero(self.scores.genuine)
+        distance, failed = self.scores._judged(place)
+        there = ~np.isnan(distance) | failed
+        return Mates(place[there], place[there], distance[there], self.size)
+
+    def sample(self) -> list[Block]:
+        """Return a piece of pairs from everywhere."""
+        some = np.arange(0, self.size, max(1, self.size >> 20))
+        return [] if self.few else [self._block(some[k::GROUPS], k) for k in range(GROUPS)]
+
+    def parts(self, number: int) -> list[range]:
+        """Return one part: the list is in memory."""
+        return [range(self.size)]
+
+    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
+        """Show all pieces to what `take` returns."""
+        add = take()
+        for low in range(0, self.size, PIECE):
+            high = min(low + PIECE, self.size)
+            add(self._block(np.arange(low, high), low))
+            report(high, self.size)
+
+    def _block(self, place: np.ndarray, number: int) -> Block:
+        distance, failed = self.scores._judged(place)
+        genuine = self.scores.genuine[place]
+        distance = np.where(genuine, distance.dtype.type(np.nan), distance)
+        failed &= ~genuine
+        return Block(
+            distance, place, place, number, failed=failed if failed.any() else None, few=self.few
+        )
+
+
+# Pairs up to which nothing is compiled, and pairs that are read together.
+FEW_PAIRS, PIECE = 1 << 18, 1 << 20
+
+Parts = RowParts | TileParts | PairParts
+
+
+def parts_of(scores: Scores, *, nearest: bool, reader: BlockReader | None = None) -> Parts:
+    """Return the parts of scores.
+
+    Tiles of embeddings serve templates, and people by their `nearest` template alone.
+    """
+    if are_pairs(scores):
+        return PairParts(scores)
+    reader = BlockReader(scores) if reader is None else reader
+    if nearest and not is_small(scores):
+        from bioeval.attempts.squares import Squares
+
+        squares = Squares.of(reader)
+        if squares is not None:
+            return TileParts(squares)
+    return RowParts(reader)

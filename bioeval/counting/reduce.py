@@ -1,0 +1,113 @@
+"""The one loop over the blocks of scores, on all threads or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bioeval.base.options import OPTIONS
+from bioeval.counting.blocks import Block
+from bioeval.counting.parts import Add, Parts, parts_of
+from bioeval.scores.blocks import threads_for
+from bioeval.scores.matrix import Scores
+
+
+class Reducer:
+    """What sums up blocks: attempts, ranks, people, folds.
+
+    :func:`reduce` calls :meth:`prepare` first; then :meth:`add` with every block, on copies that
+    :meth:`fresh` makes for the threads and :meth:`merge` joins; all of it again while
+    :meth:`needs_another_pass`; :meth:`result` at the end. The result must not depend on the order
+    of the blocks, nor on which thread has which.
+    """
+
+    #: Attributes that are arrays which begin with zeros and add up.
+    sums: ClassVar[tuple[str, ...]] = ()
+    #: The rule by which the templates of a person are fused; None where templates count by
+    #: themselves.
+    fusion: str | None = None
+
+    def prepare(self, parts: Parts) -> None:
+        """Learn of the scores, of their mates, and of a sample of their blocks if it is needed."""
+        raise NotImplementedError
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = copy(self)
+        for name in self.sums:
+            setattr(other, name, np.zeros_like(getattr(self, name)))
+        return other
+
+    def add(self, block: Block) -> None:
+        """Count a block."""
+        raise NotImplementedError
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has counted."""
+        for name in self.sums:
+            total = getattr(self, name)
+            total += getattr(other, name)
+
+    def needs_another_pass(self) -> bool:
+        """Whether all blocks are to be counted again, once all have been."""
+        return False
+
+    def result(self) -> Any:
+        """Return what was counted."""
+        return self
+
+
+def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> list[Any]:
+    """Show all blocks of scores to reducers, and return their results in order.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of any layout.
+    *reducers : Reducer
+        Each block is read, or computed, once for all of them.
+    parts : Parts, optional
+        The parts of these scores, where they were made before.
+    """
+    if parts is None:
+        nearest = all(reducer.fusion in (None, "min") for reducer in reducers)
+        parts = parts_of(scores, nearest=nearest)
+    look = partial(_look, parts)
+    if OPTIONS["client"] is not None and not parts.few:
+        from bioeval.counting.cluster import workers_of
+
+        look = workers_of(OPTIONS["client"], parts).look
+    with threads_for(scores):
+        for reducer in reducers:
+            reducer.prepare(parts)
+        wanting: Sequence[Reducer] = reducers
+        while wanting:
+            for copies in look(wanting):
+                for reducer, counted in zip(wanting, copies, strict=True):
+                    reducer.merge(counted)
+            wanting = [reducer for reducer in wanting if reducer.needs_another_pass()]
+        return [reducer.result() for reducer in reducers]
+
+
+def _look(
+    parts: Parts, reducers: Sequence[Reducer], part: range | None = None
+) -> list[list[Reducer]]:
+    """Show all blocks, or those of a part, to copies of reducers, and return them by thread."""
+    copies: list[list[Reducer]] = []
+
+    def take() -> Add:
+        mine = [reducer.fresh() for reducer in reducers]
+        copies.append(mine)
+
+        def add(block: Block) -> None:
+            for reducer in mine:
+                reducer.add(block)
+
+        return add
+
+    parts.visit(take, part)
+    return copies
