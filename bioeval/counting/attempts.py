@@ -44,12 +44,8 @@ class CollectAttempts(Reducer):
 
     def prepare(self, parts: Parts) -> None:
         """Take the genuine scores, and expect by a sample where the points are."""
-        mates = parts.mates
-        genuine = mates.distance
-        if self.fusion is not None:
-            genuine = mates.fused(self.fusion)[mates.claims(self.fusion)]
+        genuine, self.missed = parts.mates.scores(self.fusion)
         self.genuine = increasing(genuine)
-        self.missed = len(genuine) - len(self.genuine)
         self.counted: CountedAttempts | None = None
         if parts.few:
             return
@@ -58,7 +54,7 @@ class CollectAttempts(Reducer):
         dtype = parts.dtype if plain else np.dtype(np.float64)
         self.genuine = self.genuine.astype(np.float64)
         self.counted = CountedAttempts(dtype, self.wanted, self.thresholds, self.genuine)
-        sample = [values.ravel() for block in parts.sample() for values, _ in self._scores(block)]
+        sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
         self.counted.place(sample, parts.size)
         self.counted.prepare()
         self.found: list[Any] = []
@@ -73,18 +69,21 @@ class CollectAttempts(Reducer):
 
     def add(self, block: Block) -> None:
         """Keep the scores of a block, or count them."""
-        for side, (values, weight) in enumerate(self._scores(block)):
+        for side, (values, weight, failed) in enumerate(self._scores(block)):
+            self.failed += weight * failed
             if self.counted is None:
                 self.kept.append(values.ravel())
             else:
                 number = 2 * block.number + side
                 self.counted.count(self.found[0], np.atleast_2d(values), number, weight)
 
-    def _scores(self, block: Block) -> list[tuple[np.ndarray, int]]:
-        """Return the scores of a block, and how many attempts each stands for."""
+    def _scores(self, block: Block) -> list[tuple[np.ndarray, int, int]]:
+        """Return scores of a block, how many attempts each stands for, and how many failed."""
         if self.fusion is None:
-            return [(block.values, block.weight)]
-        return [(side.by_person(self.fusion).values, 1) for side in block.sides()]
+            scores, failed = block.scores()
+            return [(scores, block.weight, failed)]
+        claims = (side.by_person(self.fusion).scores() for side in block.sides())
+        return [(scores, 1, failed) for scores, failed in claims]
 
     def merge(self, other: Self) -> None:
         """Add what a copy has kept, or counted."""

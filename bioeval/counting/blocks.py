@@ -2,7 +2,9 @@
 
 A block holds distances, in C order, float32 or float64, and NaN where there is no impostor attempt:
 in place of mates, of a template against itself, and of what is left out. Genuine attempts are in
-:class:`bioeval.counting.mates.Mates`.
+:class:`bioeval.counting.mates.Mates`. An attempt that failed is +inf, after every score, where
+failures are rejected; an infinite score is then the largest number of the dtype
+(:func:`bioeval.scores.arrays.with_failures`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import parse_fusion, scored, with_failures
 
 
 class Lines(NamedTuple):
@@ -47,8 +49,7 @@ class Block(NamedTuple):
     rows: Lines | None = (
         None  # of a tile that stands for its mirror image too: whose the probes are
     )
-    #: bool as `values`: attempts that failed, which have no score; None where there is none.
-    failed: np.ndarray | None = None
+    rejected: bool = False  # whether failures are attempts
     turned: bool = False  # whether the probes are along the columns
     few: bool = False  # whether NumPy alone is to work on it, so that nothing is compiled
 
@@ -74,8 +75,7 @@ class Block(NamedTuple):
         """Return some of its rows: one of every `step`."""
         some = slice(first, None, step)
         values = np.ascontiguousarray(self.values[some])
-        failed = None if self.failed is None else self.failed[some]
-        return self._replace(values=values, probe=self.probe[some], failed=failed)
+        return self._replace(values=values, probe=self.probe[some])
 
     @property
     def probes(self) -> np.ndarray:
@@ -87,45 +87,72 @@ class Block(NamedTuple):
         """The gallery templates, as columns of the scores, or the people claimed."""
         return self.gallery.reshape(-1)
 
+    def scores(self) -> tuple[np.ndarray, int]:
+        """Return the scores, NaN where there is none, and how many attempts failed."""
+        if not self.rejected:
+            return self.values, 0
+        failed = int(np.count_nonzero(self.values == np.inf))
+        return scored(self.values), failed
+
     def by_person(self, fusion: str = "min") -> Block:
         """Return the claims of each probe: one fused distance a person, NaN where there is none.
 
         A claim fails only if all its comparisons failed.
         """
         assert self.columns is not None
-        values, failed = self._fused(self.values, fusion), None
-        if self.failed is not None:
-            some = self._fused(np.where(self.failed, self.values.dtype.type(0), np.nan), "min")
-            failed = np.isnan(values) & ~np.isnan(some)
         people = self.columns.people
         gallery = people[:, None] if self.turned else people[None]
-        return self._replace(values=values, gallery=gallery, failed=failed, columns=None)
+        return self._replace(values=self._fused(fusion), gallery=gallery, columns=None)
 
-    def _fused(self, values: np.ndarray, fusion: str) -> np.ndarray:
-        people = self.columns
-        assert people is not None
-        method, order = parse_fusion(fusion)
-        if people.layers is not None:  # of tiles, which are laid out for the nearest template
+    def _fused(self, fusion: str) -> np.ndarray:
+        columns = self.columns
+        assert columns is not None
+        if columns.layers is not None:  # of tiles, which are laid out for the nearest template
             if self.turned:
-                return _nearest_of_rows(values[:, : self.probe.shape[1]], people)
-            return _nearest_of_columns(values[: len(self.probe)], people)
-        assert people.starts is not None
-        if method == "min" and self.few:
-            return np.fmin.reduceat(values, people.starts[:-1], axis=1)
-        from bioeval.kernels import fuse
+                return _nearest_of_rows(self.values[:, : self.probe.shape[1]], columns)
+            return _nearest_of_columns(self.values[: len(self.probe)], columns)
+        assert columns.starts is not None
+        if fusion != "min":
+            return fused(self.values, columns.starts, fusion, rejected=self.rejected)
+        if self.few:
+            return np.fmin.reduceat(self.values, columns.starts[:-1], axis=1)
+        from bioeval.kernels.fuse import fuse_nearest
 
-        shape, no_self = (len(values), len(people.people)), np.full(len(values), -1)
-        if method == "min":
-            nearest = np.empty(shape, dtype=values.dtype)
-            fuse.fuse_nearest.on_one_thread(values, people.starts, no_self, nearest)
-            return nearest
-        rule = {"max": fuse.MAX, "mean": fuse.MEAN, "median": fuse.MEDIAN}.get(method, order)
-        fused = np.empty(shape, dtype=values.dtype if method == "max" else np.float64)
-        fuse.fuse_groups.kernel.on_one_thread(
-            values, np.arange(values.shape[1])[None], people.starts, no_self, rule, fused,
-            np.empty(shape, dtype=np.int64),
-        )  # fmt: skip
-        return fused
+        nearest = np.empty((len(self.values), len(columns.people)), dtype=self.values.dtype)
+        no_self = np.full(len(nearest), -1)
+        fuse_nearest.on_one_thread(self.values, columns.starts, no_self, nearest)
+        return nearest
+
+
+def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:
+    """Return the distances of claims (h, g), NaN where there is none, by a rule of fusion.
+
+    Claim ``k`` of a row of `values` (h, n) has the templates ``starts[k]:starts[k + 1]``.
+    """
+    from bioeval.kernels import fuse
+
+    method, order = parse_fusion(fusion)
+    rule = {"min": 1, "max": fuse.MAX, "mean": fuse.MEAN, "median": fuse.MEDIAN}.get(method, order)
+    of_templates = method == "min" or (method == "max" and not rejected)
+    dtype, shape = values.dtype if of_templates else np.float64, (len(values), len(starts) - 1)
+    columns, no_self = np.arange(values.shape[1])[None], np.full(len(values), -1)
+
+    def by_rule(values: np.ndarray) -> np.ndarray:
+        claims, place = np.empty(shape, dtype=dtype), np.empty(shape, dtype=np.int64)
+        loop = fuse.fuse_groups.kernel.on_one_thread
+        loop(values, columns, starts, no_self, rule, claims, place)
+        return claims
+
+    claims = by_rule(values)
+    if not rejected or method == "min":
+        return claims
+    scores = scored(values)  # of a claim that has scores, these are fused
+    of_scores = by_rule(scores)
+    failed = np.isnan(of_scores) & ~np.isnan(claims)
+    if (of_scores == np.inf).any() and (scores == -np.inf).any():  # of both signs: undefined
+        finite = by_rule(np.minimum(scores, np.finfo(scores.dtype).max))
+        failed |= (of_scores == np.inf) & (finite == -np.inf)
+    return with_failures(of_scores, failed)
 
 
 def _nearest_of_columns(values: np.ndarray, people: Lines) -> np.ndarray:

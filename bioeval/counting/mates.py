@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.scores.arrays import Mask, parse_fusion
+from bioeval.counting.blocks import fused
+from bioeval.scores.arrays import Mask, scored, with_failures
 
 if TYPE_CHECKING:
-    from bioeval.scores.blocks import Block as RowBlock, BlockReader
+    from bioeval.scores.blocks import BlockReader
 
 # Genuine scores of a mapped file that are read together.
 _TOGETHER = 1 << 11
@@ -24,12 +25,22 @@ class Mates:
     """Genuine attempts in the order of their probes, then of the gallery.
 
     - `probe`, `gallery` (int64 (g,)): rows and columns of the scores; of pairs, places in the list
-    - `distance` (float (g,)): NaN where the attempt failed and counts nevertheless
+    - `distance` (float (g,)): without NaN; as of a block, +inf where an attempt failed and is
+      `rejected`
     - `probes` (int): how many probes there are, with and without mates
     """
 
-    def __init__(self, probe: np.ndarray, gallery: np.ndarray, distance: np.ndarray, probes: int):
-        self.probe, self.gallery, self.distance, self.probes = probe, gallery, distance, probes
+    def __init__(
+        self,
+        probe: np.ndarray,
+        gallery: np.ndarray,
+        distance: np.ndarray,
+        probes: int,
+        *,
+        rejected: bool = False,
+    ):
+        self.probe, self.gallery, self.distance = probe, gallery, distance
+        self.probes, self.rejected = probes, rejected
 
     @cached_property
     def first(self) -> np.ndarray:
@@ -42,39 +53,27 @@ class Mates:
         return np.diff(self.first)
 
     def fused(self, fusion: str = "min") -> np.ndarray:
-        """Return the claim of each probe of its own person (probes,).
-
-        NaN where all its comparisons failed, or where there is no claim: see :meth:`claims`.
-        """
-        method, order = parse_fusion(fusion)
-        if method == "min":
+        """Return the claim of each probe of its own person (probes,); NaN where there is none."""
+        if fusion == "min":
             return self._nearest
-        from bioeval.kernels import fuse
+        return fused(self.distance[None], self.first, fusion, rejected=self.rejected)[0]
 
-        rule = {"max": fuse.MAX, "mean": fuse.MEAN, "median": fuse.MEDIAN}.get(method, order)
-        dtype = self.distance.dtype if method == "max" else np.dtype(np.float64)
-        fused, place = np.empty((1, self.probes), dtype), np.empty((1, self.probes), np.int64)
-        number = len(self.probe)
-        fuse.fuse_groups.kernel.on_one_thread(
-            self.distance[None], np.arange(number)[None], self.first, np.full(1, -1), rule, fused,
-            place,
-        )  # fmt: skip
-        return fused[0]
-
-    def claims(self, fusion: str = "min") -> np.ndarray:
-        """Return which probes make a genuine claim, failed ones too: bool (probes,)."""
-        fused = ~np.isnan(self.fused(fusion))
-        if not np.isnan(self.distance).any():
-            return fused
-        scores = np.bincount(self.probe[~np.isnan(self.distance)], minlength=self.probes)
-        return fused | ((scores == 0) & (self.number > 0))
+    def scores(self, fusion: str | None = None) -> tuple[np.ndarray, int]:
+        """Return the scores of genuine attempts, and how many failed; claims of people if fused."""
+        attempts = self.distance if fusion is None else self.fused(fusion)
+        attempts = attempts[~np.isnan(attempts)]
+        if not self.rejected:
+            return attempts, 0
+        scores = scored(attempts)
+        there = ~np.isnan(scores)
+        return scores[there], len(scores) - int(np.count_nonzero(there))
 
     @cached_property
     def _nearest(self) -> np.ndarray:
         nearest = np.full(self.probes, np.nan, dtype=self.distance.dtype)
         some = np.flatnonzero(self.number)
         if len(some):
-            nearest[some] = np.fmin.reduceat(self.distance, self.first[some])
+            nearest[some] = np.minimum.reduceat(self.distance, self.first[some])
         return nearest
 
     @cached_property
@@ -108,25 +107,26 @@ def at_hand(reader: BlockReader) -> Mates | None:
         mask = scores._mask[scores._base_rows(row), scores._base_columns(column)]
         kept &= mask != Mask.IGNORE
     row, column = row[kept], column[kept]
-    if not is_mapped(scores):
-        return Mates(row, column, reader.cells(row, column), scores.shape[0])
     parts = []
-    for low in range(0, len(row), _TOGETHER):
-        some = slice(low, low + _TOGETHER)
+    step = _TOGETHER if is_mapped(scores) else max(len(row), 1)
+    for low in range(0, max(len(row), 1), step):
+        some = slice(low, low + step)
         parts.append(reader.cells(row[some], column[some]))
         give_back(scores)
-    distance = np.concatenate(parts or [reader.cells(row, column)])
-    return Mates(row, column, distance, scores.shape[0])
+    distance = np.concatenate(parts)
+    failed, rejected = np.isnan(distance), scores.nan == "reject"
+    if failed.any() and scores.nan == "raise":
+        reader._raise_nan()
+    if rejected:
+        distance = with_failures(distance, failed)
+    elif failed.any():
+        row, column, distance = row[~failed], column[~failed], distance[~failed]
+    return Mates(row, column, distance, scores.shape[0], rejected=rejected)
 
 
-def genuine_cells(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and position of the genuine attempts of rows that were read."""
-    if block.mask is not None and block.is_masked_alone:
-        return np.nonzero(block.mask == Mask.GENUINE)
-    return block.own()
-
-
-def joined(parts: list[tuple[np.ndarray, ...]], dtype: Any, probes: int) -> Mates:
+def joined(
+    parts: list[tuple[np.ndarray, ...]], dtype: Any, probes: int, *, rejected: bool
+) -> Mates:
     """Return the mates that were found in parts, in order."""
     none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
-    return Mates(*map(np.concatenate, zip(none, *parts, strict=True)), probes)
+    return Mates(*map(np.concatenate, zip(none, *parts, strict=True)), probes, rejected=rejected)

@@ -16,7 +16,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.progress import report, report_rows
 from bioeval.counting.blocks import Block, Lines
-from bioeval.counting.mates import Mates, at_hand, genuine_cells, joined
+from bioeval.counting.mates import Mates, at_hand, joined
 from bioeval.scores.arrays import Mask, distance_dtype
 from bioeval.scores.blocks import (
     Block as RowBlock,
@@ -75,13 +75,17 @@ class RowParts:
         parts = []
         blocks = [self._only] if self.few else self.reader.blocks(reported=False)
         for block in blocks:
-            row, position = genuine_cells(block)
+            row, position = self._genuine_cells(block)
             distance = block.values[row, position].astype(self.dtype, copy=False)
-            parts.append((row + block.low, self._column(position), distance))
-        return joined(parts, self.dtype, self.scores.shape[0])
+            parts.append((row + block.low, self.reader.gallery.columns[0][position], distance))
+        probes, rejected = self.scores.shape[0], self.scores.nan == "reject"
+        return joined(parts, self.dtype, probes, rejected=rejected)
 
-    def _column(self, position: np.ndarray) -> np.ndarray:
-        return self.reader.gallery.columns[0][position]
+    def _genuine_cells(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and position of the genuine attempts of rows that were read."""
+        if self.scores._labelled:
+            return block.own()
+        return np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
 
     @cached_property
     def _only(self) -> RowBlock:
@@ -97,12 +101,19 @@ class RowParts:
     def block(self, rows: RowBlock) -> Block:
         """Return rows that were read as a block: NaN in place of mates."""
         values = np.array(rows.values, dtype=self.dtype, order="C")
-        if rows.mask is not None and not self.scores._labelled:
-            values[rows.mask == Mask.GENUINE] = np.nan
-        else:
+        if self.scores._labelled:
             values[rows.same_subject_cells()] = np.nan
-        probe = np.arange(rows.low, rows.low + len(values))[:, None]
-        return Block(values, probe, rows.columns, rows.low, self.columns, few=self.few)
+        else:
+            values[rows.mask == Mask.GENUINE] = np.nan
+        return Block(
+            values,
+            np.arange(rows.low, rows.low + len(values))[:, None],
+            rows.columns,
+            rows.low,
+            self.columns,
+            few=self.few,
+            rejected=self.scores.nan == "reject",
+        )
 
     def sample(self) -> list[Block]:
         """Return some rows from everywhere; none of what cannot be read at any place."""
@@ -281,10 +292,10 @@ class PairParts:
     @cached_property
     def mates(self) -> Mates:
         """The genuine pairs."""
-        place = np.flatnonzero(self.scores.genuine)
-        distance, failed = self.scores._judged(place)
-        there = ~np.isnan(distance) | failed
-        return Mates(place[there], place[there], distance[there], self.size)
+        distance = self.scores._distances()
+        place = np.flatnonzero(self.scores.genuine & ~np.isnan(distance))
+        rejected = self.scores.nan == "reject"
+        return Mates(place, place, distance[place], self.size, rejected=rejected)
 
     def sample(self) -> list[Block]:
         """Return a piece of pairs from everywhere."""
@@ -304,13 +315,11 @@ class PairParts:
             report(high, self.size)
 
     def _block(self, place: np.ndarray, number: int) -> Block:
-        distance, failed = self.scores._judged(place)
-        genuine = self.scores.genuine[place]
-        distance = np.where(genuine, distance.dtype.type(np.nan), distance)
-        failed &= ~genuine
-        return Block(
-            distance, place, place, number, failed=failed if failed.any() else None, few=self.few
-        )
+        scores = self.scores
+        distance = scores._distances(scores.values[place])
+        distance = np.where(scores.genuine[place], distance.dtype.type(np.nan), distance)
+        rejected = scores.nan == "reject"
+        return Block(distance, place, place, number, few=self.few, rejected=rejected)
 
 
 # Pairs up to which nothing is compiled, and pairs that are read together.

@@ -39,7 +39,7 @@ class RankFacts(Reducer):
         self.mates, self.mates_tied, self.place = mates.number, mates.tied, mates.place
         self.best = mates.fused(self.fusion or "min")
         if self.fusion is not None:  # a person is one candidate, if there is a claim of it
-            self.mates = self.mates_tied = mates.claims(self.fusion).astype(np.int64)
+            self.mates = self.mates_tied = (~np.isnan(self.best)).astype(np.int64)
         dtype = parts.dtype if self.fusion in (None, "min", "max") else np.dtype(np.float64)
         self.closer, self.within, self.before, self.others = np.zeros((4, probes), np.int64)
         self.nearest = np.full(probes, np.inf, dtype=dtype)

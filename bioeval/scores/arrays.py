@@ -297,6 +297,29 @@ def distance_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32 if small else np.float64)
 
 
+def with_failures(distances: np.ndarray, failed: np.ndarray) -> np.ndarray:
+    """Return distances in which failed comparisons are attempts that no threshold accepts.
+
+    They are +inf, after every score. An infinite score, which the infinite threshold accepts, is
+    the largest number of the dtype instead; see :func:`scored`.
+    """
+    attempts = np.minimum(distances, np.finfo(distances.dtype).max)  # NaN stays
+    attempts[failed] = np.inf
+    return attempts
+
+
+def scored(attempts: np.ndarray) -> np.ndarray:
+    """Return what :func:`with_failures` made as scores: NaN where a comparison failed."""
+    scores = np.where(attempts == np.inf, attempts.dtype.type(np.nan), attempts)
+    scores[attempts == np.finfo(attempts.dtype).max] = np.inf
+    return scores
+
+
+def farthest(attempts: np.ndarray) -> np.ndarray:
+    """Return what :func:`with_failures` made with infinite scores and failures both at +inf."""
+    return np.where(attempts == np.finfo(attempts.dtype).max, np.inf, attempts)
+
+
 def as_distances(
     raw: np.ndarray, kind: str, unread: Callable[[], np.ndarray] | None = None
 ) -> np.ndarray:
