@@ -1,6 +1,7 @@
 """Bona fide presentations alone: only studies of attacks take attack presentations.
 
-The metadata column ``attack`` has their species; it is empty for bona fide presentations.
+The metadata column ``attack`` has their species; it is empty for bona fide presentations, or has a
+mark such as ``-``, ``none`` or ``bona fide``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
+from unicodedata import category
 
 import numpy as np
 
@@ -21,13 +23,28 @@ from bioeval.scores.matrix import Scores, are_pairs
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Spellings of bona fide, in lower case.
-_BONA_FIDE = ("", "bona fide", "bonafide", "bona-fide", "bona_fide")
+# Class words of bona fide presentations, zero-effort impostors among them, as `_letters` has them.
+_WORDS = frozenset(("bonafide", "live", "genuine", "real", "target", "nontarget", "impostor"))
+
+# What a bona fide presentation has in place of a species: nothing, or a word for nothing.
+_NO_SPECIES = frozenset(("", "none", "n/a", "na", "nan", "<na>", "nat"))
+
+
+def _letters(cell: str) -> str:
+    """Return a cell in lower case, without blanks, underscores, hyphens and dashes."""
+    return "".join(
+        x for x in cell.casefold() if not x.isspace() and x != "_" and category(x) != "Pd"
+    )
+
+
+def is_bona_fide_word(cell: str) -> bool:
+    """Whether a class word says that a presentation is bona fide."""
+    return _letters(cell) in _WORDS
 
 
 def is_bona_fide(cell: str) -> bool:
     """Whether a cell of a column of species says that a presentation is bona fide."""
-    return cell.strip().casefold() in _BONA_FIDE
+    return _letters(cell) in _WORDS | _NO_SPECIES
 
 
 def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:

@@ -13,10 +13,11 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
+from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.columns import CodedSides, places_among, united
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
-from bioeval.scores.formats.spellings import is_attack, no_species
+from bioeval.scores.formats.spellings import is_attack
 from bioeval.scores.formats.text_table import Columns, TextColumn
 from bioeval.scores.formats.trials import (
     MediaList,
@@ -322,7 +323,7 @@ class _Pairs:
             species = np.array(named, dtype=object)[words.codes]
         if column is not None:
             cells = self.table.text[column]
-            named = ["" if no_species(word) else word for word in cells.values]
+            named = ["" if is_bona_fide(word) else word for word in cells.values]
             filled = np.array(named, dtype=object)[cells.codes]
             species = np.where(filled == "", species, filled)
         return self.kept(species.astype(str)) if (species != "").any() else None

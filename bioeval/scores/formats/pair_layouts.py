@@ -9,6 +9,7 @@ from itertools import filterfalse
 
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.kinds import Kind
+from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import (
     COLUMN_NAMES,
@@ -24,7 +25,6 @@ from bioeval.scores.formats.spellings import (
     is_number,
     is_truth,
     like_number,
-    no_species,
     require_names,
     truth_word,
 )
@@ -281,7 +281,7 @@ def _species(shape: Shape, genuine: int, columns: list[int]) -> int | None:
     if all(attacks) or not any(attacks):
         return None
     for i in columns:
-        bona_fide = map(no_species, shape.column(i))
+        bona_fide = map(is_bona_fide, shape.column(i))
         kinds = set(zip(attacks, bona_fide, strict=True))
         # An attack may lack its species, but no bona fide presentation has one.
         if kinds - {(True, True)} == {(True, False), (False, True)}:

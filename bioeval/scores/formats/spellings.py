@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
-from bioeval.scores.bona_fide import is_bona_fide
 
 #: The spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
 TRUTH = dict.fromkeys(
@@ -48,9 +47,6 @@ TRUTH_NAMES = (
 
 #: Names of a column of attack instrument species.
 SPECIES_NAMES = ("attack", "species", "attack_type", "pai", "pais")
-
-# What a bona fide line has in place of a species, beside the spellings of bona fide.
-_NO_SPECIES = ("-", "none", "n/a")
 
 #: Names of the enrolled side and of the side of the probe: of subjects, then of templates. Names
 #: that only number the sides are as those of a trial: the first is enrolled.
@@ -133,11 +129,6 @@ def is_truth(cell: str) -> bool:
 def is_attack(cell: str) -> bool:
     """Whether a cell states that a presentation is an attack."""
     return cell.casefold() in ("spoof", "attack")
-
-
-def no_species(cell: str) -> bool:
-    """Whether a cell of a column of species names none: a bona fide presentation."""
-    return is_bona_fide(cell) or cell.strip().casefold() in _NO_SPECIES
 
 
 def like_number(cell: str) -> bool:

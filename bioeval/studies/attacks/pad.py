@@ -16,7 +16,7 @@ from bioeval.base.messages import Message, message_attrs
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.dataset import Variables, along, build
-from bioeval.results.support import ALL_REJECTED
+from bioeval.results.support import ALL_REJECTED, KindVerdict
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import (
     DetectionRule,
@@ -27,6 +27,7 @@ from bioeval.studies.attacks.scores import (
     few_presentations,
     in_order_of_scores,
 )
+from bioeval.views.messages import warn_of_kinds
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
@@ -64,7 +65,8 @@ def pad(
     values : array_like of float, shape (n,)
         One detection score a presentation; NaN where detection gave no response.
     attack : array_like of str, shape (n,)
-        The attack instrument species of each presentation; empty or ``"bona fide"`` for bona fide.
+        The attack instrument species of each presentation. Marks of bona fide are empty, NaN,
+        ``"-"``, ``"none"``, ``"n/a"``, ``"bona fide"``, ``"live"`` and ``"genuine"``.
     kind : {"similarity", "distance", "llr"}
         Kind of the scores: larger similarities mean bona fide. A presentation is classified bona
         fide at or above the threshold; of distances, at or below it.
@@ -154,6 +156,8 @@ def pad(
         **_responses(data),
     }
     warnings = _doubts(data, targets, units.get("instrument"))
+    if kind_doubt := _kind_doubt(data, kind):
+        warnings.append(kind_doubt)
     attrs: dict[str, str | int | float] = {}
     at: float | None = None
     if rule is not None:
@@ -199,7 +203,7 @@ def pad(
     }
     species = np.array(data.species, dtype=str)
     coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
-    return build(variables, NAMES, coordinates, about)
+    return warn_of_kinds(build(variables, NAMES, coordinates, about))
 
 
 def _codes(name: str, values: Any, length: int) -> np.ndarray:
@@ -249,6 +253,15 @@ def _doubts(
             {x: instrument[data.codes == i] for i, x in enumerate(data.species)}
         )
     return doubts
+
+
+def _kind_doubt(data: Presentations, kind: str) -> Message | None:
+    """Return the message of scores that are worse than chance over all attacks together."""
+    *attacks, bona_fide = map(len, data.answered)
+    doubt = KindVerdict.doubt(data.pooled_eer, kind, min(sum(attacks), bona_fide))
+    if doubt is None or doubt.code != "kind-wrong":
+        return None
+    return Message(doubt.code, **{**doubt.arguments, "over": "over all attacks together"})
 
 
 def _chosen(

@@ -11,6 +11,7 @@ import numpy as np
 
 from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError
+from bioeval.scores.bona_fide import is_bona_fide, is_bona_fide_word
 from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.formats.spellings import (
     SCORE_NAMES,
@@ -19,12 +20,10 @@ from bioeval.scores.formats.spellings import (
     TRUTH_NAMES,
     folded,
     is_number,
-    no_species,
 )
 from bioeval.scores.formats.text_table import rows_of, shape_of
 
-#: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
-_BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")
+#: Class words of attacks.
 _ATTACKS = ("spoof", "attack", "fake", "presentation attack")
 
 _SUBJECT_NAMES = ("subject", "subject_id", "person", "client_id")
@@ -44,12 +43,9 @@ class PresentationList:
 
 def class_of(word: str) -> bool | None:
     """Return whether a class word says bona fide; None for another word."""
-    plain = word.strip().casefold().replace("_", " ").replace("-", " ")
-    if plain in _ATTACKS:
+    if word.strip().casefold().replace("_", " ").replace("-", " ") in _ATTACKS:
         return False
-    if plain in _BONA_FIDE:
-        return True
-    return None
+    return True if is_bona_fide_word(word) else None
 
 
 @dataclass(frozen=True)
@@ -138,7 +134,7 @@ def _species(cells: _Cells, score: int) -> list[str]:
                 f"{path}: does not mark attack presentations; expected a column 'attack' with the "
                 "species of each attack, or one of class words such as bonafide and spoof"
             )
-        return ["" if not x.strip() or class_of(x) else x for x in columns[attack]]
+        return ["" if is_bona_fide(x) else x for x in columns[attack]]
     flags = []
     for number, word in zip(cells.lines, columns[truth[0]], strict=True):
         flag = class_of(word)
@@ -154,9 +150,9 @@ def _species(cells: _Cells, score: int) -> list[str]:
     )
     species = []
     for flag, name in zip(flags, names, strict=True):
-        if flag and (attack is None or no_species(name)):
+        if flag and (attack is None or is_bona_fide(name)):
             species.append("")
-        elif no_species(name):
+        elif is_bona_fide(name):
             species.append("spoof")
         else:
             species.append(name)
@@ -171,6 +167,6 @@ def _species_column(
         if i in known:
             continue
         here = set(map(str.casefold, compress(column, flags)))
-        if here and all(no_species(x) or class_of(x) for x in here):
+        if here and all(map(is_bona_fide, here)):
             return column
     return [""] * len(flags)

@@ -50,8 +50,8 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
             lacking = "no bona fide" if len(rows) else "no attack"
             raise DataError(
                 f"there is {lacking} presentation in {counted(len(species), 'rows')}: column "
-                f"{attack!r} of the probes has the species of each attack, and is empty or 'bona "
-                f"fide' elsewhere; or give {Argument('attacks')}"
+                f"{attack!r} of the probes has the species of each attack, and is empty, '-' or "
+                f"'bona fide' elsewhere; or give {Argument('attacks')}"
             )
         gallery = _gallery(scores, attack)
         attack_scores, species = scores.select(probes=rows, gallery=gallery), species[rows]

@@ -294,3 +294,63 @@ def test_wrong_input_is_named(change, said):
     given = {"values": HAND[0], "attack": HAND[1], **change}
     with pytest.raises(be.DataError, match=said):
         be.pad(given.pop("values"), given.pop("attack"), **given)
+
+
+MARKS = [
+    *("", None, math.nan, "nan", "-", "–", "none", "None", "n/a", "N/A"),
+    *("bona fide", "Bona-Fide", "bona_fide", "BONAFIDE", "bona\u2011fide", "bona\u2013fide"),
+    *("live", "LIVE", "genuine", "Genuine", "real"),
+]
+
+
+@pytest.mark.parametrize("marks", [*([x] for x in MARKS), MARKS])
+def test_every_mark_of_bona_fide_is_no_species(marks):
+    """Alone and together; three prints below all of them."""
+    attack = np.array([*marks, "print", "print", "print"], dtype=object)
+    ds = be.pad([0.9] * len(marks) + [0.1, 0.2, 0.3], attack, threshold=0.5)
+    assert ds.species.values.tolist() == ["print"]
+    assert int(ds.bona_fide) == len(marks)
+    assert float(ds.apcer_at_threshold) == float(ds.bpcer_at_threshold) == 0
+    # In a matrix, with the same column: only the row of the print is an attack.
+    scores = be.Scores(
+        np.arange(2.0 * len(marks) + 2).reshape(-1, 2), ["a"] * (len(marks) + 1), ["a", "b"],
+        probe_meta={"attack": np.array([*marks, "print"], dtype=object)},
+    )  # fmt: skip
+    ds = be.vulnerability(scores)
+    assert ds.presentations.to_series().to_dict() == {"print": 1}
+    assert int(ds.genuine_attempts) == len(marks)
+
+
+def test_scores_that_mean_the_opposite_are_said():
+    rng = np.random.default_rng(0)
+    values = np.r_[rng.normal(5, 1, 50), rng.normal(0, 1, 50)]
+    attack = np.repeat(["", "print"], 50)
+    with pytest.warns(be.BioevalWarning, match="worse than chance"):
+        ds = be.pad(values, attack, kind="distance")
+    assert float(ds.d_eer) > 0.9
+    (doubt,) = (x for x in be.messages(ds) if x.code == "kind-wrong")
+    assert doubt.arguments["kind"] == "distance" and doubt.arguments["other"] == "similarity"
+    assert "kind-wrong" not in {x.code for x in be.messages(be.pad(values, attack))}
+
+
+def test_one_species_that_always_passes_is_no_wrong_kind():
+    """Its scores are above all others; the 90 prints are below."""
+    values = np.r_[np.linspace(2, 3, 50), np.linspace(0, 1, 90), np.linspace(4, 5, 10)]
+    ds = be.pad(values, np.repeat(["", "print", "mask"], [50, 90, 10]))
+    assert float(ds.d_eer) == 1
+    assert "kind-wrong" not in {x.code for x in be.messages(ds)}
+
+
+def test_a_vulnerability_says_that_its_bona_fide_scores_mean_the_opposite():
+    scores = be.simulate(30, 3, random_state=1)
+    people = scores.select(gallery=np.arange(0, 90, 3), probes=np.arange(1, 90))
+    columns = {"attack": np.r_[np.full(79, ""), np.full(10, "print")]}
+    values = people.values
+    wrong = be.Scores(
+        values, people.probe_labels, people.gallery_labels, kind="similarity", probe_meta=columns
+    )
+    with pytest.warns(be.BioevalWarning, match="worse than chance"):
+        ds = be.vulnerability(wrong)
+    assert "kind-wrong" in {x.code for x in be.messages(ds)}
+    right = be.Scores(values, people.probe_labels, people.gallery_labels, probe_meta=columns)
+    assert "kind-wrong" not in {x.code for x in be.messages(be.vulnerability(right))}

@@ -35,6 +35,10 @@ def listed(tmp_path):
         ("similarity label\n1 live\n2 fake\n", ["", "spoof"]),
         ("score,genuine,attack\n1,1,\n2,1,mask\n3,0,print\n", ["", "mask", "print"]),
         ("score;species\n1;bonafide\n2;mask\n", ["", "mask"]),
+        (
+            "score,attack\n1,-\n2,none\n3,N/A\n4,Live\n5,genuine\n6,bona-fide\n7,\n8,nan\n9,mask\n",
+            ["", "", "", "", "", "", "", "", "mask"],
+        ),
     ],
 )
 def test_lists_as_they_are_written(text, attack, tmp_path):
