@@ -397,7 +397,7 @@ SENTENCES: dict[str, str] = {
     ),
     "class-0-ignored": (
         "ignored: {boxes:count boxes} of class 0 beside other classes, of which class 1 alone is "
-        "evaluated; if 0 is the class to evaluate, add 1 to all classes"
+        "evaluated; {arg.classes} chooses others"
     ),
     "boxes-beyond-truth": (
         "counted as false positives: {boxes:count boxes} of the result beyond frame {last:name}, "

@@ -24,7 +24,7 @@ from bioeval.cli.study_command import StudyCommand
     Value.ENTRIES,
     multiple=True,
 )
-@options_of("tracking", "pairing", "mostly_tracked", "ignored", "columns")
+@options_of("tracking", "pairing", "mostly_tracked", "ignored", "columns", "classes")
 @option("--targets", "Of one tracker: list every target.", bool)
 @options_of("tracking", "interval", "measures", interval={"type": ["sequence-jackknife"]})
 @shared_options(interval=True, plots=True, names=True, reading=False)

@@ -29,6 +29,7 @@ from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.words import excluded
 from bioeval.studies.compare.results import places_of, scalar_at
 from bioeval.studies.tracking.intervals import FEWEST
+from bioeval.studies.tracking.section import classes_fact
 
 #: Of three systems and more, readers are shown the ranks of up to this many measures.
 SHOWN = 4
@@ -237,6 +238,7 @@ def _header(ds: xr.Dataset) -> Facts:
         task = say("re-identification, {name:name}", name=str(attrs["convention"]))
     facts = [
         data,
+        *([classes_fact(attrs)] if "classes_evaluated" in attrs else []),
         Fact("Excluded", excluded({"": attrs})),
         Fact("Task", task),
         Fact("Terms", Vocabulary()),

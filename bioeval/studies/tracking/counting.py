@@ -10,10 +10,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Part, require_choice
+from bioeval.base.errors import Argument, DataError, Part, require_choice
 from bioeval.base.messages import Message
 from bioeval.base.progress import report
-from bioeval.studies.tracking.inputs import LAYOUTS, Layout, Source, read_pairs
+from bioeval.studies.tracking.inputs import LAYOUTS, Layout, Pair, Source, read_pairs
 from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.matching import (
     DISTRACTORS,
@@ -62,6 +62,25 @@ class Evaluated:
     sums: SequenceSums
     messages: list[Message]
 
+    def class_attrs(self) -> dict[str, str | int]:
+        """Return as attributes the classes of the ground truth that are evaluated, and others."""
+        evaluated, present = set[int](), set[int]()
+        for scene in self.scenes:
+            present |= set(scene.category.tolist())
+            evaluated |= set(scene.category[scene.counted].tolist())
+        return {
+            "classes_evaluated": _listed_classes(evaluated),
+            "classes_ignored": _listed_classes(present - evaluated),
+            "world_coordinates": sum(scene.world for scene in self.scenes),
+        }
+
+
+def _listed_classes(classes: set[int]) -> str:
+    """Return classes as text."""
+    numbers = [str(x) for x in sorted(classes) if x >= 0]
+    none = ["without class"] if min(classes, default=0) < 0 else []
+    return ", ".join([*numbers, *none])
+
 
 @dataclass(frozen=True)
 class TrackingOptions:
@@ -72,6 +91,7 @@ class TrackingOptions:
     mostly_tracked: MostlyTracked
     ignored: Ignored
     columns: Layout
+    classes: tuple[int, ...] | None
 
     def __post_init__(self) -> None:
         """Refuse other values."""
@@ -80,6 +100,11 @@ class TrackingOptions:
         require_choice("mostly_tracked", self.mostly_tracked, get_args(MostlyTracked))
         require_choice("ignored", self.ignored, get_args(Ignored))
         require_choice("columns", self.columns, LAYOUTS)
+        if self.classes is not None and "class" not in LAYOUTS[self.columns]:
+            raise DataError(
+                f"{Argument('classes')} is given, and {Argument('columns', self.columns)} has no "
+                "column of classes"
+            )
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result."""
@@ -90,6 +115,16 @@ class TrackingOptions:
             "ignored": self.ignored,
         }
 
+    def _require_classes(self, pairs: list[Pair]) -> None:
+        """Raise if no row of the ground truth has one of the classes to evaluate."""
+        present = set[int]().union(*(pair.truth.category.tolist() for pair in pairs))
+        if missing := [x for x in self.classes or () if x not in present]:
+            held = _listed_classes(present) or "no rows"
+            raise DataError(
+                f"{Argument('classes')} has {missing[0]}, which no row of the ground truth has; "
+                f"its classes are: {held}"
+            )
+
     def evaluate(
         self,
         truths: Mapping[str, Source],
@@ -98,12 +133,15 @@ class TrackingOptions:
         role: Part = "result",
     ) -> Evaluated:
         """Read and match each sequence; errors call the result by its `role`."""
-        pairs, messages = read_pairs(truths, results, frames, self.columns, role)
+        pairs, messages = read_pairs(
+            truths, results, frames, self.columns, role, self.classes is not None
+        )
+        self._require_classes(pairs)
         numbered = any((pair.truth.category >= 1).any() for pair in pairs)
         scenes, measured = list[Scene](), list[Measured]()
         for pair in pairs:
             report(0, 0)
-            scene = make_scene(pair, self.ignored, numbered)
+            scene = make_scene(pair, self.ignored, self.classes, numbered)
             counted, notes = self.measure(scene), scene.notes
             if not counted.counts["tp"] and len(scene.truth) and len(scene.result):
                 notes = [*notes, Message("no-matches", iou=self.iou)]
@@ -121,7 +159,11 @@ class TrackingOptions:
         counts, _ = sums.total
         notes = []
         by_class = self.ignored in DISTRACTORS
-        if by_class and (zero := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes)):
+        if (
+            by_class
+            and self.classes is None
+            and (zero := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes))
+        ):
             notes.append(Message("class-0-ignored", boxes=zero))
         if boxes := int(counts["ignored_truth_boxes"]):
             which = "distractors among them" if by_class else "them"

@@ -26,8 +26,9 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
 
 # Columns that a row may lack, and those that a tracker may write as it likes.
 _OPTIONAL = ("flag", "class")
-# The MOTChallenge format of 2015 has ten columns: world coordinates where later ones have a class.
-_OF_2015 = 10
+# Rows of ten columns and more have one of two forms: a class and a visibility, or the world
+# coordinates of MOTChallenge 2015, which are metres with decimals, or all -1.
+_WITH_WORLD = 10
 
 # Above, a float64 does not determine an integer.
 _LARGEST_ID = 2**53 - 1
@@ -75,7 +76,8 @@ class Rows:
     identity: np.ndarray  # int64
     box: np.ndarray  # float64: left, top, width, height
     flag: np.ndarray  # float64: 0 where a row of the ground truth is ignored
-    category: np.ndarray  # int64: the class, numbered as by MOTChallenge; -1 without one
+    category: np.ndarray  # int64: the class; -1 without one
+    world: bool  # whether column 8 is a world coordinate and no class
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -85,11 +87,13 @@ class Rows:
         return f"{self.place} {self.line[i]}"
 
 
-def read_rows(value: Any, layout: str, role: Part = "", of_result: bool = False) -> Rows:
+def read_rows(
+    value: Any, layout: str, role: Part = "", of_result: bool = False, with_class: bool = False
+) -> Rows:
     """Read a box in each row of a file or an array.
 
     The columns of a result behind the box are free for the tracker, and a result without a row is
-    that of a tracker that found nothing.
+    that of a tracker that found nothing. Rows `with_class` have no world coordinates.
     """
     names = LAYOUTS[layout]
     if of_result:
@@ -99,15 +103,15 @@ def read_rows(value: Any, layout: str, role: Part = "", of_result: bool = False)
     if isinstance(value, Path):
         place, cells, line = _text_cells(value, least, of_result)
         written = [*map(list, zip(*cells, strict=True))]
-        table = [_numbers(column) for column in written[: len(names)]]
+        table = [_numbers(column) for column in written[: len(names) + 1]]  # and a visibility
     else:
         place, array = f"{role}: row", _array(value, role, names[:least], of_result)
         written = table = list(array.T)
         line = np.arange(1, len(array) + 1)
-    of_2015 = layout == "motchallenge" and len(written) >= _OF_2015
     numbers = dict(zip(names, table, strict=False))
-    if of_2015:
-        numbers.pop("class", None)
+    world = not with_class and "class" in numbers and len(written) >= _WITH_WORLD
+    if world and (world := not _are_classes(numbers["class"], table[len(names)])):
+        del numbers["class"]
     faults = []
     for i, name in enumerate(numbers):
         wrong = np.flatnonzero(~_RULES[name][0](numbers[name]))
@@ -128,7 +132,15 @@ def read_rows(value: Any, layout: str, role: Part = "", of_result: bool = False)
         box=np.ascontiguousarray(np.stack(sides, axis=1), dtype=np.float64),
         flag=numbers.get("flag", np.ones(n)),
         category=numbers.get("class", np.full(n, -1)).astype(np.int64),
+        world=world,
     )
+
+
+def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
+    """Whether columns 8 and 9 are a class and a visibility, from 0 to 1 or -1 if not known."""
+    whole = (column >= -1) & (column == np.floor(column))
+    visible = ((visibility >= 0) & (visibility <= 1)) | (visibility == -1)
+    return bool((whole & visible).all())
 
 
 def _array(value: Any, role: Part, names: tuple[str, ...], of_result: bool) -> np.ndarray:
@@ -288,6 +300,7 @@ def read_pairs(
     frames: Mapping[str, int],
     layout: str,
     role: Part,
+    with_class: bool = False,
 ) -> tuple[list[Pair], list[Message]]:
     """Return the pairs of ground truth and result, and remarks on skipped results."""
     if ("" in truths) != ("" in results):
@@ -312,7 +325,7 @@ def read_pairs(
             length, source = frames[name], "given"
         found = results[name]
         rows = (
-            read_rows(truth.value, layout, truth.role),
+            read_rows(truth.value, layout, truth.role, with_class=with_class),
             read_rows(found.value, layout, found.role, of_result=True),
         )
         pairs.append(Pair(name, *rows, length, source))

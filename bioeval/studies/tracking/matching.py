@@ -61,6 +61,7 @@ class Scene:
     counted: np.ndarray  # bool: ground-truth boxes evaluated; the others are ignored
     distractor: np.ndarray  # bool: ground-truth boxes whose matches are removed
     category: np.ndarray  # int64: the class of ground-truth boxes
+    world: bool  # whether column 8 of the ground truth is a world coordinate and no class
     camera: np.ndarray  # int64, of each frame with rows, in order: the place of its camera
     cameras: int
     frames: int  # with and without rows
@@ -68,10 +69,11 @@ class Scene:
     notes: list[Message]
 
 
-def make_scene(pair: Pair, ignored: str, numbered: bool) -> Scene:
+def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered: bool) -> Scene:
     """Order the rows of a sequence and code its targets and identities.
 
-    Classes are `numbered` if some row of the ground truth, in any sequence, has one from 1 up.
+    `classes` are those to evaluate; None for those of the convention. Classes are `numbered` if
+    some row of the ground truth, in any sequence, has one from 1 up.
     """
     sides = pair.truth, pair.result
     cameras = np.union1d(pair.truth.camera, pair.result.camera)
@@ -87,7 +89,7 @@ def make_scene(pair: Pair, ignored: str, numbered: bool) -> Scene:
         boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
         orders.append(order)
         ids.append(distinct)
-    counted, distractor = _roles(pair.truth, ignored, numbered)
+    counted, distractor = _roles(pair.truth, ignored, classes, numbered)
     frames, frames_from = len(units), "rows"
     if pair.frames is not None:
         frames, frames_from = pair.frames * max(len(cameras), 1), pair.frames_from
@@ -100,6 +102,7 @@ def make_scene(pair: Pair, ignored: str, numbered: bool) -> Scene:
         counted=counted[orders[0]],
         distractor=distractor[orders[0]],
         category=pair.truth.category[orders[0]],
+        world=pair.truth.world,
         camera=units // stride,
         cameras=len(cameras),
         frames=frames,
@@ -122,16 +125,21 @@ def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray) -> None:
         )
 
 
-def _roles(truth: Rows, ignored: str, numbered: bool) -> tuple[np.ndarray, np.ndarray]:
+def _roles(
+    truth: Rows, ignored: str, classes: Sequence[int] | None, numbered: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Return masks of the ground-truth boxes that are evaluated, and of the distractors."""
     counted = truth.flag != 0
+    if classes is not None:
+        counted &= np.isin(truth.category, classes)
+    elif ignored in DISTRACTORS:
+        # A box without a class counts as of the evaluated class; 0 is none unless others have one.
+        has_class = truth.category >= (0 if numbered else 1)
+        counted &= ~has_class | (truth.category == PEDESTRIAN)
     if ignored == "count":
         return counted, np.zeros(len(truth), dtype=bool)
     if ignored == "remove":
         return counted, ~counted
-    # A box without a class counts as of the evaluated class; 0 is none unless others have one.
-    has_class = truth.category >= (0 if numbered else 1)
-    counted = counted & (~has_class | (truth.category == PEDESTRIAN))
     return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
 
 

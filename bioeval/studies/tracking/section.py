@@ -80,6 +80,25 @@ def section(results: ResultsBySystem, targets: bool = False) -> Section:
     return Section("tracking", "", [*blocks, result_messages(results)])
 
 
+def classes_fact(attrs: Mapping[Any, Any]) -> Fact:
+    """Return which classes of the ground truth are evaluated, or why there are none."""
+    evaluated, ignored = str(attrs["classes_evaluated"]), str(attrs["classes_ignored"])
+    world = int(attrs["world_coordinates"])
+    why: Text = ""
+    if world:
+        why = say(
+            "; in {sequences:count sequences} column 8 is a world coordinate and no class "
+            "({arg.classes} reads it as a class)",
+            sequences=world,
+        )
+    if {evaluated, ignored} <= {"", "without class"}:
+        return Fact("Classes", say("no row states one; all are evaluated{why}", why=why))
+    text = f"{evaluated or 'none'} evaluated"
+    if ignored:
+        text += f"; {ignored} ignored"
+    return Fact("Classes", say("{text}{why}", text=text, why=why))
+
+
 def _about(ds: xr.Dataset) -> Facts:
     """Return the numbers of boxes, and how they are matched."""
     attrs = ds.attrs
@@ -92,10 +111,7 @@ def _about(ds: xr.Dataset) -> Facts:
         facts.append(Fact(name, say(text, tracks=int(ds[noun]), boxes=int(ds[boxes]))))
     if int(attrs["cameras"]) > 1:
         facts.append(Fact("Cameras", f"{attrs['cameras']} with common identities"))
-    evaluated, ignored = attrs.get("classes_evaluated", ""), attrs.get("classes_ignored", "")
-    if evaluated or ignored:
-        text = f"{evaluated or 'none'} evaluated"
-        facts.append(Fact("Classes", f"{text}; {ignored} ignored" if ignored else text))
+    facts.append(classes_fact(attrs))
     match = say(
         "overlap (IoU) of {iou:digits 6} or more; {kept}",
         iou=float(attrs["iou"]),

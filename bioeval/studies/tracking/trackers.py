@@ -71,6 +71,7 @@ def compare_trackers(
         "trackers": len(trackers),
         "sequences": len(sums[0].video),
         **options.attrs(),
+        **next(iter(evaluated.values())).class_attrs(),
         **sums[0].attrs(method),
         "confidence": confidence,
         "adjust": "none",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import message_attrs
 from bioeval.base.scalars import Name
@@ -29,7 +30,7 @@ from bioeval.studies.tracking.inputs import (
     sources_of,
 )
 from bioeval.studies.tracking.intervals import METHOD
-from bioeval.studies.tracking.matching import EarlierPairing, Scene, fingerprint
+from bioeval.studies.tracking.matching import EarlierPairing, fingerprint
 from bioeval.studies.tracking.scalars import COMPARED, MEASURES, OF_HOTA, Counts, MatchSums
 from bioeval.studies.tracking.trackers import compare_trackers
 
@@ -90,6 +91,7 @@ def tracking(
     mostly_tracked: MostlyTracked = "at-least",
     ignored: Ignored = "motchallenge",
     columns: Layout = "motchallenge",
+    classes: Sequence[int] | None = None,
     interval: str | IntervalMethod | None = None,
     measures: Sequence[str] = COMPARED,
 ) -> xr.Dataset:
@@ -117,13 +119,18 @@ def tracking(
         Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.
     ignored : {"motchallenge", "mot20", "remove", "count"}
         Result boxes on ignored ground truth: removed on distractors alone, all removed, or all
-        counted. Ignored is flag 0, or another class than 1. ``"motchallenge"``: those on
-        distractors (classes 2, 7, 8, 12; for ``"mot20"`` 6 too) are removed, others are false
-        positives. ``"remove"``: all on rows with flag 0 are removed. ``"count"``: all are false
-        positives. The last two ignore classes.
+        counted. Ignored is flag 0, or another class than those evaluated. ``"motchallenge"``:
+        those on distractors (classes 2, 7, 8, 12; for ``"mot20"`` 6 too) are removed, others are
+        false positives. ``"remove"``: all are removed. ``"count"``: all are false positives.
     columns : {"motchallenge", "cityflow"}
         Columns of the rows. ``"cityflow"`` is ``camera, id, frame, left, top, width, height``: the
         cameras of a sequence share identities.
+    classes : sequence of int, optional
+        Classes of the ground truth to evaluate, by their numbers in column 8. Boxes of others are
+        ignored ground truth. Default: 1, or all where `ignored` is ``"remove"`` or ``"count"``.
+        Rows of ten columns or more have classes if column 8 has whole numbers and column 9 a
+        visibility from 0 to 1 everywhere, else world coordinates (MOTChallenge 2015); with
+        `classes`, column 8 is a class always.
     interval : {"sequence-jackknife"} or IntervalMethod, optional
         Add confidence intervals over sequences, from 12 sequences on. Of the measures of all
         sequences together: Student's, with the standard error of the jackknife over sequences. The
@@ -204,7 +211,9 @@ def tracking(
     >>> ds.separated.sel(measure="MOTA", system="A", other_system="B").item()
     1
     """
-    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, columns)
+    options = TrackingOptions(
+        iou, pairing, mostly_tracked, ignored, columns, _wanted_classes(classes)
+    )
     method = interval_of(interval, [METHOD])
     if not are_trackers(truth, result):
         if tuple(measures) != COMPARED:
@@ -256,7 +265,7 @@ def _dataset(
         **attrs,
         "frames_from": "; ".join([*sources[:4], *["..."][: len(sources[4:])]]),
         "cameras": max(scene.cameras for scene in scenes),
-        **_classes(scenes),
+        **evaluated.class_attrs(),
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
         **message_attrs(messages),
@@ -272,17 +281,14 @@ def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
     return values | {name: value for name, value in counts.items() if name != "overlap"}
 
 
-def _classes(scenes: Sequence[Scene]) -> dict[str, str]:
-    """Return the classes of the ground truth that are evaluated, and the others, as text."""
-    evaluated, present = set[int](), set[int]()
-    for scene in scenes:
-        present |= set(scene.category.tolist())
-        evaluated |= set(scene.category[scene.counted].tolist())
-    if max(present, default=-1) < 0:
-        return {}
-    words = {}
-    for name, classes in (("evaluated", evaluated), ("ignored", present - evaluated)):
-        numbers = [str(x) for x in sorted(classes) if x >= 0]
-        none = ["without class"] if min(classes, default=0) < 0 else []
-        words[f"classes_{name}"] = ", ".join([*numbers, *none])
-    return words
+def _wanted_classes(classes: Any) -> tuple[int, ...] | None:
+    """Return the classes to evaluate; None for those of the convention."""
+    if classes is None:
+        return None
+    numbers = require_numbers(
+        "classes",
+        classes,
+        "whole numbers, such as [1, 3]",
+        lambda x: x.size and (x == np.floor(x)).all() and (np.abs(x) < 2**53).all(),
+    )
+    return tuple(numbers.astype(np.int64).tolist())

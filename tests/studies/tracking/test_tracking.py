@@ -252,7 +252,71 @@ def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
     ds = be.tracking(truth, truth, ignored="count")
     assert int(ds.targets) == 3 and ds.attrs["classes_evaluated"] == "0, 1, without class"
     assert "class-0-ignored" not in messages(ds)
-    assert "classes_evaluated" not in be.tracking(TRUTH, RESULT).attrs
+    assert be.tracking(TRUTH, RESULT).attrs["classes_evaluated"] == "without class"
+
+
+GROUND = [(1, 1, *BOX, 1, 1, 1, 0), (1, 2, 50, 0, 10, 10, 1, 3, 1, 0)]
+
+
+@pytest.mark.parametrize("width", [8, 9, 10])
+def test_the_class_is_read_whatever_columns_follow(width, tmp_path):
+    """Class 1 is found, class 3 is ignored: nothing is missed, with a visibility and more too."""
+    truth = [row[:width] for row in GROUND]
+    for source in (truth, write(tmp_path / "gt.txt", truth), write(tmp_path / "b.txt", truth, " ")):
+        ds = be.tracking(source, [(1, 7, *BOX)])
+        assert float(ds.mota) == 1 and int(ds.ignored_truth_boxes) == 1
+        assert (ds.attrs["classes_evaluated"], ds.attrs["classes_ignored"]) == ("1", "3")
+        assert "1 evaluated; 3 ignored" in be.to_markdown(ds)
+
+
+@pytest.mark.parametrize(
+    ("ignored", "classes", "tp", "fn", "fp"),
+    [  # boxes of the result on classes 1, 2 and 3, of which 2 is a distractor
+        ("motchallenge", None, 1, 0, 1),
+        ("motchallenge", [3], 1, 0, 1),
+        ("motchallenge", [1, 3], 2, 0, 0),
+        ("motchallenge", [2], 1, 0, 2),
+        ("remove", [3], 1, 0, 0),
+        ("count", [3], 1, 0, 2),
+        ("count", None, 3, 0, 0),
+        ("remove", None, 3, 0, 0),
+        ("motchallenge", 3, 1, 0, 1),
+    ],
+)
+def test_classes_chooses_what_is_evaluated(ignored, classes, tp, fn, fp):
+    places = {1: 0, 2: 50, 3: 100}
+    truth = [(1, k, x, 0, 10, 10, 1, k, 0.5, 0) for k, x in places.items()]
+    result = [(1, 7 + k, x, 0, 10, 10) for k, x in places.items()]
+    ds = be.tracking(truth, result, classes=classes, ignored=ignored)
+    assert (int(ds.tp), int(ds.fn), int(ds.fp)) == (tp, fn, fp)
+    listed = np.atleast_1d([1, 2, 3] if classes is None and tp == 3 else classes or [1])
+    assert ds.attrs["classes_evaluated"] == ", ".join(map(str, listed))
+
+
+def test_classes_that_no_row_has_are_refused_and_world_coordinates_read_as_classes_if_told():
+    with pytest.raises(
+        be.DataError, match=r"classes has 4, which no row .*; its classes are: 1, 3"
+    ):
+        be.tracking(GROUND, RESULT, classes=[1, 4])
+    with pytest.raises(be.DataError, match="classes is .*; expected whole numbers"):
+        be.tracking(GROUND, RESULT, classes=[1.5])
+    with pytest.raises(be.DataError, match="its classes are: without class"):
+        be.tracking(TRUTH, RESULT, classes=[1])
+    with pytest.raises(be.DataError, match="classes is given, and columns"):
+        be.tracking([(1, 1, 1, *BOX)], [(1, 1, 1, *BOX)], columns="cityflow", classes=[1])
+    # Whole world coordinates: 5 is no visibility, so that 3 is no class, unless it is called one.
+    world = [(1, 1, *BOX, 1, 3, 5, 0)]
+    ds = be.tracking(world, [(1, 1, *BOX)])
+    assert int(ds.tp) == 1 and ds.attrs["world_coordinates"] == 1
+    assert "column 8 is a world coordinate and no class" in be.to_markdown(ds)
+    ds = be.tracking(world, [(1, 1, *BOX)], classes=[3])
+    assert int(ds.tp) == 1 and ds.attrs["classes_evaluated"] == "3"
+
+
+def test_a_comparison_of_trackers_names_the_classes():
+    ds = be.tracking({"a": GROUND}, {"A": {"a": GROUND}, "B": {"a": GROUND[:1]}}, classes=[3])
+    assert ds.attrs["classes_evaluated"] == "3"
+    assert "3 evaluated; 1 ignored" in be.to_markdown(ds)
 
 
 def test_where_no_box_matches_the_message_names_what_to_compare():
@@ -579,6 +643,7 @@ def test_the_table(in_folder, capsys):
         (["truth", "tracks", "--frames", "wlk=4"], "--frames has 'wlk'.*Did you mean 'walk'"),
         (["truth", "tracks", "--frames", "2"], r"gt.txt: line 3: frame is 3; expected at most 2"),
         (["truth", "tracks", "--out", "truth/README.txt"], "is a file"),
+        (["truth", "tracks", "--classes", "3"], "--classes has 3, which no row"),
     ],
 )
 def test_wrong_usage(in_folder, capsys, args, says):
