@@ -107,7 +107,9 @@ class Rule:
     exclusion: Exclusion
     codes: Codes
 
-    def holds(self, probe: np.ndarray | slice, gallery: np.ndarray | slice) -> np.ndarray:
+    def holds(
+        self, probe: np.ndarray | slice | int, gallery: np.ndarray | slice | int
+    ) -> np.ndarray:
         """Return where it holds, of places that NumPy broadcasts."""
         return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.exclusion.differs
 

@@ -13,7 +13,7 @@ from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import plain, template_names
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores, codes_of, knows_people
 from bioeval.views.writers.lines import written
 
 GENUINE, IMPOSTOR, LEFT_OUT = "genuine", "impostor", "left out"
@@ -207,15 +207,31 @@ class Rows:
             elif masked[j]:
                 reason = "left out by the mask"
             elif excluded[j]:
-                shared = [
-                    say("{name:name} ({value:name})", name=name, value=plain(values[i]))
-                    for name in scores.exclude
-                    if (values := scores.probe_meta[name])[i] == scores.gallery_meta[name][j]
-                ]
-                reason = say("same subject and same {shared}", shared=Enumeration(shared, ""))
+                reason = Enumeration(self._exclusions(i, j), ";")
             elif by_protocol[j]:
                 reason = "left out by the protocol"
             reasons.append(reason)
+        return reasons
+
+    def _exclusions(self, i: int, j: int) -> list[Text]:
+        """Return each exclusion that leaves out a comparison, with the values of both sides."""
+        scores, codes = self.scores, codes_of(self.scores)
+        mates = codes.probe[i] == codes.gallery[j]
+        reasons = list[Text]()
+        for rule in scores._exclusions.rules:
+            exclusion = rule.exclusion
+            if not (rule.holds(i, j) and (mates or exclusion.of_all)):
+                continue
+            text = "same {column:name} ({probe:name})"
+            if exclusion.values is not None:
+                text = "{column:name} {probe:name} (probe) and {gallery:name} (gallery)"
+            elif exclusion.differs:
+                text = "different {column:name} ({probe:name} and {gallery:name})"
+            if not exclusion.of_all:
+                text = f"same subject and {text}"
+            column = exclusion.column
+            probe, gallery = scores.probe_meta[column][i], scores.gallery_meta[column][j]
+            reasons.append(say(text, column=column, probe=plain(probe), gallery=plain(gallery)))
         return reasons
 
     def _ranked(self, unit: str, entries: list[Entry]) -> RankedList:

@@ -66,12 +66,14 @@ class Fusion(ScoreTransformer):
         logistic regression, the classes weighted to a prior of one half.
     normalise : {"none", "min-max", "z", "tanh"}
         Normalisation of the scores before fusion. ``"none"``: the systems are of one kind, which
-        the result keeps (``"logistic"`` gives ``"llr"`` always). Otherwise scores enter as
+        the result keeps. Only the plain sum of log-likelihood ratios (all weights 1) is one, if the
+        systems are independent; other rules make similarities of them, and ``"logistic"`` gives
+        ``"llr"`` always. Otherwise scores enter as
         similarities, distances negated, and the result is one: ``"min-max"`` ``(s - min) / (max -
         min)``, ``"z"`` ``(s - mean) / sd``, ``"tanh"`` ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``,
         over the finite scores of all training attempts.
     weights : mapping of str to float, optional
-        For ``"weighted"``: one per system.
+        For ``"weighted"``: one per system, 0 or more.
 
     Attributes
     ----------
@@ -219,6 +221,10 @@ class Fusion(ScoreTransformer):
         kind = "similarity"
         if self.normalise == "none":
             kind = self._kinds[names[0]]
+        # Of independent systems, the plain sum of log-likelihood ratios is that of all of them; a
+        # mean, another weighted sum, the smallest and the largest are none.
+        if kind == "llr" and not (self.weights and set(self.weights.values()) == {1}):
+            kind = "similarity"
         if self.method == "logistic":
             kind = "llr"
         origin = f"{self.method} of {', '.join(names)}"
@@ -376,6 +382,12 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
         if name not in weights:
             raise DataError(f"{Argument('weights')} has none for {name!r}")
     values = [require_number(f"the weight of {name!r}", weights[name]) for name in names]
+    if negative := [name for name, x in zip(names, values, strict=True) if x < 0]:
+        raise DataError(
+            f"{Argument('weights')}: the weight of {negative[0]!r} is {weights[negative[0]]!r}; "
+            "expected 0 or more, since a negative weight turns the order of the scores; if their "
+            f"larger values mean the opposite, state their {Argument('kind')}"
+        )
     if not any(values) or not math.isfinite(sum(values)):
         raise DataError(f"{Argument('weights')} are all 0; expected one that is not")
     return np.array(values)

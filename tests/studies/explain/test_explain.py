@@ -106,6 +106,33 @@ def test_why_others_are_left_out():
     assert failed.place == 6 and "infinite distance" in failed.reason and failed.outcome == "GR"
 
 
+@pytest.mark.parametrize(
+    ("exclude", "reasons"),
+    [
+        ("session", {1: "same subject and same session (1)"}),
+        ("all:session", {1: "same session (1)", 3: "same session (1)"}),
+        ("session!=", {2: "same subject and different session (1 and 2)"}),
+        (
+            "all:session!=",
+            {x: f"different session (1 and {y})" for x, y in ((2, 2), (4, 2), (5, 3))},
+        ),
+        ("session=1/2", {2: "same subject and session 1 (probe) and 2 (gallery)"}),
+        (
+            "all:session=1/2",
+            {2: "session 1 (probe) and 2 (gallery)", 4: "session 1 (probe) and 2 (gallery)"},
+        ),
+    ],
+)
+def test_every_form_of_exclusion_is_explained(exclude, reasons):
+    """By hand: which templates of sessions 1, 1, 2 (mates) and 1, 2, 3 (others) are left out."""
+    d = np.arange(36.0).reshape(6, 6)
+    scores = be.Scores(d, list("aaabbb"), probe_meta={"session": [1, 1, 2, 1, 2, 3]})
+    row = be.explain(scores.excluding(exclude), 0, threshold=3)
+    left_out = {x.column: written(x.reason) for x in row.lists[0].entries if x.place is None}
+    assert left_out.pop(0) == "the probe itself: a template is never compared with itself"
+    assert left_out == reasons
+
+
 def test_probes_who_are_not_enrolled():
     """The unenrolled probe is the impostor; the enrolled one plays no impostor then."""
     scores = be.Scores([[1.0, 5], [2, 3]], ["a", "x"], ["a", "b"])

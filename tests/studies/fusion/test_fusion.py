@@ -74,7 +74,28 @@ def test_without_normalisation_scores_and_kind_are_kept(kind):
         fused = be.fuse(pair, method)
         expected = [twin.fused([v[4, j] for v in values], method) for j in range(4)]
         np.testing.assert_allclose(fused.values[4, :4], expected)
-        assert fused.kind == kind and not fused._remarks
+        # A mean, minimum or maximum of log-likelihood ratios is no log-likelihood ratio.
+        assert fused.kind == ("similarity" if kind == "llr" else kind) and not fused._remarks
+
+
+def test_of_log_likelihood_ratios_only_the_plain_sum_is_one():
+    """Independent normal scores of shift d have the ratio d (s - d / 2), and sums the sum."""
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(60), 2)
+    mates = labels[:, None] == labels
+    pair = {}
+    for name, d in (("a", 1.0), ("b", 2.0)):
+        ratios = d * (rng.normal(size=mates.shape) + d * mates - d / 2)
+        pair[name] = be.Scores(ratios, labels, kind="llr")
+    fused = be.fuse(pair, "weighted", weights={"a": 1, "b": 1})
+    assert fused.kind == "llr"
+    ratios = sum(s.values for s in pair.values())
+    genuine, impostor = ratios[mates & ~np.eye(120, dtype=bool)], ratios[~mates]
+    cllr = np.log2(1 + np.exp(-genuine)).mean() + np.log2(1 + np.exp(impostor)).mean()
+    assert float(be.calibration(fused).cllr) == pytest.approx(cllr / 2, rel=1e-9)
+    for weights in ({"a": 1, "b": 2}, {"a": 0.5, "b": 0.5}, {"a": 5, "b": 5}):
+        assert be.fuse(pair, "weighted", weights=weights).kind == "similarity"
+    assert be.fuse(pair, "logistic").kind == "llr"
 
 
 def test_a_mean_of_opposite_infinities_is_rejected():
@@ -172,6 +193,7 @@ def test_pairs_and_selections_and_masks():
         ({"method": "weighted", "weights": {"a": 1}}, "none for 'b'"),
         ({"method": "weighted", "weights": {"a": 1, "b": 1, "c": 2}}, "system is 'c'"),
         ({"method": "weighted", "weights": {"a": 0, "b": 0}}, "all 0"),
+        ({"method": "weighted", "weights": {"a": 2, "b": -1}}, "weight of 'b' is -1; expected 0"),
         ({"method": "median"}, "method is 'median'"),
         ({"normalise": "minmax"}, "Did you mean 'min-max'"),
     ],
