@@ -298,7 +298,7 @@ class StudyCommand:
         csv: Mapping[str, Table] | None = None,
         *,
         more: Mapping[str, Any] | None = None,
-        nodes: Callable[[str], str] = str,
+        slash: str = "_",
         overlaid: bool = False,
         drawn: Any = None,
         shown: Any = None,
@@ -312,12 +312,14 @@ class StudyCommand:
         The document is what the study says of its results, in data, with `more` entries; each of
         its tables is a file of CSV, beside those of `csv`. The table is that
         of :func:`bioeval.show`, or of what is `shown`; what is `drawn` are the results, several
-        `overlaid` in one plot. `nodes` makes the node of the written tree of a name; a result that
-        is no dataset is written `as_dataset`. A page is of the results, unless it is of a `page`
-        of others, and names the `files`, unless it is the data that were read; `of_page` are its
-        other options, such as images.
+        `overlaid` in one plot. Nodes of the written tree have `slash` for each slash of a name; a
+        result that is no dataset is written `as_dataset`. A page is of the results, unless it is of
+        a `page` of others, and names the `files`, unless it is the data that were read; `of_page`
+        are its other options, such as images.
         """
         import xarray as xr
+
+        from bioeval.results.dataset import without_slashes
 
         document, tables = self.data_of(results)
         document |= more or {}
@@ -327,7 +329,8 @@ class StudyCommand:
         saved: Any = as_dataset
         if isinstance(results, dict):
             in_terms = {name: self.in_terms(ds) for name, ds in results.items()}
-            saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in results.items()})
+            nodes = without_slashes(results, slash)
+            saved = xr.DataTree.from_dict({nodes[name]: ds for name, ds in results.items()})
         elif isinstance(results, xr.Dataset):
             in_terms, saved = self.in_terms(results), results
         if drawn is None and saved is not as_dataset:

@@ -70,6 +70,10 @@ SENTENCES: dict[str, str] = {
         "the {pairs:count pairs} of {file:name} are genuine, all others impostors"
     ),
     "lines-left-out": "{lines:count lines} of {file:name} left out: they have {have}",
+    "arrays-left-out": (
+        "the arrays {arrays:names} are no metadata: such an array has one value a template, and "
+        "probe_ or gallery_ before its name where the two sides differ"
+    ),
     "in-order-of-trials": (
         "the scores are taken to be in the order of the trials of {file:name}; check the order: a "
         "shifted list gives rates near chance"

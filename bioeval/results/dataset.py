@@ -227,6 +227,32 @@ def build(
     return xr.Dataset(data, xr.Coordinates(coords, indexes), {**attrs, "schema": SCHEMA})
 
 
+def without_slashes(names: Iterable[str], mark: str = "_") -> dict[str, str]:
+    """Return names for a tree or for netCDF, with a mark for each slash; none becomes another.
+
+    >>> without_slashes(["a/b", "a_b"])
+    {'a/b': 'a_b_', 'a_b': 'a_b'}
+    """
+    listed = list(dict.fromkeys(names))
+    taken = {name for name in listed if "/" not in name}
+    without = {name: name or mark for name in listed}
+    for name in listed:
+        if "/" in name:
+            free = name.replace("/", mark)
+            while free in taken:
+                free += mark
+            taken.add(free)
+            without[name] = free
+    return without
+
+
+def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
+    """Return the variables of the metadata of a side, by the names of the columns."""
+    start = f"{side}_meta_"
+    variables = [str(x) for x in dataset.data_vars if str(x).startswith(start)]
+    return {dataset[x].attrs.get("column", x.removeprefix(start)): x for x in variables}
+
+
 def _variable(dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]) -> xr.Variable:
     """Return a variable of plain numbers; xarray need not convert them."""
     return xr.Variable(dims, values, attrs, fastpath=True)

@@ -164,6 +164,45 @@ class Scores(LabelledMatrix):
                [0.1 , 0.  , 1.35],
                [1.41, 1.35, 0.  ]])
         """
+        return cls._from_embeddings(
+            probe,
+            labels,
+            gallery,
+            gallery_labels,
+            metric=metric,
+            kind=kind,
+            dtype=dtype,
+            nan=nan,
+            mask=mask,
+            probe_meta=probe_meta,
+            gallery_meta=gallery_meta,
+            name=name,
+            exclude=exclude,
+            average=average,
+            distractor_ids=distractor_ids,
+        )
+
+    @classmethod
+    def _from_embeddings(
+        cls,
+        probe: Any,
+        labels: Any,
+        gallery: Any = None,
+        gallery_labels: Any = None,
+        *,
+        metric: Metric = "cosine",
+        kind: Kind | None = None,
+        dtype: FloatType = "float64",
+        probe_meta: Mapping[str, Any] | None = None,
+        gallery_meta: Mapping[str, Any] | None = None,
+        average: Sequence[str] = (),
+        as_read: bool = False,
+        **described: Any,
+    ) -> Scores:
+        """Compare embeddings; with `as_read` no matrix is made, however small it is.
+
+        `described` are further arguments of :class:`Scores`.
+        """
         from bioeval.scores.embeddings import (
             EmbeddingSource,
             as_embeddings,
@@ -205,19 +244,15 @@ class Scores(LabelledMatrix):
         kind = kind_of_metric(metric, kind)
         limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
         small = math.prod(source.shape) * source.dtype.itemsize <= limit
-        values = source if not small else source.matrix()
+        values = source.matrix() if small and not as_read else source
         made = cls(
             values,
             subjects,
             gallery_labels,
             kind=kind,
-            nan=nan,
-            mask=mask,
             probe_meta=probe_meta,
             gallery_meta=gallery_meta,
-            name=name,
-            exclude=exclude,
-            distractor_ids=distractor_ids,
+            **described,
         )
         origin = describe_metric(source.metric, left)
         if names:

@@ -14,6 +14,7 @@ from PIL import Image
 
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.datasets.face_images import SCHEME, image_of
+from bioeval.results.dataset import meta_columns
 
 #: Pixels along the longer side that are read, for a screen with two to each point.
 SIDE = 128
@@ -64,18 +65,16 @@ class Images:
         Without a name for the column, it is one with the faces that come with bioeval.
         """
         column = self.column or shipped_column(dataset, sides)
-        names = [f"{side}_meta_{column.replace('/', '_')}" for side in sides]
-        missing = [name for name in names if name not in dataset]
-        if missing and self.column:
-            start = "probe_meta_"
-            have = [str(k).removeprefix(start) for k in dataset if str(k).startswith(start)]
+        known = [meta_columns(dataset, side) for side in sides]
+        if all(column in names for names in known):
+            return [names[column] for names in known]
+        if self.column:
+            have = ", ".join(meta_columns(dataset, "probe")) or "none"
             raise DataError(
                 f"the worst pairs have no metadata column {self.column!r} of images; they have "
-                f"{', '.join(have) or 'none'}"
+                f"{have}"
             )
-        if missing:
-            return []
-        return names
+        return []
 
     def column_of(self, names: Mapping[str, Any]) -> str:
         """Return the column of the image of a template with these names by column; empty for none.
@@ -168,12 +167,11 @@ def shipped_column(dataset: xr.Dataset, sides: Iterable[str] = ("probe", "galler
 def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
     """Return the metadata columns of text that all sides have, with their distinct values."""
     columns = {}
-    start = f"{sides[0]}_meta_"
-    for name in map(str, dataset.data_vars):
-        column = name.removeprefix(start)
-        both = [f"{side}_meta_{column}" for side in sides]
-        if not name.startswith(start) or not dataset.keys() >= {*both}:
+    first, *others = (meta_columns(dataset, side) for side in sides)
+    for column in first:
+        if not all(column in names for names in others):
             continue
+        both = [names[column] for names in (first, *others)]
         values: dict[str, None] = {}
         for variable in both:
             if dataset[variable].dtype.kind in "OUT":

@@ -72,7 +72,7 @@ def command(data: str, **options: Any) -> None:
             datasets,
             more={**how, "train": train[0] if train else None},
             overlaid=True,
-            nodes=lambda called: called.replace("/", "-"),
+            slash="-",
             files=[*files, *train],
         )
 

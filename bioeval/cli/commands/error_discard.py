@@ -22,5 +22,4 @@ def command(run: StudyCommand) -> None:
     scores = run.read()
     qualities = dict.fromkeys(run.options.pop("quality"))
     datasets = {x: run.count(error_discard, scores, x, **run.options) for x in qualities}
-    # Names of columns may hold characters that paths in a tree may not.
-    run.finish(datasets, nodes=lambda column: column.replace("/", "_") or "_")
+    run.finish(datasets)

@@ -44,7 +44,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             results,
             csv={"curves.csv": rows},
             more={"inputs": dict(zip(names, systems, strict=True))},
-            nodes=lambda called: called.replace("/", "-"),
+            slash="-",
             overlaid=True,
             files=systems,
         )

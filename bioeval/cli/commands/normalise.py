@@ -116,7 +116,10 @@ def _tree(datasets: dict[str, xr.Dataset]) -> xr.DataTree:
     """Return the results as a tree, by names without a slash."""
     import xarray as xr
 
-    return xr.DataTree.from_dict({name.replace("/", "-"): ds for name, ds in datasets.items()})
+    from bioeval.results.dataset import without_slashes
+
+    nodes = without_slashes(datasets, "-")
+    return xr.DataTree.from_dict({nodes[name]: ds for name, ds in datasets.items()})
 
 
 def _cohorts(

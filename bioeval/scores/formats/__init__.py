@@ -151,12 +151,13 @@ def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> 
     With `only_embeddings` the file must hold embeddings; their distances are computed as they are
     read.
     """
-    path, *others = path if isinstance(path, list | tuple) else (path,)
-    if len(others) > 1:
+    files = path if isinstance(path, list | tuple) else (path,)
+    if len(files) not in (1, 2):
         raise DataError(
-            f"{Argument('path')} has {1 + len(others)} files; expected one, or genuine and "
+            f"{Argument('path')} has {len(files)} files; expected one, or genuine and "
             "impostor scores"
         )
+    path, *others = files
     impostor = require_path("path", others[0]) if others else None
     try:
         options = ReadOptions.parse(**arguments)

@@ -117,7 +117,7 @@ class ReadOptions:
     first_index: int | None = None
     leave_out_query: bool | None = None
     format: str | None = None
-    only_embeddings: bool = False
+    only_embeddings: bool = False  # distances are computed as they are read
     #: Columns that the reader chose for the subjects, in words.
     chosen_columns: list[str] = field(default_factory=list, init=False, compare=False)
 

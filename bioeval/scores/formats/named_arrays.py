@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from bioeval.base.errors import (
     require_choice,
 )
 from bioeval.base.kinds import Kind
+from bioeval.base.messages import Message
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.label_files import Labels, labels_of_names, read_side
@@ -260,8 +262,11 @@ class NamedArrays:
             count = sides.count(side or 0)
             fits = header.shape == (count,) and not (side == 1 and sides.square)
             if side is None:
-                if plain and fits and not header.is_pickled:
+                if fits and not header.is_pickled:
                     both[0][key] = self.file.read(key)
+                    self.used.add(key)
+                elif not (foreign or fits) and self._is_column(key):
+                    raise self.of_other_length(key, count)
             elif fits and not (foreign and header.is_pickled):
                 both[side][key.partition("_")[2]] = self.file.read(key)
             elif not foreign and side == 1 and sides.square:
@@ -272,10 +277,7 @@ class NamedArrays:
                     f"{self.file.path}: there are gallery metadata, {key!r}, but no gallery_labels"
                 )
             elif not foreign:
-                raise DataError(
-                    f"{self.file.path}: the metadata {key!r} have shape {header.shape}; expected "
-                    f"({count},), one per template"
-                )
+                raise self.of_other_length(key, count)
         if not (sides.square and self.options.labels):
             for name, key in self.options.meta.items():
                 self._named_metadata(name, key, both, sides)
@@ -283,6 +285,19 @@ class NamedArrays:
             if labels is not None and labels.path != self.file.path:
                 labels.require_names(both[side], self.file.path)
         return both
+
+    def _is_column(self, key: str) -> bool:
+        """Whether an array that has no role lists values, as a metadata column does."""
+        shape = self.file.headers[key].shape
+        listed = prod(shape) == max(shape, default=0) > 1 and not key.startswith(_PREFIXES)
+        return listed and key not in RESERVED | self.used | {"fold", NAMES}
+
+    def of_other_length(self, key: str, count: int) -> DataError:
+        """Return the error of metadata that have not one value a template, or a pair."""
+        return DataError(
+            f"{self.file.path}: the metadata {key!r} have shape {self.file.headers[key].shape}; "
+            f"expected ({count},), one value for each"
+        )
 
     def _named_metadata(self, name: str, key: str, both: tuple[dict, dict], sides: Sides) -> None:
         """Read the metadata column `name` from the array `key`, or from its two prefixed forms."""
@@ -310,6 +325,7 @@ class NamedArrays:
             both[side].pop(where, None)
             both[side].pop(where.removeprefix(_PREFIXES[side]), None)
             both[side][column] = self.file.read(where)
+            self.used.add(where)
 
     def names_of_subjects(self, labels: np.ndarray) -> list[str]:
         """Return labels as text; whole numbers index the array of names where there is one."""
@@ -365,7 +381,15 @@ class NamedArrays:
         return np.atleast_1d(self.file.read("exclude")).astype(str).tolist()
 
     def marked(self, scores: Scores) -> Scores:
-        """Return scores that know which labels are of no person, as the layout's own files do."""
+        """Return scores that know which labels are of no person, as the layout's own files do.
+
+        A remark names the arrays that might have been meant as metadata, and are not.
+        """
+        unused = [key for key in self.file.headers if self._is_column(key)]
+        if unused:
+            scores = scores._with(
+                _remarks=(*scores._remarks, Message("arrays-left-out", arrays=unused))
+            )
         if self.options.names_arrays:
             return scores
         ids = [

@@ -268,11 +268,12 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
         "nan": options.nan or "raise",
         "name": path.stem,
         "average": options.average or (),
+        "as_read": options.only_embeddings,
     }
     left = as_embeddings(_checked(path, values)[:], str(path))
     if other is None:
         labels = embedding_labels(path, "labels", options, len(left))
-        return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
+        return Scores._from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
     other, array = _second(other, "a .npy file of embeddings")
     right = as_embeddings(_checked(other, array), str(other))
     if left.shape[1] != right.shape[1]:
@@ -282,7 +283,7 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
         )
     probe = embedding_labels(path, "labels", options, len(left))
     gallery = embedding_labels(other, "gallery_labels", options, len(right))
-    return Scores.from_embeddings(
+    return Scores._from_embeddings(
         left,
         probe.label,
         right,

@@ -304,20 +304,25 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         pair_templates=_templates(file, file.headers[key].shape[0]),
         keep=named.options.keep or (),
         unordered=bool(named.options.unordered),
-        meta=_meta_of_pairs(file, file.headers[key].shape[0]),
+        meta=_meta_of_pairs(named, file.headers[key].shape[0]),
     )
     return pairs._with(_reading=named.notes)
 
 
-def _meta_of_pairs(file: Arrays, pairs: int) -> dict[str, np.ndarray]:
+def _meta_of_pairs(named: NamedArrays, pairs: int) -> dict[str, np.ndarray]:
     """Return the metadata of both templates of each pair: ``probe_<name>``, ``gallery_<name>``."""
-    columns = {}
-    for key, header in file.headers.items():
+    file, columns = named.file, {}
+    for key in file.headers:
         name = key.removeprefix("probe_")
         other = f"gallery_{name}"
-        both = key != name and key not in RESERVED and other in file and other not in RESERVED
-        if both and header.shape == file.headers[other].shape == (pairs,):
+        if key == name or other not in file or not RESERVED.isdisjoint((key, other)):
+            continue
+        shapes = {x: file.headers[x].shape for x in (key, other)}
+        wrong = [x for x, shape in shapes.items() if shape != (pairs,)]
+        if not wrong:
             columns[name] = np.column_stack([file.read(other), file.read(key)])
+        elif not named.options.names_arrays:
+            raise named.of_other_length(wrong[0], pairs)
     return columns
 
 
@@ -463,7 +468,7 @@ def read_embeddings(named: NamedArrays) -> Scores:
     if other:
         right = as_embeddings(file.read(other), f"{file.path}: {other}")
     if not named.options.lists_pairs:
-        return Scores.from_embeddings(
+        return Scores._from_embeddings(
             left,
             probe.label,
             right if other else None,
@@ -476,6 +481,7 @@ def read_embeddings(named: NamedArrays) -> Scores:
             name=file.path.stem,
             exclude=named.exclude,
             average=named.options.average or (),
+            as_read=named.options.only_embeddings,
         )
     named.refuse("a list of pairs", ["columns.mask", "average"])
     evaluated = _pairs_to_evaluate(named, sides, probe.label, probe_meta)

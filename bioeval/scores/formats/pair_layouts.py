@@ -369,7 +369,7 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
             raise DataError(
                 f"{shape.path}: is not a list of trials; expected two names and a word such as "
                 "target or nontarget, 1 or 0, on each line, or the names of genuine pairs alone "
-                "(impostor scores are the second of two files of scores)"
+                f"(impostor scores are the second of two files of scores){unknown_words(shape)}"
             )
         return PairLayout(names=_numbered_columns(shape), genuine=truths[0] if truths else None)
     if layout.genuine is None and shape.columns > 2:
@@ -391,6 +391,18 @@ def unknown_layout(shape: Shape) -> DataError:
         f"{say('columns.genuine')}). A matrix of scores is read from .npy or "
         f".npz{misspelt(shape.cells[0])}"
     )
+
+
+def unknown_words(shape: Shape) -> str:
+    """Return a hint at a column of two words that could mean genuine and impostor, or nothing."""
+    for i in range(shape.columns):
+        words = list(dict.fromkeys(shape.column(i)))
+        names = {cell for j in shape.columns_except(i) for cell in shape.column(j)}
+        repeated = len(words) == 2 < len(shape.rows)
+        if repeated and names.isdisjoint(words) and not any(map(like_number, words)):
+            known = "target and nontarget, or 1 and 0"
+            return f". Column {i + 1} has the words {words[0]!r} and {words[1]!r}; write {known}"
+    return ""
 
 
 def misspelt(names: Sequence[str]) -> str:

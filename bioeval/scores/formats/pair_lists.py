@@ -13,6 +13,7 @@ from bioeval.base.errors import (
     DataError,
 )
 from bioeval.scores.arrays import Mask
+from bioeval.scores.columns import places_among
 from bioeval.scores.formats.files import existing_file, replacing, text_to_write
 from bioeval.scores.formats.format import (
     FileFacts,
@@ -29,6 +30,7 @@ from bioeval.scores.formats.pair_layouts import (
     names_columns,
     two_readings,
     unknown_layout,
+    unknown_words,
 )
 from bioeval.scores.formats.spellings import is_attack, is_number, is_truth
 from bioeval.scores.formats.text_table import Columns, Shape, read_columns, shape_of
@@ -274,11 +276,12 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
     first, second = layout.subjects or (0, 0)
     claimed, real = table.text[first], table.text[second]
     attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
-    if set(claimed.values).isdisjoint(real.values) and not attacks:
+    genuine = places_among(claimed.values, real.values)[real.codes] == claimed.codes
+    if not genuine.any() and not attacks:
         raise DataError(
-            f"{shape.path}: is taken for bob's list of claimed and real subjects, and none are the "
-            "same; if it is another, write the names of its columns in a first line, such as "
-            "'genuine template_a template_b score'"
+            f"{shape.path}: is taken for bob's list of claimed and real subjects, which are the "
+            "same on no line; if it is another, write the names of its columns in a first line, "
+            f"such as 'genuine template_a template_b score'{unknown_words(shape)}"
         )
 
 

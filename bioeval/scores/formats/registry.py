@@ -20,7 +20,6 @@ from bioeval.base.errors import (
     printable,
     require_choice,
 )
-from bioeval.base.options import set_options
 from bioeval.scores.formats import (
     bee,
     hdf5,
@@ -42,7 +41,6 @@ from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, say
 from bioeval.scores.formats.label_files import matrix_advice
 from bioeval.scores.formats.text_table import shape_of
 from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
-from bioeval.scores.labelled_matrix import memory_attributes
 from bioeval.scores.matrix import Scores
 
 #: Every format, in the order in which they are tried: where several recognise a file, the first one
@@ -76,18 +74,12 @@ def read(path: Any, options: ReadOptions) -> Scores:
         raise DataError(f"{say('columns.pairs')} and {say('trials')} are both given; expected one")
     try:
         options.allow(form.expected, form.options)
-        limit = {"memory_limit": 1} if options.only_embeddings else {}  # no distances are made
-        with (
-            set_options(**limit),
-            guarded(place, expected=form.expected),
-        ):
+        with guarded(place, expected=form.expected):
             scores = form.read(place, options)
         reading = (*scores._reading, *dict.fromkeys(options.chosen_columns))
         scores = scores._with(_reading=reading)
-        if options.only_embeddings:
-            if not scores._streams:
-                raise DataError(f"{place}: holds no embeddings")
-            scores = scores._with(**memory_attributes())
+        if options.only_embeddings and not scores._streams:
+            raise DataError(f"{place}: holds no embeddings")
         if options.exclude:
             return scores.excluding(*options.exclude)
         return scores

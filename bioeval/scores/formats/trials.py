@@ -24,7 +24,12 @@ from bioeval.base.messages import Message
 from bioeval.scores.columns import places_among, united
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
+from bioeval.scores.formats.pair_layouts import (
+    PairLayout,
+    find_layout,
+    trial_layout,
+    unknown_words,
+)
 from bioeval.scores.formats.spellings import (
     IMPOSTORS,
     SCORE_NAMES,
@@ -109,8 +114,11 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     if sorted(sides) != sorted(chosen):
         sides = tuple(sorted(chosen))
     genuine = None
-    if layout.genuine is not None:
-        genuine = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
+    truth = layout.genuine
+    if truth is None and len(keys) == 1:  # what is beside the one name is a word for the class
+        truth = next((i for i in other_columns if i not in chosen), None)
+    if truth is not None:
+        genuine = truth_of(trials.text[truth], trials, layout.names[truth])
     names: list[str] = []
     # Of each side the number of each line's name.
     scored, listed = list[np.ndarray](), list[np.ndarray]()
@@ -273,7 +281,8 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> tuple[np.nda
     layout = trial_layout(shape, options)
     if layout.genuine is None:
         raise DataError(
-            f"{trials}: lists genuine pairs alone, and {path.name} has no names to find them by"
+            f"{trials}: lists genuine pairs alone, and {path.name} has no names to find them "
+            f"by{unknown_words(shape)}"
         )
     name = layout.names[layout.genuine]
     table = read_columns(shape, layout.header, {layout.genuine: name}, {})

@@ -37,6 +37,9 @@ def moments_of_list(
         )
     listed = scores._templates
     assert listed is not None
+    everyone = set(map(str, listed.values))
+    if are_pairs(cohort):
+        cohort = _trials_first(cohort, everyone)
     used, row = np.unique(listed.b if side else listed.a, return_inverse=True)
     wanted = [str(listed.values[i]) for i in used.tolist()]
     names = _names_of_sides(cohort)
@@ -54,7 +57,7 @@ def moments_of_list(
             f"{counts[twice[0]]:,} templates of the cohort scores are called {twice[0]!r}; "
             "expected one of each name of the trials"
         )
-    others, everyone = names[1 - mine], set(map(str, listed.values))
+    others = names[1 - mine]
     if shared := [x for x in others if x in everyone]:
         raise DataError(
             f"the cohort shares {counted(len(shared), 'templates')} with the trials, the first is "
@@ -89,6 +92,15 @@ def moments_of_list(
         )
     mean, sd = moments_of(values, top, scores.kind, input_name, wanted)
     return CohortMoments(mean[row.reshape(-1)], sd[row.reshape(-1)])
+
+
+def _trials_first(cohort: PairScores, everyone: set[str]) -> PairScores:
+    """Return a list of cohort scores with the name of the trials first on each line."""
+    names = cohort._templates
+    if names is None:
+        return cohort
+    tried = np.array([str(name) in everyone for name in names.values])
+    return cohort._with_sides_exchanged(tried[names.b] & ~tried[names.a])
 
 
 def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:

@@ -8,6 +8,7 @@ from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, S
 from bioeval.document.cells import Label, Picture
 from bioeval.document.results import cell_of, result_messages, table_of_variables
 from bioeval.document.text import Enumeration, Text, say
+from bioeval.results.dataset import meta_columns
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
 
@@ -51,9 +52,7 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
         row = [cell_of(ds, name, {"pair": i}, shown="6") for name in ("score", "row", "column")]
         for side in ("probe", "gallery"):
-            start = f"{side}_meta_"
-            names = [str(x) for x in ds.data_vars if str(x).startswith(start)]
-            meta = {name.removeprefix(start): ds[name].values[i] for name in names}
+            meta = {k: ds[name].values[i] for k, name in meta_columns(ds, side).items()}
             label: Text = Label(ds[f"{side}_label"].values[i])
             texts = [say("{name:name} {value:name}", name=k, value=x) for k, x in meta.items()]
             if texts:

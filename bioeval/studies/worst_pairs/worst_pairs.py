@@ -11,7 +11,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
-from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.dataset import about_attrs, along, build, without_slashes
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
@@ -111,7 +111,8 @@ def worst_pairs(
         Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
         (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
         gallery_label score``, and each metadata column as ``probe_meta_<name>`` and
-        ``gallery_meta_<name>``. Labels and metadata other than numbers are text.
+        ``gallery_meta_<name>``, with ``_`` for a slash and its name as the attribute ``column``.
+        Labels and metadata other than numbers are text.
 
     Raises
     ------
@@ -164,16 +165,22 @@ def worst_pairs(
         "gallery_label": _storable(scores.gallery_labels[column]),
         "score": to_user(distance, scores.kind),
     }
-    names = dict(WORST_PAIRS)
+    names, renamed = dict(WORST_PAIRS), dict[str, str]()
     sides = (("probe", scores.probe_meta, row), ("gallery", scores.gallery_meta, column))
+    without = without_slashes([*scores.probe_meta, *scores.gallery_meta])  # as netCDF needs them
     for side, meta, place in sides:
         for name, data in meta.items():
-            key = f"{side}_meta_{name.replace('/', '_')}"  # netCDF names have no slash
+            key = f"{side}_meta_{without[name]}"
             values[key] = _storable(data[place])
             names[key] = Name(f"{name} of the {side} template", "")
+            if name != without[name]:
+                renamed[key] = name
     attrs = about_attrs(reader.about, "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
-    return build(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
+    ds = build(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
+    for key, name in renamed.items():
+        ds[key].attrs["column"] = name
+    return ds
 
 
 def _storable(values: np.ndarray) -> np.ndarray:

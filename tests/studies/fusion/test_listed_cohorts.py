@@ -309,3 +309,17 @@ def test_more_closest_scores_than_the_cohort_has_are_refused():
     with pytest.raises(be.DataError, match="top=10 is more than there are in the cohort of"):
         be.normalise(scores, "as", listed, top=10)
     assert len(be.normalise(scores, "as", listed, top=9).values) == len(trials)
+
+
+@pytest.mark.parametrize("method", ["z", "t", "s"])
+def test_lines_of_a_cohort_have_their_names_in_either_order(tmp_path, method):
+    """The recording of the trials first or second, line by line, and both orders of one pair."""
+    trials, cohort, scores = data("distance", holes=False)
+    rows = [(name, c, x) for name, of_name in cohort.items() for c, x in of_name.items()]
+    turned = [row if i % 3 else (row[1], row[0], row[2]) for i, row in enumerate(rows)]
+    turned += [(b, a, x) for a, b, x in turned[::5]]
+    np.random.default_rng(1).shuffle(turned)
+    read = be.read_cohort(write_cohort(tmp_path / "c.txt", turned), kind="distance")
+    made = be.normalise(scores, method, read)
+    expected = by_loop(trials, cohort, method, "distance")
+    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)

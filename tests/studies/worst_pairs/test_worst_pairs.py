@@ -65,3 +65,17 @@ def test_exclusions():
 def test_bad_input(scores, options, error, message):
     with pytest.raises(error, match=message):
         be.worst_pairs(scores, **options)
+
+
+def test_columns_whose_names_differ_by_a_slash_stay_two(tmp_path):
+    """A name of netCDF has no slash; the column keeps its name as an attribute."""
+    d = [[0, 6, 2, 3], [6, 0, 1, 4], [2, 1, 0, 5], [3, 4, 5, 0]]
+    meta = {"a/b": [1, 2, 3, 4], "a_b": [5, 6, 7, 8], "a_b_": [9, 10, 11, 12]}
+    ds = be.worst_pairs(be.Scores(d, ["ann", "ann", "bob", "bob"], probe_meta=meta), 1)
+    ds.to_netcdf(tmp_path / "worst.nc")  # the pairs are (1, 2) and (0, 1)
+    found = {}
+    for name, variable in ds.data_vars.items():
+        if name.startswith("probe_meta_"):
+            column = variable.attrs.get("column", name.removeprefix("probe_meta_"))
+            found[column] = variable.values.tolist()
+    assert found == {"a/b": [2, 1], "a_b": [6, 5], "a_b_": [10, 9]}
