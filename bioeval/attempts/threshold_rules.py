@@ -34,6 +34,7 @@ from bioeval.base.errors import (
     subject,
 )
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.scalars import Kept
 
 #: How many numbers each rule has after its name.
 RULES = {"eer": 0, "far": 1, "frr": 1, "cost": 3, "hter": 0, "accuracy": 0}
@@ -77,6 +78,13 @@ class Rule:
         if self.values:
             return f"{self.name}={','.join(f'{x:g}' for x in self.values)}"
         return self.name
+
+    @property
+    def keeps(self) -> Kept:
+        """What holds at its threshold as it is printed; the names are also those of attacks."""
+        if self.name == "fixed":
+            return "exact"
+        return "frr" if self.name in ("frr", "bpcer") else "far"
 
     @staticmethod
     def rate_in(text: str) -> float:

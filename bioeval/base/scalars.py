@@ -45,6 +45,11 @@ ValueKind = Literal["rate", "number", "cost", "score", "count"]
 #: What a label may have besides terms: where a value is.
 PLACES = ("target", "prior", "rank", "level", "threshold")
 
+#: What is stated of a threshold and holds at the number that is printed: a bound of ``"frr"``, so
+#: that it is rounded to the looser side; of ``"far"``, to the stricter one, as all others are; what
+#: the ``"rule"`` of the result bounds; or the rates at the ``"exact"`` number.
+Kept = Literal["far", "frr", "exact", "rule"]
+
 #: The results that may have a scalar.
 RESULTS = ("task", "comparison", "folds", "gom")
 
@@ -57,7 +62,7 @@ class Name:
     such as a threshold; a difference of two scores has ``"score difference"``. A table has the
     variable below its `heading`, a template, `shown` as a rate, a p-value, a count or a number of
     ``"3"`` digits where its ISO term, unit and type do not say what it is; a rate is `out_of` the
-    variable with its denominator.
+    variable with its denominator. A threshold says what it `keeps` when it is printed.
     """
 
     long_name: str
@@ -66,11 +71,13 @@ class Name:
     heading: str = ""
     shown: Literal["", "rate", "p", "count", "3", "6"] = ""
     out_of: str = ""
+    keeps: Kept | Literal[""] = ""
 
     @cached_property
     def _attrs(self) -> dict[str, str]:
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
         attrs |= {"heading": self.heading, "shown": self.shown, "out_of": self.out_of}
+        attrs["keeps"] = self.keeps
         return {k: v for k, v in attrs.items() if v}
 
     def attrs(self) -> dict[str, str]:
@@ -230,9 +237,9 @@ class Scalar(Name):
         return low + proportions * (high - low)
 
 
-def threshold_scalar(meaning: str, name: str) -> Scalar:
+def threshold_scalar(meaning: str, name: str, keeps: Kept = "far") -> Scalar:
     """Return the scalar of a threshold of an operating point."""
-    return Scalar(meaning, "score", name=name, kind="score")
+    return Scalar(meaning, "score", name=name, kind="score", keeps=keeps)
 
 
 def _checked_bounds(bounds: Any) -> tuple[float, float]:
@@ -417,7 +424,7 @@ _OTHER_POINTS = (
         also="ZeroFNMR",
         decimals="impostor",
     ),
-    threshold_scalar("strictest threshold without any false reject", "zero_frr_threshold"),
+    threshold_scalar("strictest threshold without any false reject", "zero_frr_threshold", "frr"),
 )
 
 #: Those at each FAR or FRR target and at each cost of a decision.

@@ -37,7 +37,7 @@ IntervalName = Literal[Bootstrap, "analytic", "wilson", "clopper-pearson"]
 INTERVALS: tuple[IntervalName, ...] = get_args(IntervalName)
 
 COORDINATES = {
-    "threshold": Name("decision threshold", "score", "threshold T"),
+    "threshold": Name("decision threshold", "score", "threshold T", keeps="exact"),
     "rank": Name("rank", "1", "rank R"),
     "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
     "frr_target": Name("largest false reject rate allowed", iso="FNMR"),
@@ -85,13 +85,17 @@ VERIFICATION: dict[str, Name] = {
     **_EQUAL_ERROR,
     **by_name(points_among(VERIFICATION_SCALARS)),
     "frr_at_far": scalars.FRR_AT_FAR,
-    "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
+    "threshold_at_far": Name(
+        "loosest attainable threshold with FAR at most the target", "score", keeps="far"
+    ),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "far_at_frr": scalars.FAR_AT_FRR,
-    "threshold_at_frr": Name("strictest attainable threshold with FRR at most the target", "score"),
+    "threshold_at_frr": Name(
+        "strictest attainable threshold with FRR at most the target", "score", keeps="frr"
+    ),
     "min_dcf": scalars.MIN_DCF,
     "min_cost": Name("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost"),
-    "min_cost_threshold": Name("strictest threshold of the smallest cost", "score"),
+    "min_cost_threshold": Name("strictest threshold of the smallest cost", "score", keeps="far"),
     "cost_prior": Name("proportion p of genuine attempts expected in use"),
     "cost_miss": Name("cost c_miss of a false reject", "cost"),
     "cost_false_accept": Name("cost c_fa of a false accept", "cost"),
@@ -104,6 +108,7 @@ OPEN_SET: dict[str, Name] = {
         "loosest attainable threshold with FAR at most the target (best mates of a worse rank are "
         "not among the thresholds, so that ranks may differ at the same FAR)",
         "score",
+        keeps="far",
     ),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     **Name("the EER, from the rates at the thresholds").bounds_of("eer"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.scalars import Kept
 
 #: Limits of a confidence interval.
 Interval = tuple[float, float]
@@ -61,10 +62,11 @@ class Count(Quantity):
 class Score(Quantity):
     """A threshold or a score, in the units of the scores.
 
-    One to be copied is `rounded` up or down alone, so that it accepts nothing more.
+    One to be copied is `rounded` up or down alone, or not at all, so that what is stated of it
+    holds.
     """
 
-    rounded: Literal["", "up", "down"] = ""
+    rounded: Literal["", "up", "down", "not"] = ""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,13 @@ class Picture:
     description: str
 
 
-def threshold_to_install(value: float, kind: str, **more: Any) -> Score:
-    """Return a threshold of scores of a kind that is to be copied: rounded to the stricter side."""
-    return Score(value, rounded="up" if larger_is_closer(kind) else "down", **more)
+def threshold_to_install(value: float, kind: str, keeps: Kept = "far", **more: Any) -> Score:
+    """Return a threshold that is to be copied, rounded to the side on which its rate holds.
+
+    That is the stricter one of scores of a kind, but the looser one of a bound of FRR; where its
+    rates are those of the number itself, it has all digits.
+    """
+    if keeps == "exact":
+        return Score(value, rounded="not", **more)
+    up = larger_is_closer(kind) == (keeps != "frr")
+    return Score(value, rounded="up" if up else "down", **more)

@@ -24,7 +24,17 @@ from bioeval.document.blocks import (
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Cost, Count, Label, Number, Probability, Quantity, Rate, Score
+from bioeval.document.cells import (
+    Cost,
+    Count,
+    Label,
+    Number,
+    Probability,
+    Quantity,
+    Rate,
+    Score,
+    threshold_to_install,
+)
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.support import KIND_DOUBTS
@@ -258,7 +268,7 @@ _POINTS = {
     "frr": "the smallest {far} with {frr} at most {value:rate}",
     "cost": "the least cost, prior {prior}, c_miss {miss}, c_fa {false_accept}",
     "accuracy": "the largest accuracy",
-    "fixed": "the threshold {value:score}",
+    "fixed": "the threshold {value}",
     "none": "no threshold",
 }
 
@@ -269,6 +279,8 @@ def rule_in_words(rule: Rule) -> Text:
     if rule.name == "cost":
         prior, miss, false_accept = (Number(x, digits=6) for x in values)
         return say(template, prior=prior, miss=miss, false_accept=false_accept)
+    if rule.name == "fixed":
+        return say(template, value=Score(values[0], rounded="not"))
     return say(template, value=values[0]) if values else say(template)
 
 
@@ -340,11 +352,13 @@ def cell_of(
         about["interval"] = None if low != low or high != high else (low, high)
     units, registry = str(variable.attrs.get("units", "")), scalar_registry()
     scalar = registry.averaged.get(name) or registry.get(name)
-    if scalar is not None and units == scalar.units:
+    if scalar is not None and units == scalar.units != "score":
         if scalar.quotient and attempts is None and scalar.quotient[1][0] in variables:
             attempts = int(at(scalar.quotient[1][0]))
         return cell_of_scalar(scalar, value, attempts=attempts, **about)
     shown = str(variable.attrs.get("shown", shown))
+    if units == "score" and not shown:
+        return _score(dataset, name, value, **about)
     if shown == "rate" or (not shown and variable.attrs.get("iso_term")):
         if out_of := variable.attrs.get("out_of"):
             attempts = int(at(out_of))
@@ -353,8 +367,6 @@ def cell_of(
         return Probability(value, **about)
     if shown == "count":
         return Count(value, **about)
-    if units == "score":
-        return Score(value, **about)
     if shown or name in dataset.dims:
         return Number(value, digits=int(shown or 6), **about)
     if isinstance(value, int) and units != "1":
@@ -362,6 +374,38 @@ def cell_of(
     if units == "cost":
         return Cost(value, decimals=4, **about)
     return Number(value, decimals=4 if units == "bits" else 2, **about)
+
+
+def _score(dataset: xr.Dataset, name: str, value: float, **about: Any) -> Score:
+    """Return a score as a cell; a threshold is rounded as its description says."""
+    keeps = dataset[name].attrs.get("keeps")
+    if not keeps:
+        return Score(value, **about)
+    if keeps == "rule":
+        keeps = threshold_rule(dataset.attrs).keeps
+    return threshold_to_install(value, str(dataset.attrs.get("kind", "distance")), keeps, **about)
+
+
+def threshold_of(
+    dataset: xr.Dataset, name: str = "threshold", places: Mapping[Any, Any] | None = None
+) -> Score:
+    """Return a threshold of a result as a cell, rounded to the side on which its rate holds."""
+    threshold = cell_of(dataset, name, places)
+    assert isinstance(threshold, Score)
+    return threshold
+
+
+def span_of_thresholds(dataset: xr.Dataset, name: str = "threshold") -> Text:
+    """Return the smallest and the largest finite threshold of a variable."""
+    variable = dataset[name].variable
+    finite = np.where(np.isfinite(variable.values), variable.values, np.nan)
+    low, high = (
+        threshold_of(
+            dataset, name, dict(zip(variable.dims, np.unravel_index(at, finite.shape), strict=True))
+        )
+        for at in (np.nanargmin(finite), np.nanargmax(finite))
+    )
+    return low if low.value == high.value else say("{low} to {high}", low=low, high=high)
 
 
 def table_of(

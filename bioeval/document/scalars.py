@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bioeval.base.scalars import Scalar
@@ -10,7 +12,11 @@ from bioeval.document.terms import RATES
 from bioeval.document.text import Enumeration, Phrase, Text
 
 #: What the places of a label are, by their names in it.
-_PLACES = {"target": Rate, "rank": Count, "threshold": Score}
+_PLACES: dict[str, Callable[[Any], Text]] = {
+    "target": Rate,
+    "rank": Count,
+    "threshold": partial(Score, rounded="not"),
+}
 
 
 def label_of(scalar: Scalar, *, task: str = "", **places: Any) -> Phrase:

@@ -11,6 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
+from bioeval.document.results import threshold_of
 from bioeval.document.text import Term, Text, say
 from bioeval.plot.display import Curve, CurvesDisplay
 from bioeval.plot.plot_style import ATTACK, IMPOSTOR, Style
@@ -18,6 +19,7 @@ from bioeval.plot.rate_plots import DetDisplay
 from bioeval.plot.score_plots import ScoreDistributionsDisplay
 from bioeval.plot.systems import System, agreed, as_plot_text
 from bioeval.results.histogram import ScoreHistograms
+from bioeval.views.writers.lines import written
 
 
 def _as_species(curve: Curve, number: int) -> Curve:
@@ -102,9 +104,13 @@ def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisp
 def _chosen(ds: xr.Dataset) -> tuple[float, str]:
     """Return the threshold to mark, and what it is: the one used, else that of the EER."""
     if "threshold_used" in ds:
-        return float(ds["threshold_used"]), f"threshold {float(ds['threshold_used']):.4g}"
+        return float(ds["threshold_used"]), f"threshold {_printed(ds, 'threshold_used')}"
     at = float(ds.get("eer_threshold", np.nan))
-    return at, f"EER at {at:.4g}"
+    return at, "" if np.isnan(at) else f"EER at {_printed(ds, 'eer_threshold')}"
+
+
+def _printed(ds: xr.Dataset, name: str) -> str:
+    return written(threshold_of(ds, name))
 
 
 class SpeciesDisplay(CurvesDisplay):

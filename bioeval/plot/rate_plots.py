@@ -15,6 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
+from bioeval.document.results import threshold_of
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, CurvesDisplay, shown
@@ -24,6 +25,7 @@ from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
 from bioeval.views.tasks import unit_of
+from bioeval.views.writers.lines import written
 
 # ------------------------------------------------------------------------- curves of folds
 
@@ -450,7 +452,8 @@ class ErrorRatesDisplay(CurvesDisplay):
             colour: Any = Style.colour(number)  # which names the system
             text = ""
             if len(self.systems) == 1:
-                colour, text = Style.text, f"EER {percent(eer, 'fine')} at {threshold:.4g}"
+                at = written(threshold_of(system.dataset, "eer_threshold"))
+                colour, text = Style.text, f"EER {percent(eer, 'fine')} at {at}"
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
             self.ax_.plot(threshold, eer, "o", label=shown(text), **point)

@@ -16,7 +16,7 @@ from bioeval.plot.display import CurvesDisplay, OneResultDisplay
 from bioeval.plot.plot_style import Style, beside
 from bioeval.plot.rank_plots import convention
 from bioeval.plot.systems import agreed
-from bioeval.results.words import threshold_text
+from bioeval.views.writers.numbers import score_text
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -142,7 +142,7 @@ class RankedListsDisplay(OneResultDisplay):
         for k, threshold in enumerate(self.thresholds):
             ends, low = self.within[:, k] + 0.5, np.arange(rows) - 0.46
             line: dict[str, Any] = {"color": Style.text, "linestyle": Style.dash(k)}
-            line["label"] = f"retrieved at {threshold_text(threshold)}"
+            line["label"] = f"retrieved at {score_text(threshold, 'not')}"
             ax.vlines(ends, low, low + 0.92, linewidth=1.6, zorder=3, **line)
         ax.set(xlim=(0.4, places + 0.6), ylim=(rows - 0.4, -0.6))
         ax.set_yticks(np.arange(rows), [f"query {i}" for i in range(rows)])

@@ -9,15 +9,15 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.document.results import threshold_rule
+from bioeval.document.results import threshold_of, threshold_rule
 from bioeval.document.text import say
 from bioeval.plot import plot_style
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.fold_plots import FoldsDisplay
 from bioeval.plot.plot_style import Style
-from bioeval.results.words import threshold_text
 from bioeval.studies.thresholds.section import new_people, refusal_of
 from bioeval.views.messages import sentence_about
+from bioeval.views.writers.lines import written
 
 
 class ThresholdStudyDisplay(FoldsDisplay):
@@ -97,7 +97,7 @@ class AssuredDisplay(OneResultDisplay):
         ):
             at = float(ds[variable])
             if np.isfinite(at):
-                text = f"{role}: {threshold_text(at)}"
+                text = f"{role}: {written(threshold_of(ds, variable))}"
                 ax.axvline(at, color=Style.text, linewidth=1.2, linestyle=line, label=text)
         rates = np.concatenate([self.far, self.far_high, self.frr, [target]])
         shown = rates[np.isfinite(rates) & (rates > 0)]

@@ -31,34 +31,11 @@ def number(value: float, digits: str = ".4g") -> str:
     return f"{value:{digits}}"
 
 
-def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
-    """Return numbers with equal decimals: as many as a number of these `digits` has at most."""
-    texts = [_whole_or(value, f".{digits}g") for value in values]
-    decimals = 0
-    for text in texts:
-        if "e" in text:
-            return texts
-        decimals = max(decimals, len(text.partition(".")[2]))
-    return [number(value, f".{decimals}f") for value in values]
-
-
 def enumerated(words: Sequence[str], last: str = "and") -> str:
     """Return words as an enumeration: ``a, b and c``."""
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
-
-
-def threshold_text(value: float | None) -> str:
-    """Return a threshold with six digits; whole numbers whole."""
-    return "" if value is None else _whole_or(value, ".6g")
-
-
-def _whole_or(value: float, digits: str) -> str:
-    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
-    if whole:
-        return str(int(value))
-    return number(value, digits)
 
 
 def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:

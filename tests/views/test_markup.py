@@ -208,7 +208,7 @@ def test_summaries_of_re_identification_have_their_figures(capsys):
 
 def test_rates_at_different_thresholds_have_different_columns():
     scores = be.simulate(9, 3, random_state=1)
-    near = 0.9 + 1e-9  # printed like 0.9
+    near = 0.9 + 1e-9  # printed like 0.9 in six digits
     systems = {
         name: be.verification(scores, thresholds=given)
         for name, given in {"a": [0.9], "b": [near, 1.1], "c": [1.1]}.items()
@@ -219,10 +219,9 @@ def test_rates_at_different_thresholds_have_different_columns():
         for t in ds.threshold.values
     }
     (rows,) = markdown_tables(
-        be.to_markdown(systems, measures=["FAR at threshold 0.9", "FAR at threshold 1.1"])
+        be.to_markdown(systems, measures=[f"FAR at threshold {t!r}" for t in (0.9, near, 1.1)])
     )
-    alike = [f"FAR at threshold 0.9 ({t!r})" for t in (0.9, near)]
-    assert rows[0] == ["", *alike, "FAR at threshold 1.1"]
+    assert rows[0] == ["", *(f"FAR at threshold {t!r}" for t in (0.9, near, 1.1))]
     for row in rows[1:]:
         for cell, threshold in zip(row[1:], (0.9, near, 1.1), strict=True):
             expected = ""

@@ -13,10 +13,10 @@ from rich.console import Console
 import bioeval as be
 from bioeval.attempts.points import per_cent
 from bioeval.base.messages import Message, as_json
-from bioeval.results.words import threshold_text as threshold
 from bioeval.tables.sections import table_of
 from bioeval.views.sections.rows import fvc_name
 from bioeval.views.writers.lines import written
+from bioeval.views.writers.numbers import score_text as threshold
 
 TARGETS = [0.1, 0.01, 0.001, 0.0001]
 
@@ -33,7 +33,7 @@ def verification(genuine=900, impostor=60_000, **values) -> xr.Dataset:
         **values,
     }
     grid = np.linspace(1, 2, 50)
-    return xr.Dataset(
+    made = xr.Dataset(
         {
             "far": ("threshold", np.linspace(0, 1, 50)),
             "frr": ("threshold", np.linspace(1, 0, 50)),
@@ -55,6 +55,10 @@ def verification(genuine=900, impostor=60_000, **values) -> xr.Dataset:
             "gallery_subjects": 60,
         },
     )
+    for name in ("eer_threshold", "threshold_at_far"):
+        made[name].attrs = {"units": "score", "keeps": "far"}
+    made["threshold"].attrs = {"units": "score", "keeps": "exact"}
+    return made
 
 
 def open_set(**values) -> xr.Dataset:
@@ -244,8 +248,6 @@ def test_names_are_not_markup():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, ""),
-        (np.nan, "n/a"),
         (np.inf, "inf"),
         (-np.inf, "-inf"),
         (3.0, "3"),

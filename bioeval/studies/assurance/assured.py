@@ -34,7 +34,9 @@ REFUSED = (
 )
 
 ASSURED: dict[str, Name] = {
-    "assured_threshold": Name("threshold whose FAR is assured to be at most the target", "score"),
+    "assured_threshold": Name(
+        "threshold whose FAR is assured to be at most the target", "score", keeps="far"
+    ),
     "assured_far": Name(
         "FAR there, the mean over pairs of people; of open set over people not enrolled", iso="FMR"
     ),
@@ -49,7 +51,7 @@ ASSURED: dict[str, Name] = {
     ),
     "people_far": Name("FAR of the threshold for which people_estimated is given", iso="FMR"),
     "assured_people": Name("people on whom the assured threshold rests", "subjects"),
-    "point_threshold": Name("threshold at which the limit was computed", "score"),
+    "point_threshold": Name("threshold at which the limit was computed", "score", keeps="far"),
     "point_far": Name("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
     "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
     "point_frr": Name("FRR there", iso="FNMR"),

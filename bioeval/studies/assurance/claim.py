@@ -21,7 +21,7 @@ from bioeval.studies.assurance.shares import Shares, pair_shares
 from bioeval.views.messages import sentence_about
 
 CLAIM = {
-    "threshold": Name("threshold that the claim is about", "score"),
+    "threshold": Name("threshold that the claim is about", "score", keeps="exact"),
     "claim": Name("largest rate that is claimed"),
     "verdict": Name("shown, refuted or open", ""),
     "people": Name("number of people", "subjects"),

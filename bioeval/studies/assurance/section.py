@@ -8,7 +8,7 @@ import xarray as xr
 
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label
-from bioeval.document.results import cell_of, data_facts, result_messages
+from bioeval.document.results import cell_of, data_facts, result_messages, threshold_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.results.support import RuleOf
@@ -17,9 +17,9 @@ from bioeval.results.support import RuleOf
 _MOST_TO_SETTLE = 100_000
 
 _VERDICTS = {
-    "shown": "Shown: the {rate:term} at {threshold:score} is at most {claim:rate}",
-    "refuted": "Refuted: the {rate:term} at {threshold:score} is above {claim:rate}",
-    "open": "Open: whether the {rate:term} at {threshold:score} is at most {claim:rate}",
+    "shown": "Shown: the {rate:term} at {threshold} is at most {claim:rate}",
+    "refuted": "Refuted: the {rate:term} at {threshold} is above {claim:rate}",
+    "open": "Open: whether the {rate:term} at {threshold} is at most {claim:rate}",
 }
 
 _OVER = {"far": "pairs of people", "frr": "people"}
@@ -31,7 +31,7 @@ def section(results: ResultsBySystem) -> Section:
     verdict = say(
         _VERDICTS[ds["verdict"].item()],
         rate=ds.attrs["rate"],
-        threshold=ds["threshold"].item(),
+        threshold=threshold_of(ds),
         claim=ds["claim"].item(),
     )
     return Section(

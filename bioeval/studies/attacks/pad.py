@@ -313,10 +313,14 @@ NAMES = {
     "apcer": Name("largest APCER over the attack instrument species", iso="APCER"),
     "apcer_pooled": Name("proportion of all attack presentations classified bona fide"),
     "bpcer": Name("proportion of bona fide presentations classified as attacks", iso="BPCER"),
-    "threshold_at_apcer": Name("loosest threshold with APCER at most the target"),
+    "threshold_at_apcer": Name(
+        "loosest threshold with APCER at most the target", "score", keeps="far"
+    ),
     "bpcer_at_apcer": Name("BPCER at the loosest threshold within the APCER target", iso="BPCER"),
     "d_eer": Name("detection equal error rate: APCER and BPCER cross"),
-    "d_eer_threshold": Name("attainable threshold nearest to the detection equal error rate"),
+    "d_eer_threshold": Name(
+        "attainable threshold nearest to the detection equal error rate", "score", keeps="far"
+    ),
     "presentations_of_species": Name("attack presentations of a species"),
     "non_responses_of_species": Name("attack presentations of a species without a response"),
     "apnrr_of_species": Name(
@@ -326,7 +330,7 @@ NAMES = {
     "bona_fide": Name("bona fide presentations"),
     "bona_fide_non_responses": Name("bona fide presentations without a response"),
     "bpnrr": Name("proportion of bona fide presentations without a response", iso="BPNRR"),
-    "threshold_used": Name("threshold chosen or given"),
+    "threshold_used": Name("threshold chosen or given", "score", keeps="rule"),
     "acer": Name("mean of APCER and BPCER; no measure of ISO/IEC 30107-3"),
 }
 for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):

@@ -9,8 +9,14 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Count, Label, Rate, Score
-from bioeval.document.results import cell_of, rate_of, result_messages, table_of_variables
+from bioeval.document.cells import Count, Label, Rate
+from bioeval.document.results import (
+    cell_of,
+    rate_of,
+    result_messages,
+    table_of_variables,
+    threshold_of,
+)
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.studies.attacks.presentations import DetectionRule
 
@@ -87,7 +93,7 @@ def _at_threshold(ds: xr.Dataset) -> Table:
         "at_threshold",
         (Column("measure"), Column("rate", "rate")),
         rows,
-        title=say("At the threshold {threshold:score}", threshold=float(ds["threshold_used"])),
+        title=say("At the threshold {threshold}", threshold=threshold_of(ds, "threshold_used")),
         details=(choice,),
         notes=("ACER is no measure of ISO/IEC 30107-3; it is kept for older papers.",),
     )
@@ -123,13 +129,13 @@ def _points(ds: xr.Dataset) -> Table:
     """Return the operating points of the data: where both rates cross, and at APCER targets."""
     bona_fide, attacks = _denominators(ds)
     d_eer = rate_of(ds, "d_eer", attempts=min(bona_fide, attacks))
-    at = Score(float(ds["d_eer_threshold"]))
+    at = threshold_of(ds, "d_eer_threshold")
     rows: list[tuple[Text | None, ...]] = [("d_eer", None, "D-EER", at, d_eer)]
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
         whole = round(1 / target) if target else 0
         name = f" (BPCER{whole})" if whole and abs(1 / target - whole) < 1e-9 * whole else ""
         label = say("BPCER with APCER at most {target:rate}{name}", target=target, name=name)
-        at = Score(float(ds["threshold_at_apcer"][i]))
+        at = threshold_of(ds, "threshold_at_apcer", {"apcer_target": i})
         bpcer = rate_of(ds, "bpcer_at_apcer", {"apcer_target": i}, attempts=bona_fide)
         rows.append(("bpcer_at_apcer", Rate(target), label, at, bpcer))
     return Table(

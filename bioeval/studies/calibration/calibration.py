@@ -47,7 +47,9 @@ CALIBRATION = {
     "min_c_primary": Name(
         "mean over the priors of the least FRR + beta FAR of any threshold", "cost"
     ),
-    "bayes_threshold": Name("log-likelihood ratio from which the Bayes decision accepts", "score"),
+    "bayes_threshold": Name(
+        "log-likelihood ratio from which the Bayes decision accepts", "score", keeps="far"
+    ),
     "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR", out_of="impostor_attempts"),
     "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR", out_of="genuine_attempts"),
     "bayes_error": Name("normalised Bayes error rate: act_dcf of equal costs", "cost"),

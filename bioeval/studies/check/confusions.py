@@ -13,6 +13,7 @@ from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.progress import stage
+from bioeval.base.scalars import Kept
 from bioeval.document.results import rule_in_words
 from bioeval.document.text import Text, say
 from bioeval.scores.blocks import BlockReader
@@ -58,7 +59,8 @@ class Confusions:
     Attributes
     ----------
     threshold : float
-        In the units of the scores; `at` says where it comes from.
+        In the units of the scores; `at` says where it comes from, and `keeps` what holds at the
+        number that is printed.
     false_accepts, pairs : int
         All false accepts, and the pairs of people that make them.
     listed : tuple of ConfusedPair
@@ -68,6 +70,7 @@ class Confusions:
     """
 
     threshold: float
+    keeps: Kept
     kind: str
     at: Text
     false_accepts: int
@@ -111,6 +114,7 @@ def confusions_at(
             listed.append(ConfusedPair(int(errors[i]), int(attempts[i]), *_nearest(scores, who)))
     return Confusions(
         at,
+        rule.keeps,
         scores.kind,
         ""
         if rule.name == "fixed"

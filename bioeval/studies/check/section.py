@@ -87,7 +87,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
     found = check.confusions
     if found is None:
         return
-    at: Text = threshold_to_install(found.threshold, found.kind)
+    at: Text = threshold_to_install(found.threshold, found.kind, found.keeps)
     if found.at:
         at = say("{threshold}, {where}", threshold=at, where=found.at)
     if not found.listed:

@@ -31,7 +31,9 @@ COMPARISON = {
     "larger_is_better": Name("1 where the system with the larger value is better, else 0"),
     "target": Name("FAR or FRR target of the measure; NaN without one"),
     "prior": Name("prior probability of a genuine attempt, of a cost; NaN without one"),
-    "at_threshold": Name("threshold of a rate at one that was given; NaN without one", "score"),
+    "at_threshold": Name(
+        "threshold of a rate at one that was given; NaN without one", "score", keeps="exact"
+    ),
     "at_rank": Name("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
     "supported": Name(
         "1, or 0 where people or attempts are too few for the FAR or FRR target: no conclusion then"

@@ -34,6 +34,7 @@ EPC: dict[str, Name] = {
     "threshold": Name(
         "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
         "score",
+        keeps="far",
     ),
     "hter": Name("half total error rate on the test set: (FAR + FRR) / 2", shown="rate"),
     **names_of("verification", "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),

@@ -15,6 +15,7 @@ from bioeval.attempts.thresholds import to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
+from bioeval.base.scalars import Kept
 from bioeval.document.cells import Label
 from bioeval.document.results import rule_in_words, sides_in_words
 from bioeval.document.text import Enumeration, Text, say
@@ -63,6 +64,8 @@ class Explanation(Shown):
         In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
     threshold_source : Text
         Where it comes from.
+    threshold_keeps : str
+        What holds at the threshold as it is printed: ``"far"``, ``"frr"`` or, given, ``"exact"``.
     lists : tuple of RankedList
         Of templates, and of subjects by their fused scores, as the tasks need them.
     tasks : tuple of Contribution
@@ -79,6 +82,7 @@ class Explanation(Shown):
     system: str
     threshold: float | None
     threshold_source: Text
+    threshold_keeps: Kept
     lists: tuple[RankedList, ...]
     tasks: tuple[Contribution, ...]
     remarks: tuple[Text, ...]
@@ -180,6 +184,7 @@ class _Explainer:
             )
         self.scores = self.plan.scores
         self.names = template_names(self.given.probe_meta, self.given.shape[0])
+        self.keeps: Kept = "far"
         distance, self.source = self._threshold(threshold)
         self.threshold = None if distance is None else float(to_user(distance, scores.kind))
         ties = [task.options["ties"] for task in self.plan.tasks.values() if "ties" in task.options]
@@ -260,6 +265,7 @@ class _Explainer:
             system=self.given.name or "",
             threshold=self.threshold,
             threshold_source=self.source,
+            threshold_keeps=self.keeps,
             lists=tuple(lists.values()),
             tasks=tuple(tasks),
             remarks=tuple(remarks),
@@ -270,6 +276,7 @@ class _Explainer:
         if self.ordered:
             return None, "none: the scores are only the order within each row"
         rule = Rule.parse("eer" if threshold is None else threshold)
+        self.keeps = rule.keeps
         if rule.name == "fixed":
             return rule.as_distance(self.scores.kind).values[0], "as given"
         none = "none: there are no genuine, or no impostor attempts to choose it on"

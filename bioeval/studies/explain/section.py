@@ -78,8 +78,14 @@ def _about(explained: Explanation) -> Iterator[Fact]:
         return
     value: Text = "none accepts any (reject all)"
     if not math.isnan(threshold):
-        value = threshold_to_install(threshold, explained.kind)
+        value = _threshold(explained)
     yield Fact("Threshold", say("{value}: {source}", value=value, source=source))
+
+
+def _threshold(explained: Explanation) -> Score:
+    """Return the threshold as a cell."""
+    assert explained.threshold is not None
+    return threshold_to_install(explained.threshold, explained.kind, explained.threshold_keeps)
 
 
 def _lists(explained: Explanation) -> Iterator[Block]:
@@ -156,7 +162,7 @@ def _cut(explained: Explanation) -> list[Text | None]:
     """Return the line of the threshold, between accepted and rejected entries."""
     assert explained.threshold is not None
     rejects_all = math.isnan(explained.threshold)
-    score = None if rejects_all else threshold_to_install(explained.threshold, explained.kind)
+    score = None if rejects_all else _threshold(explained)
     role = Strong("threshold: reject all" if rejects_all else "threshold")
     return [Label(explained.probe), None, None, "", "", score, role, None, None, ""]
 

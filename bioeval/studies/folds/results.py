@@ -33,7 +33,9 @@ FOLD_COUNTS = {
 }
 
 _OF_FOLDS: dict[str, Name] = {
-    "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
+    "threshold": Name(
+        "threshold chosen on the training part", "score", "threshold T", keeps="rule"
+    ),
     "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
     "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),

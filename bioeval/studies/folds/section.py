@@ -24,6 +24,7 @@ from bioeval.document.results import (
     data_facts,
     messages_of_result,
     rule_of,
+    span_of_thresholds,
     threshold_choice,
 )
 from bioeval.document.scalars import cell_of_scalar
@@ -188,7 +189,7 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
         yield say(
             "threshold at {choice}{span}",
             choice=threshold_choice(attrs),
-            span=_span_of_scores(ds["threshold"].values),
+            span=_span_of_scores(ds),
         )
 
 
@@ -220,15 +221,16 @@ def _span(counts: np.ndarray) -> Text:
     return Count(low) if low == high else say("{low} to {high}", low=low, high=high)
 
 
-def _span_of_scores(thresholds: np.ndarray) -> Text:
-    """Return where thresholds are, after a colon; nothing of none."""
+def _span_of_scores(ds: xr.Dataset) -> Text:
+    """Return where the thresholds of the folds are, after a colon; nothing of none."""
+    thresholds = ds["threshold"].values
     finite = thresholds[np.isfinite(thresholds)]
     if not len(finite):
         return ""
-    low, mean, high = map(float, (finite.min(), finite.mean(), finite.max()))
-    if low == high:
-        return say(": {low:score}", low=low)
-    return say(": {low:score} to {high:score}, mean {mean:score}", low=low, high=high, mean=mean)
+    span = span_of_thresholds(ds)
+    if finite.min() == finite.max():
+        return say(": {span}", span=span)
+    return say(": {span}, mean {mean:score}", span=span, mean=float(finite.mean()))
 
 
 # ------------------------------------------------------------------------------- notes

@@ -40,7 +40,7 @@ GROUPS: dict[str, Name] = {
     "group": Name("group of the subject; of an impostor attempt, of the probe's"),
     **names_of("verification", "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
     "subjects": Name("subjects of the group, on either side", "subjects"),
-    "threshold": Name("threshold of all groups", "score"),
+    "threshold": Name("threshold of all groups", "score", keeps="rule"),
     "frr_overall": Name("FRR of all groups together", iso="FNMR"),
     "far_overall": Name("FAR of all groups together", iso="FMR"),
     "expected_fr": Name("false rejects expected at the overall FRR", "attempts"),

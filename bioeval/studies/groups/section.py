@@ -20,7 +20,6 @@ from bioeval.document.cells import (
     Number,
     Probability,
     Rate,
-    threshold_to_install,
 )
 from bioeval.document.results import (
     cell_of,
@@ -30,6 +29,7 @@ from bioeval.document.results import (
     result_messages,
     rule_of,
     table_of_variables,
+    threshold_of,
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Strong, Text, say
@@ -90,7 +90,7 @@ def _names(ds: xr.Dataset) -> list[Label]:
 
 def _threshold(ds: xr.Dataset) -> Text:
     """Return the threshold of all groups, and the rule that chose it."""
-    at = threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+    at = threshold_of(ds)
     if ds.attrs["chosen_on"] == "given":
         return at
     return say("{threshold}, {rule} of all groups", threshold=at, rule=rule_of(ds.attrs))
@@ -107,7 +107,7 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
         "At the threshold {threshold}, the same for all groups, genuine attempts are rejected in "
         "{least:rate} (group {first}) to {most:rate} (group {last})."
     )
-    at = threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+    at = threshold_of(ds)
     ends = {"least": float(rates[least]), "most": float(rates[most])}
     yield Paragraph(say(text, threshold=at, first=names[least], last=names[most], **ends), "answer")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
+from bioeval.base.scalars import Kept
 from bioeval.document.blocks import (
     Column,
     Fact,
@@ -25,6 +25,7 @@ from bioeval.document.results import (
     result_messages,
     rule_in_words,
     table_of,
+    threshold_rule,
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
@@ -142,12 +143,14 @@ def _operating_point(ds: xr.Dataset) -> Text:
         return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
     if "threshold" not in attrs:
         return "" if "alarms_per_day" in attrs else "rates as given"
-    at = threshold_to_install(float(attrs["threshold"]), str(attrs.get("kind", "distance")))
-    if "threshold_rule" not in attrs:
+    rule = threshold_rule(attrs) if "threshold_rule" in attrs else None
+    keeps: Kept = "exact" if rule is None else rule.keeps
+    at = threshold_to_install(float(attrs["threshold"]), str(attrs.get("kind", "distance")), keeps)
+    if rule is None:
         return say("the threshold {at}", at=at)
     return say(
         "the threshold {at}: {rule}, chosen on the same data; its rates are optimistic",
         at=at,
-        rule=rule_in_words(Rule.written(str(attrs["threshold_rule"]))),
+        rule=rule_in_words(rule),
         task=task,
     )

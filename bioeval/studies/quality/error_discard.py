@@ -33,7 +33,7 @@ ERROR_DISCARD: dict[str, Name] = {
     **names_of("verification", "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
     "discarded": Name("samples discarded", "samples"),
     "samples": Name("samples of both sides, each template once", "samples"),
-    "threshold": Name("decision threshold", "score", "threshold T"),
+    "threshold": Name("decision threshold", "score", "threshold T", keeps="rule"),
     "pauc": Name(
         "area under FRR over discarded fractions from 0 to 0.2, over 0.2 times FRR at 0: below 1 "
         "where discarding helps"

@@ -7,8 +7,14 @@ import xarray as xr
 
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.document.blocks import Column, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Label, Number, Rate, Score
-from bioeval.document.results import cell_of, data_facts, result_messages, rule_in_words
+from bioeval.document.cells import Label, Number, Rate
+from bioeval.document.results import (
+    cell_of,
+    data_facts,
+    result_messages,
+    rule_in_words,
+    threshold_of,
+)
 from bioeval.document.text import Text, say
 
 # Proportions that are shown of a longer curve.
@@ -44,7 +50,7 @@ def section(results: ResultsBySystem) -> Section:
 
 def _threshold(ds: xr.Dataset) -> Text:
     """Return the threshold, and how it was chosen."""
-    threshold = Score(float(ds["threshold"]), variable="threshold")
+    threshold = threshold_of(ds)
     if ds.attrs["chosen_on"] == "given":
         return say("At the threshold {threshold}", threshold=threshold)
     return say(

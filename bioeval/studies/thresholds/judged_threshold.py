@@ -32,7 +32,9 @@ from bioeval.tasks.verification_task import verification
 
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
 JUDGED: dict[str, Name] = {
-    "threshold": Name("threshold chosen on the development set", "score", "threshold T"),
+    "threshold": Name(
+        "threshold chosen on the development set", "score", "threshold T", keeps="rule"
+    ),
     **names_of("verification", "far", "frr", "fa", "fr", "eer"),
     **names_of("verification", "genuine_attempts", "impostor_attempts"),
     "dcf": Name(f"cost of the decisions of the evaluation set at this threshold: {_COST}", "cost"),

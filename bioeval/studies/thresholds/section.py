@@ -21,7 +21,7 @@ from bioeval.document.blocks import (
     Section,
     Table,
 )
-from bioeval.document.cells import Label, Number, threshold_to_install
+from bioeval.document.cells import Label, Number
 from bioeval.document.results import (
     cell_of,
     data_facts,
@@ -31,7 +31,9 @@ from bioeval.document.results import (
     rate_of,
     result_messages,
     rule_in_words,
+    span_of_thresholds,
     table_of_variables,
+    threshold_of,
     threshold_rule,
 )
 from bioeval.document.terms import rates_are_of
@@ -136,14 +138,15 @@ def accepts_where(ds: xr.Dataset, prefix: str) -> Text:
         nothing = "{prefix}: accept nothing (threshold {threshold})"
         return say(nothing, prefix=prefix, threshold=Label(threshold))
     exact: Text = ""
-    if math.isfinite(threshold) and float(f"{threshold:.6g}") != threshold:
+    at = threshold_of(ds)
+    if at.rounded != "not" and math.isfinite(threshold) and float(f"{threshold:.6g}") != threshold:
         exact = say(" (exactly {threshold})", threshold=Label(threshold))
     return say(
         "{prefix}: accept where the {noun} {sign} {threshold}{exact}",
         prefix=prefix,
         noun=noun_of(kind),
         sign=">=" if larger_is_closer(kind) else "<=",
-        threshold=threshold_to_install(threshold, kind, variable="threshold"),
+        threshold=at,
         exact=exact,
     )
 
@@ -166,7 +169,7 @@ def _promise(study: xr.Dataset) -> Iterator[Block]:
     threshold = v["assured_threshold"]
     install: Text = say("Accept nothing (threshold {at}).", at=Label(threshold))
     if math.isfinite(threshold):
-        install = say("Install {at}.", at=threshold_to_install(threshold, str(attrs["kind"])))
+        install = say("Install {at}.", at=threshold_of(study, "assured_threshold"))
     paid: Text = ""
     if v["frr_price"] > 0:
         paid = say(
@@ -245,9 +248,9 @@ def _rates(study: xr.Dataset) -> Table:
     t = study["fold_threshold"].values
     t = t[np.isfinite(t)]
     if len(t) > 1 and not fixed:
-        text = "Thresholds of the folds: {low:score} to {high:score}, sd {sd:digits 3}."
-        low, high = float(t.min()), float(t.max())
-        notes.append(say(text, low=low, high=high, sd=float(t.std(ddof=1))))
+        text = "Thresholds of the folds: {span}, sd {sd:digits 3}."
+        span = span_of_thresholds(study, "fold_threshold")
+        notes.append(say(text, span=span, sd=float(t.std(ddof=1))))
     return Table("rates", columns, rows, notes=notes)
 
 

@@ -48,11 +48,13 @@ from bioeval.studies.thresholds.searches import search_in_folds, searches_of_peo
 from bioeval.views.messages import warn_of_kind
 
 STUDY = {
-    "threshold": Name("threshold chosen on all data", "score", "threshold T"),
+    "threshold": Name("threshold chosen on all data", "score", "threshold T", keeps="rule"),
     "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
     "optimistic_hter": Name("HTER on the data that the threshold was chosen on"),
     "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
-    "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
+    "fold_threshold": Name(
+        "threshold chosen on the training part of a fold", "score", keeps="rule"
+    ),
     "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
     "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
     **names_of("verification", "genuine_attempts", "impostor_attempts"),

@@ -19,7 +19,9 @@ def _zoo() -> dict[str, Name]:
         "as_claimed": "impostor attempts that claim the subject (a lamb has many errors)",
     }
     names = {
-        "threshold": Name("threshold at which errors are counted", "score", "threshold T"),
+        "threshold": Name(
+            "threshold at which errors are counted", "score", "threshold T", keeps="rule"
+        ),
         "genuine_mean": Name(f"mean finite score of the {of_subject}", "score"),
         "impostor_mean": Name("mean finite score of all impostor attempts of the subject", "score"),
         "genuine_attempts": Name(of_subject, "attempts"),

@@ -24,7 +24,6 @@ from bioeval.document.cells import (
     Labels,
     Rate,
     Score,
-    threshold_to_install,
 )
 from bioeval.document.results import (
     cell_of,
@@ -34,6 +33,7 @@ from bioeval.document.results import (
     table_of,
     table_of_variables,
     threshold_choice,
+    threshold_of,
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
@@ -83,7 +83,7 @@ def section(results: ResultsBySystem) -> Section:
 
 def _threshold(ds: xr.Dataset) -> Score:
     """Return the threshold at which errors are counted, as people may copy it."""
-    return threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+    return threshold_of(ds)
 
 
 def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:

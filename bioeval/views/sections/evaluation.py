@@ -12,7 +12,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
-from bioeval.document.cells import Count, Label, Score, threshold_to_install
+from bioeval.document.cells import Count, Label
 from bioeval.document.results import interval_note, is_doubt, messages_of_result
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
@@ -145,18 +145,13 @@ def _task(
         Column("value", "value"),
         Column("threshold", "threshold", only="data" if ranked else "", priority=1),
     ]
-    kind = str(dataset.attrs.get("kind", "distance"))
-
-    def at(threshold: float | None) -> Score | None:
-        return None if threshold is None else threshold_to_install(threshold, kind)
-
     support = [x for x in messages_of_result(dataset) if x.code in SUPPORT]
     if size := _sample_size(dataset):
         named = say("{title}: {size}", title=named, size=size)
     table = Table(
         name,
         columns,
-        [(x.label, x.value, at(x.threshold)) for x in rows],
+        [(x.label, x.value, x.threshold) for x in rows],
         title=named,
         details=[details],
         notes=[*support, *notes],

@@ -31,6 +31,7 @@ from bioeval.base.scalars import (
 )
 from bioeval.base.variables import TARGETS
 from bioeval.document.cells import Quantity
+from bioeval.document.results import cell_of
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
@@ -52,7 +53,7 @@ class Row:
 
     label: Text
     value: Quantity
-    threshold: float | None = None
+    threshold: Text | None = None
     why_not: Text = ""
 
     @property
@@ -60,7 +61,7 @@ class Row:
         """The label where thresholds have no column: it names a threshold that was given."""
         if self.threshold is None or "threshold" not in self.value.at:
             return self.label
-        text = "{label} at threshold {threshold:score}"
+        text = "{label} at threshold {threshold}"
         return say(text, label=self.label, threshold=self.threshold)
 
 
@@ -213,10 +214,10 @@ def _row(
     ends = None
     if f"{name}_low" in dataset and f"{name}_high" in dataset:
         ends = value(f"{name}_low"), value(f"{name}_high")
-    threshold = labels.get("threshold")
+    threshold = cell_of(dataset, "threshold", places) if "threshold" in places else None
     limits = next((TARGETS[dim] for dim in at if dim in TARGETS), scalar.threshold)
     if limits and limits in dataset and name == scalar.name:
-        threshold = value(limits)
+        threshold = cell_of(dataset, limits, places)
     attempts = value_of(dataset, "attempts" if scalar is CMS else "queries")
     if attempts is None and not isinstance(scalar.decimals, int):
         # Enough to make an attempt of the class visible.

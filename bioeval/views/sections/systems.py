@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,15 +25,10 @@ from bioeval.views.writers.lines import Lines
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a system with its label, and the threshold that it is at, if one was given."""
+    """A number of a system with its label, which names the threshold if one was given."""
 
     label: Text
     value: Quantity
-
-    @property
-    def threshold(self) -> float | None:
-        """The threshold: numbers at two of them never share a column."""
-        return self.value.at.get("threshold")
 
     def is_called(self, name: str, label: str) -> bool:
         """Whether it has this name: its printed label or a part of that, or its variable's."""
@@ -53,10 +47,6 @@ class Measure:
         except ValueError:
             return False
         return math.isclose(place, places[0])
-
-
-#: The label of a measure in the words of the table, in lower case, with its threshold.
-_Key = tuple[str, float | None]
 
 
 #: The code of a task, its templates, and of a result in parts its title with their unit.
@@ -96,7 +86,7 @@ def section(
     """
     words: dict[str, str] = {}
     by_task: dict[_Task, dict[str, xr.Dataset]] = {}
-    measured: dict[_Task, dict[str, dict[_Key, Measure]]] = {}
+    measured: dict[_Task, dict[str, dict[str, Measure]]] = {}
     for path, dataset in results.items():
         name = system_of(path) or str(dataset.attrs.get("system", ""))
         by_task.setdefault(_task_of(dataset), {})[name] = dataset
@@ -106,12 +96,12 @@ def section(
         for measure in measures_of(dataset):
             label = lines.write(measure.label)
             words[label.casefold()] = label
-            found[label.casefold(), measure.threshold] = measure
+            found[label.casefold()] = measure
     chosen = []
     for name in measures:
         folded = name.casefold().replace("\N{LESS-THAN OR EQUAL TO}", "<=").strip()
         every = [x for of_task in measured.values() for x in of_task.values()]
-        keys = [k for x in every for k, each in x.items() if each.is_called(folded, k[0])]
+        keys = [k for x in every for k, each in x.items() if each.is_called(folded, k)]
         if not keys:
             raise DataError(bad_choice("measures", name, list(words.values())))
         chosen += keys
@@ -135,23 +125,17 @@ def _rates_of(dataset: xr.Dataset) -> str:
 
 def _table(
     datasets: Mapping[str, xr.Dataset],
-    of_systems: Mapping[str, dict[_Key, Measure]],
-    chosen: Sequence[_Key],
+    of_systems: Mapping[str, dict[str, Measure]],
+    chosen: Sequence[str],
 ) -> Table:
     """Return the measures of the systems of a task, and which targets the data do not support."""
-    labels: dict[_Key, Text] = {}
+    labels: dict[str, Text] = {}
     for of_system in of_systems.values():
         labels |= {key: measure.label for key, measure in of_system.items()}
     if chosen:
         labels = {key: labels[key] for key in chosen if key in labels}
-    printed_alike = Counter(name for name, _ in labels)
     columns = [Column("system")]
-    for (name, threshold), label in labels.items():
-        column, heading = name.replace(" ", "_"), label
-        if printed_alike[name] > 1:  # thresholds that differ in the seventh digit
-            column = f"{column}_({threshold!r})"
-            heading = say("{label} ({threshold:name})", label=label, threshold=threshold)
-        columns.append(Column(column, heading))
+    columns += [Column(name.replace(" ", "_"), label) for name, label in labels.items()]
     rows = []
     for system, of_system in of_systems.items():
         cells = [of_system[key].value if key in of_system else None for key in labels]

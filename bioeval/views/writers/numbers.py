@@ -90,6 +90,8 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     for cell in cells:
         if isinstance(cell, Score) and cell.is_defined:
             text = next(texts)
+            if cell.rounded == "not" and float(text) != cell.value:
+                text = score_text(cell.value, "not")
             if not cell.interval:
                 number = Printed(text)
                 column.append(replace(number, mark=FLAG) if cell.flagged else number)
@@ -200,7 +202,9 @@ def _limits(
 
 
 def score_text(value: float, rounded: str = "") -> str:
-    """Return a score with six digits, perhaps `rounded` up or down; whole numbers whole."""
+    """Return a score with six digits, `rounded` up, down or "not"; whole numbers whole."""
+    if rounded == "not":
+        return _whole_or(value, "")
     return _whole_or(_in_few_digits(value, rounded), ".6g")
 
 

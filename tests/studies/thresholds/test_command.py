@@ -91,17 +91,19 @@ def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_p
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("value", [3.9479866700763275, 0.5843166672898966, -1.23456789, 1e-7, 4.0])
-def test_a_threshold_to_install_is_never_looser(kind, value, capsys):
-    """Shown for a target that one score alone attains."""
+@pytest.mark.parametrize("target", ["far", "frr"])
+def test_a_threshold_to_install_keeps_its_target(target, kind, value, capsys):
+    """Of FAR it is never looser, of FRR never stricter; one score alone attains both."""
     labels = np.repeat(np.arange(4), 2)
     sign = 1 if kind == "distance" else -1
     values = np.where(labels[:, None] == labels, value, value + sign)
     scores = be.Scores(values, labels, kind=kind)
-    ds = be.study_threshold(scores, "frr=0.0", folds=2, repeats=1)
+    ds = be.study_threshold(scores, f"{target}=0.0", folds=2, repeats=1)
     assert ds.threshold.item() == value
     be.show(ds)
     installed = float(re.search(r"accept where the \w+ [<>]= (\S+)", capsys.readouterr().out)[1])
-    assert installed >= value if kind == "similarity" else installed <= value
+    larger = (kind == "similarity") == (target == "far")
+    assert installed >= value if larger else installed <= value
     assert installed == pytest.approx(value, rel=1e-5)
 
 
