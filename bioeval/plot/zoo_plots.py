@@ -14,7 +14,7 @@ from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style, note
 from bioeval.plot.systems import as_plot_text
-from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, most_errors, number_of_best
+from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 
 # With more subjects, smaller points.
 _MANY = 300
@@ -26,8 +26,8 @@ class ZooDisplay(OneResultDisplay):
     """Subjects in the plane of genuine and impostor means.
 
     `limits` are the means where the best end and where the worst begin, of genuine and of impostor
-    scores. The `worst`, whose `labels_` have their names, are the subjects with most false rejects,
-    then those with most false accepts by probe and by claim, each the worst first.
+    scores. The `worst`, whose `labels_` have their names, are the subjects with the highest FRR,
+    then those with the highest FAR by probe and by claim, each the worst first.
     """
 
     labels_: list[Annotation]
@@ -39,9 +39,11 @@ class ZooDisplay(OneResultDisplay):
         self.impostor = dataset["impostor_mean"].values
         self.animals = dataset["animal_of_subject"].values.astype(str)
         self._there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
-        kinds = ("fr", "fa_as_probe", "fa_as_claimed")
-        most = [i for kind in kinds for i in most_errors(dataset[kind].values, NAMED)]
-        self.worst = [i for i in dict.fromkeys(most) if self._there[i]]
+        worst = list[int]()
+        for errors in ("fr", "fa_as_probe", "fa_as_claimed"):
+            rates = dataset[f"{errors[0]}{errors[1]}r{errors[2:]}"].values
+            worst += highest_rates(dataset[errors].values, rates, NAMED)
+        self.worst = [i for i in dict.fromkeys(worst) if self._there[i]]
         self._better = 1 if larger_is_closer(str(dataset.attrs["kind"])) else -1
         best = number_of_best(float(dataset.attrs["quantile"]), int(self._there.sum()))
         of_genuine = _limits(self.genuine[self._there], self._better, best)
@@ -76,7 +78,7 @@ class ZooDisplay(OneResultDisplay):
         caption = [
             counted(int(self._there.sum()), "subjects"),
             f"dashed: best and worst {100 * float(ds.attrs['quantile']):g} %",
-            "named: most errors" if self.worst else "",
+            "named: highest error rates" if self.worst else "",
         ]
         noun = noun_of(str(ds.attrs["kind"]))
         better, worse = ("larger", "smaller") if self._better > 0 else ("smaller", "larger")
@@ -127,7 +129,7 @@ def zoo(data: Any, ax: Axes | None = None, **style: Any) -> ZooDisplay:
 
     The plot of Yager and Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2). Subjects
     outside the dashed lines on both axes are animals; `docs/who-fails.md` says what each means.
-    Named are the three subjects with the most errors of each kind.
+    Named are the three subjects with the highest rates of each kind of error.
 
     Parameters
     ----------

@@ -24,12 +24,13 @@ from bioeval.results.identification import Unmated
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.task_plan import TaskPlanner
 
 RANKS = {
+    "subject": Name("subject of the probe"),
     "identification_rank": Name("rank of the best mate; NaN where there is none"),
     "mate_distance": Name("score of the best mate; NaN where there is none", "score"),
     "nearest_other": Name("score of the nearest candidate of another subject", "score"),
@@ -41,8 +42,8 @@ RANKS = {
 }
 
 
-def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
-    """Return rank, scores and candidates of each probe."""
+def ranks_dataset(tally: IdentificationTally, ties: str, subjects: np.ndarray | None) -> xr.Dataset:
+    """Return rank, scores and candidates of each probe, and its subject where labels name it."""
     chosen = np.nonzero(tally.mates > 0)[0]
     probes, ranks, weights = tally.rank_weights(chosen, ties)
     rank = np.full(len(tally.mate), np.nan)
@@ -62,6 +63,8 @@ def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
             enrolled=tally.enrolled.astype(np.int64),
         )
     }
+    if subjects is not None:
+        variables |= along(over, subject=subjects.astype(str))
     attrs = about_attrs(tally.about, "ranks", "ranks of the best mates", [])
     attrs |= {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": ties}
     return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
@@ -288,7 +291,8 @@ def ranks(
     xarray.Dataset
         Over ``probe``: ``identification_rank`` (NaN without a mate; the mean rank under
         ``"expected"`` ties), ``mate_distance``, ``nearest_other``, ``closer``, ``tied``,
-        ``mates``, ``others``, ``enrolled``.
+        ``mates``, ``others``, ``enrolled``, and ``subject`` where labels name it. As a table,
+        the worst rank is first.
 
     Examples
     --------
@@ -301,4 +305,4 @@ def ranks(
     reader = BlockReader(scores)
     with rows_reported():
         (result,) = count_together(reader, [IdentificationCounter(reader, search)])
-    return ranks_dataset(result, ties)
+    return ranks_dataset(result, ties, scores.probe_labels if knows_people(scores) else None)

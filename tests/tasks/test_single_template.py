@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import naive_galleries
@@ -66,6 +67,38 @@ def test_one_template_a_subject_leaves_nothing_to_draw(drawn_case):
     exactly = 0.0 if ties != "expected" else 1e-14
     for name in (*COUNTS, *OPEN):
         np.testing.assert_allclose(drawn[name], ordinary[name], rtol=0, atol=exactly, err_msg=name)
+
+
+def test_galleries_are_drawn_for_each_probe_and_not_for_all():
+    """Of 2, 3 and 4 templates: 4/9; the mean over the 24 real galleries is another number, 23/48.
+
+    In a real gallery the templates that are enrolled are no probes.
+    """
+    place = np.array([15, 25, 24, 28, 23, 11, 22, 9, 8])
+    labels = np.repeat(["a", "b", "c"], [2, 3, 4])
+    d = np.abs(place[:, None] - place).astype(float)
+
+    def found(probe: int, enrolled: tuple[int, ...]) -> bool:
+        (mate,) = (g for g in enrolled if labels[g] == labels[probe])
+        return all(d[probe, mate] < d[probe, g] for g in enrolled if g != mate)
+
+    of_subjects = [np.flatnonzero(labels == x).tolist() for x in "abc"]
+    drawn = []
+    for probe in range(9):
+        others = [[g for g in of if g != probe] for of in of_subjects]
+        drawn.append(np.mean([found(probe, e) for e in itertools.product(*others)]))
+    assert np.mean(drawn) == pytest.approx(4 / 9)
+    ds = be.closed_set(be.Scores(d, labels), gallery="single")
+    assert ds.cms.sel(rank=1).item() == pytest.approx(4 / 9, abs=1e-13)
+
+    real, evaluated = [], []
+    for enrolled in itertools.product(*of_subjects):
+        probes = [i for i in range(9) if i not in enrolled]
+        real.append(np.mean([found(i, enrolled) for i in probes]))
+        part = be.Scores(d[np.ix_(probes, enrolled)], labels[probes], labels[list(enrolled)])
+        evaluated.append(be.closed_set(part).cms.sel(rank=1).item())
+    assert len(real) == 24
+    assert np.mean(real) == pytest.approx(np.mean(evaluated)) == pytest.approx(23 / 48)
 
 
 def test_order_only_scores_have_a_closed_set():

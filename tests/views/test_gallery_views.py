@@ -40,7 +40,10 @@ def test_plots_take_galleries_of_one_template(scores):
 
 def test_tables_say_which_galleries(scores):
     exact = be.closed_set(scores, gallery="single")
-    assert "1 template of each subject, exact mean over all galleries" in as_text(exact)
+    assert (
+        "1 template of each subject, drawn anew for each probe; exact mean over all draws"
+        in as_text(exact)
+    )
     assert "of each subject" not in as_text(be.closed_set(scores))
 
 

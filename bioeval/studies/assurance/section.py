@@ -11,7 +11,7 @@ from bioeval.document.cells import Count, Label
 from bioeval.document.results import cell_of, data_facts, result_messages, threshold_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
-from bioeval.results.support import RuleOf
+from bioeval.results.support import ComparedPeople, RuleOf
 
 #: Numbers of people beyond this settle no claim in practice.
 _MOST_TO_SETTLE = 100_000
@@ -76,12 +76,25 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
                 "The data have {there}; at this rate about {settle:count people} would settle it."
             )
     yield Paragraph(say(text, there=Count(people, noun="people"), settle=settle))
+    of_pairs = rate == "far" and ds.attrs["interval_for"] == "new people"
+    if of_pairs and ds["verdict"] == "open":
+        trials = RuleOf(3).attempts_for(ds["claim"].item())
+        yield Paragraph(
+            say(
+                "The rule of 3 asks for {people:count people}: it takes each of their pairs for an "
+                "independent trial, and holds only without an error. The number for this limit is "
+                "larger, since one person who is easily confused is in many pairs.",
+                people=ComparedPeople.least_with(trials),
+            ),
+            "note",
+        )
     if not ds[rate].item():
         each = (
-            "Without an error, each person is one trial. An interval of bioeval run is narrower: "
-            "it judges by other thresholds how much the attempts of one person are alike."
+            "Without an error, {each} one trial. An interval of bioeval run is narrower: it judges "
+            "by other thresholds how much the attempts of one person are alike."
         )
-        yield Paragraph(each, "note")
+        who = "two people are" if of_pairs else "each person is"
+        yield Paragraph(say(each, each=who), "note")
     absent: Text = ""
     if ds["verdict"] == "shown":
         absent = say(" {absent}", absent=may_be_absent(people))

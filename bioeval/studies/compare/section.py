@@ -58,7 +58,9 @@ def section(results: ResultsBySystem) -> Section:
     ]
     if not two:
         blocks.append(_overview([x for x in measures if x.supported] or measures))
-    blocks += [_ranks(ds, measures, 0 if two else shown), _differences(ds, measures, shown)]
+    # What a comparison is made for comes first, of two systems and in data.
+    ranks = _ranks(ds, measures, 0 if two else shown)
+    blocks += [_differences(ds, measures, shown), ranks]
     blocks.append(Messages([x for x in messages if not is_doubt(x)]))
     title = say("Comparison of {systems:count systems}", systems=ds.sizes["system"])
     return Section("comparison", title, blocks)

@@ -116,9 +116,13 @@ NO_ANIMAL = "none"
 NAMED = 3
 
 
-def most_errors(errors: np.ndarray, number: int) -> list[int]:
-    """Return the subjects with the most errors, the most first; none without an error."""
-    order = np.argsort(-errors, kind="stable")[:number]
+def highest_rates(errors: np.ndarray, rates: np.ndarray, number: int) -> list[int]:
+    """Return the subjects with the highest error rates, the most errors first of equal ones.
+
+    Subjects have unequal numbers of attempts, so that the most errors are those of who was
+    compared most. A subject without an error is none.
+    """
+    order = np.lexsort((-errors, -np.where(errors > 0, rates, 0.0)))[:number]
     return order[errors[order] > 0].tolist()
 
 

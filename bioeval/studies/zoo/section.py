@@ -37,7 +37,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
-from bioeval.studies.zoo.results import NAMED, most_errors
+from bioeval.studies.zoo.results import NAMED, highest_rates
 
 #: The kinds of errors: for each label, the ends of the names of its counts, rates and others.
 _ERRORS = {
@@ -46,7 +46,7 @@ _ERRORS = {
     "{false accepts}, by claim": ("fa", "_as_claimed", "impostor_attempts_as_claimed"),
 }
 
-#: Subjects that the answer names, where several have the most errors.
+#: Subjects that the answer names, where several have the highest rate.
 _NAMED_AT_MOST = 6
 
 _TESTS = {
@@ -87,22 +87,27 @@ def _threshold(ds: xr.Dataset) -> Score:
 
 
 def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
-    """Yield whose false rejects are most; nothing without a false reject."""
-    rejects = ds["fr"].values
-    if not rejects.any():
+    """Yield whose FRR is the highest; nothing without a false reject."""
+    rejects, rates = ds["fr"].values, ds["frr"].values
+    ranked = highest_rates(rejects, rates, len(rates))
+    if not ranked:
         return
-    most = np.flatnonzero(rejects == rejects.max())
-    made_by = "subject {subjects} makes {share} of all {false rejects}"
+    most = [i for i in ranked if rates[i] == rates[ranked[0]]]
+    who = "subject {subjects} has the highest {frr}, {rate}"
     if len(most) > 1:
-        made_by = "{number:count subjects} ({subjects}) make {share} of all {false rejects} each"
+        who = "{number:count subjects} ({subjects}) have the highest {frr}, {rate}"
     names = list(map(str, ds["subject"].values[most]))
     yield Paragraph(
         say(
-            f"At the threshold {{threshold}}, {made_by}, the most of all subjects.",
+            f"At the threshold {{threshold}}, {who} ({{errors:count}} of "
+            "{attempts:count genuine attempts}): {share} of all {false rejects}.",
             threshold=_threshold(ds),
             number=len(most),
             subjects=Labels(names[:_NAMED_AT_MOST], more=len(names) > _NAMED_AT_MOST),
-            share=Rate(float(ds["fr_share"][most[0]])),
+            rate=Rate(float(rates[most[0]])),
+            errors=int(rejects[most].sum()),
+            attempts=int(ds["genuine_attempts"].values[most].sum()),
+            share=Rate(float(rejects[most].sum() / rejects.sum())),
         ),
         "answer",
     )
@@ -136,20 +141,21 @@ def _errors(ds: xr.Dataset) -> Table:
 
 
 def _most_errors(ds: xr.Dataset) -> Table:
-    """Return the subjects with most errors of each kind."""
+    """Return the subjects with the highest rates of each kind of error."""
     rows: list[tuple[Text | None, ...]] = []
     notes = []
     for label, (kind, role, _) in _ERRORS.items():
         rate, numbers = "frr" if kind == "fr" else "far", ds[f"{kind}{role}"].values
         names = (f"{kind}{role}", f"{kind}_share{role}", f"{rate}{role}", f"{rate}_without")
-        listed = most_errors(numbers, NAMED)
+        rates = ds[f"{rate}{role}"].values
+        listed = highest_rates(numbers, rates, NAMED)
         for i in listed:
             cells = [cell_of(ds, name, {"subject": i}) for name in names]
             rows.append((say(label), Label(ds["subject"].values[i].item()), *cells))
-        # Others may have as many errors as the last that is listed.
-        last = numbers[listed[-1]] if listed else -1
-        if more := int((numbers == last).sum() - (numbers[listed] == last).sum()):
-            text = "{errors}: {more:count more subjects} with as many as {last}."
+        # Others may have the rate of the last that is listed.
+        last = rates[listed[-1]] if listed else -1.0
+        if more := int((rates == last).sum() - (rates[listed] == last).sum()):
+            text = "{errors}: {more:count more subjects} with the rate of {last}."
             subject = Label(ds["subject"].values[listed[-1]].item())
             notes.append(say(text, errors=say(label), more=more, last=subject))
     columns = (
@@ -160,7 +166,7 @@ def _most_errors(ds: xr.Dataset) -> Table:
         Column("rate", "rate"),
         Column("without", "without", priority=1),
     )
-    title = "Subjects with most errors (without: the rate over all other subjects)"
+    title = "Subjects with the highest error rates (without: the rate over all other subjects)"
     return Table("most_errors", columns, rows, title=title, notes=notes)
 
 

@@ -259,7 +259,9 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the options of the evaluation in words."""
     says = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
-        "gallery": lambda _: "1 template of each subject, exact mean over all galleries",
+        "gallery": lambda _: (
+            "1 template of each subject, drawn anew for each probe; exact mean over all draws"
+        ),
         "rank_unit": lambda x: f"the rank counts {x}s",
         "ties": lambda x: _TIES.get(x, f"{x} ties"),
         "impostors": lambda x: _IMPOSTORS.get(x, f"impostors {x}"),

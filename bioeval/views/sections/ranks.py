@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label, Number, Score
 from bioeval.document.results import result_messages
+from bioeval.document.text import Text
 from bioeval.views.sections.header import about
 
-#: Probes that are listed, the first of all.
+#: Probes that are listed, those with the worst ranks.
 _LISTED = 20
 
 
 def section(results: ResultsBySystem) -> Section:
-    """Return the rank of the best mate of each probe, and the scores beside it."""
+    """Return the rank of the best mate of each probe, the worst first, and the scores beside it."""
     ds = results[""]
-    rows = []
-    for i, probe in enumerate(ds["probe"].values.tolist()):
+    rows: list[tuple[Text | None, ...]] = []
+    probes, ranks = ds["probe"].values.tolist(), ds["identification_rank"].values
+    named = "subject" in ds
+    for i in np.argsort(-ranks, kind="stable").tolist():  # probes without a rank (NaN) are last
+        probe, rank = probes[i], float(ranks[i])
         at = {"probe": probe}
-        rank = float(ds["identification_rank"][i])
+        subject = [Label(ds["subject"].values[i].item())] if named else []
         rows.append(
             (
                 Label(probe),
+                *subject,
                 Number(rank, variable="identification_rank", at=at, digits=6),
                 Score(float(ds["mate_distance"][i]), variable="mate_distance", at=at),
                 Score(float(ds["nearest_other"][i]), variable="nearest_other", at=at),
@@ -31,11 +38,13 @@ def section(results: ResultsBySystem) -> Section:
         "ranks",
         (
             Column("probe", "probe"),
+            *([Column("subject", "subject")] if named else []),
             Column("identification_rank", "rank"),
             Column("mate_distance", "best mate"),
             Column("nearest_other", "nearest other"),
         ),
         rows,
+        title="Probes, the worst rank first",
         notes=(f"... and {left:,} more",) if left > 0 else (),
         shown=_LISTED,
     )

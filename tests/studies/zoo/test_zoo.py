@@ -308,3 +308,25 @@ def test_singletons_alone_have_no_animals():
 
 
 # ------------------------------------------------------------------------ plots, table, command
+
+
+def test_who_fails_most_is_by_rate_and_not_by_count():
+    """Ann fails in all of her 2 attempts, bob in 4 of 6: more errors, and the lower rate.
+
+    Distances of mates, both ways: ann's pair is far, of bob's three pairs and cy's one some.
+    """
+    d = np.full((9, 9), 9.0)
+    mates = {(0, 1): 8.0, (2, 3): 8.0, (2, 4): 8.0, (3, 4): 1.0, (5, 6): 1.0, (7, 8): 1.0}
+    for (i, j), distance in mates.items():
+        d[i, j] = d[j, i] = distance
+    labels = ["ann"] * 2 + ["bob"] * 3 + ["cy"] * 2 + ["dee"] * 2
+    ds = be.zoo(be.Scores(d, labels), threshold=2.0)
+    of = {x: (int(ds.fr.sel(subject=x)), int(ds.genuine_attempts.sel(subject=x))) for x in labels}
+    assert of == {"ann": (2, 2), "bob": (4, 6), "cy": (0, 2), "dee": (0, 2)}
+    table = be.to_frame(ds, "most_errors")
+    rejects = table[table["errors_of"].str.contains("reject")]
+    assert rejects["subject"].tolist() == ["ann", "bob"]
+    assert rejects["errors"].tolist() == [2, 4]
+    assert rejects["rate"].tolist() == pytest.approx([1, 4 / 6])
+    text = " ".join(be.to_markdown(ds).split())
+    assert "subject ann has the highest FRR, 100 % (2 of 2 genuine attempts)" in text
