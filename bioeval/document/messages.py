@@ -27,6 +27,20 @@ SENTENCES: dict[str, str] = {
     "same-value-counted": (
         "pairs of the same {column} make rates optimistic; {advice:template} leaves {which} out"
     ),
+    "not-all-against-all": (
+        "the matrix does not look like one of all templates against all: most templates are not "
+        "nearest to themselves (the diagonal), and it is not symmetric; if its columns are other "
+        "templates than its rows, {arg.gallery_labels} is missing, and each row lacks a comparison"
+    ),
+    "exclusion-without-effect": (
+        "{exclusion:name}, which is to leave out comparisons, leaves out none: check whether both "
+        "sides write its values alike"
+    ),
+    "values-look-alike": (
+        "{values:count} of {of:count values} of {column:name} differ from another only in case, "
+        "blanks, zeros before a number or after its point, and are compared as different values "
+        "({examples}); write them alike"
+    ),
     "cameras-not-used": (
         "both sides have a column {column:name}, which this evaluation does not use: "
         "{arg.protocol=market1501} is re-identification by it (mAP, CMC), {arg.exclude=camera} "

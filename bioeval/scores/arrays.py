@@ -102,6 +102,11 @@ def is_stored(values: Any) -> bool:
     return rows_of(values) == "container" or library in LIBRARIES
 
 
+# Rows of a square matrix that are looked at, and the part of its templates that may be nearest to
+# themselves by chance.
+_ROWS_LOOKED_AT, _FEW_NEAREST = 1000, 0.25
+
+
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
     stored = is_stored(values)
@@ -123,6 +128,34 @@ def as_values(values: Any) -> Any:
     from bioeval.scores.stored import StoredRows
 
     return StoredRows(base)
+
+
+def unlike_all_against_all(values: np.ndarray) -> tuple[bool, bool]:
+    """Whether a square matrix seems to be of two sets of templates: as distances, similarities.
+
+    That is where it is not symmetric, and at most a quarter of the templates whose comparison with
+    themselves has a finite score are nearest to themselves. A diagonal of one value was filled in.
+    """
+    values = values[:_ROWS_LOOKED_AT, :_ROWS_LOOKED_AT]
+    diagonal = values.diagonal()
+    known = np.isfinite(diagonal)
+    if len(values) < 3 or not known.any() or len(np.unique(diagonal[known])) == 1:
+        return False, False
+    ends = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+    nearest = diagonal <= ends[0], diagonal >= ends[1]
+    unlike = [bool(near[known].mean() <= _FEW_NEAREST) for near in nearest]
+    if not any(unlike) or _is_symmetric(values):
+        return False, False
+    return unlike[0], unlike[1]
+
+
+def _is_symmetric(values: np.ndarray) -> bool:
+    """Whether a matrix is symmetric but for rounding, its diagonal aside."""
+    values = values.astype(np.float64)
+    np.fill_diagonal(values, 0.0)
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.allclose(values, values.T, rtol=0.0, atol=1e-5 * largest, equal_nan=True)
 
 
 def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarray:

@@ -116,6 +116,9 @@ def claim_scores(
         gallery_meta={name: values[column] for name, values in meta.items()},
         name=scores.name,
     )
+    m, n = claims.shape
+    # A row is an attempt and no template, though it has the name of its first try.
+    claims = claims._with(probe_ids=np.arange(n, n + m, dtype=np.int64))
     return claims._marking(scores.distractor_ids, scores._junk_ids)._with(
         _origin=scores._origin,
         _metric=scores._metric,

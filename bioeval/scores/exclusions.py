@@ -113,6 +113,36 @@ class Rule:
         """Return where it holds, of places that NumPy broadcasts."""
         return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.exclusion.differs
 
+    def number(self, subjects: Codes, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> int:
+        """Return for how many comparisons of different templates it holds, by labels alone."""
+        person = np.zeros(len(probe_ids), np.int64), np.zeros(len(gallery_ids), np.int64)
+        if not self.exclusion.of_all:
+            person = subjects.probe, subjects.gallery
+        sides = list(zip(person, (self.codes.probe, self.codes.gallery), strict=True))
+        place = np.full(1 + max(probe_ids.max(initial=0), gallery_ids.max(initial=0)), -1)
+        place[gallery_ids] = np.arange(len(gallery_ids))
+        itself = place[probe_ids]
+        known = itself >= 0
+        same = self.codes.probe[known] == self.codes.gallery[itself[known]]
+        equal = _equal_pairs(*sides) - int(same.sum())
+        if not self.exclusion.differs:
+            return equal
+        every = _equal_pairs(*((who, np.zeros_like(who)) for who in person))
+        return every - int(known.sum()) - equal
+
+
+def _equal_pairs(
+    probe: tuple[np.ndarray, np.ndarray], gallery: tuple[np.ndarray, np.ndarray]
+) -> int:
+    """Return the number of pairs of both sides whose two codes are equal."""
+    size = 3 + max(int(side[1].max(initial=0)) for side in (probe, gallery))
+    keys = [person.astype(np.int64) * size + value + 2 for person, value in (probe, gallery)]
+    values, numbers = np.unique(keys[1], return_counts=True)
+    if not len(values):
+        return 0
+    place = np.minimum(np.searchsorted(values, keys[0]), len(values) - 1)
+    return int(numbers[place][values[place] == keys[0]].sum())
+
 
 def in_words(texts: Iterable[str]) -> str:
     """Return the pairs that exclusions leave out, as ``genuine pairs of the same session``."""

@@ -39,6 +39,7 @@ from bioeval.scores.arrays import (
     read_block,
     rows_of,
     subjects_of_mask,
+    unlike_all_against_all,
 )
 from bioeval.scores.exclusions import Exclusion, Exclusions
 from bioeval.scores.labels import (
@@ -48,9 +49,10 @@ from bioeval.scores.labels import (
     digest,
     digest_of_values,
     fixed,
-    labels_of_table,
+    names_of_table,
     present,
 )
+from bioeval.scores.template_names import NamedTemplates, are_names, sides_of_table
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import EmbeddingSource
@@ -111,6 +113,7 @@ class LabelledMatrix:
     _gallery_meta: Mapping[str, np.ndarray] = {}
     #: The layout, where it is not that of the templates.
     _layout: str = ""
+    _without_gallery_labels = False  # whether a matrix is all against all for want of others
     _origin = ""
     _metric = ""  # that of bioeval by which the scores were computed from embeddings
     _is_derived = False  # whether they were made of other scores, by fusion or calibration
@@ -204,13 +207,26 @@ class LabelledMatrix:
         self._set_words(kind, nan, name)
         self._set(**memory_attributes(), _base=as_values(values))
         m, n = self._source.shape
-        if labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
-            labels, gallery_labels = sides
+        columns = as_meta(probe_meta, m, "probe_meta")
+        enrolled = None if gallery_meta is None else as_meta(gallery_meta, n, "gallery_meta")
+        table = None
+        if labels is not None or gallery_labels is mask is None:
+            table = names_of_table(values)
+        if table is not None:
+            has_names = NamedTemplates.of(columns, enrolled or {}, None) is not None
+            are_labels = labels is None
+            labels, gallery_labels, order = sides_of_table(table, labels, gallery_labels, has_names)
+            if order is not None:
+                gallery_labels = as_labels(labels, Argument("labels"), m)[order]
+                if enrolled is None:
+                    enrolled = {name: fixed(x[order]) for name, x in columns.items()}
+            if are_labels or len({*table[0].tolist()}) < m or len({*table[1].tolist()}) < n:
+                table = None
         self._set(_labelled=labels is not None)
         if not self._labelled:
             self._init_from_mask(mask, gallery_labels)
         elif gallery_labels is None:
-            self._init_square(labels, gallery_meta)
+            self._init_square(labels, enrolled)
         elif m != n and (length_of(labels), length_of(gallery_labels)) == (n, m):
             raise DataError(
                 f"the scores have shape ({m}, {n}), but there are {counted(n, 'labels')} of probes "
@@ -224,16 +240,30 @@ class LabelledMatrix:
                 probe_ids=np.arange(n, n + m, dtype=np.int64),
                 gallery_ids=np.arange(n, dtype=np.int64),
             )
-        columns = as_meta(probe_meta, m, "probe_meta")
         self._set(_probe_meta=columns, _gallery_meta=columns)
         if self.probe_ids is not self.gallery_ids:
-            self._set(_gallery_meta=as_meta(gallery_meta, n, "gallery_meta"))
+            self._set(_gallery_meta=enrolled or {})
         self._set(exclude=self._as_exclusions(exclude), distractor_ids=as_ids(distractor_ids))
         if self._labelled:
-            codes = Codes(self.probe_labels, self.gallery_labels)
+            self._set(_codes=Codes(self.probe_labels, self.gallery_labels))
+        self._identify(table)
+        if self._labelled:
+            codes = self._codes
             self._set(_codes=codes.apart(self.distractor_ids, self.probe_ids, self.gallery_ids))
             if mask is not None:
                 self._set(_mask=as_mask(mask, (m, n), self._codes))
+
+    def _identify(self, table: tuple[np.ndarray, np.ndarray] | None = None) -> None:
+        """Take templates with equal names for one; `table` are the names of a table's sides."""
+        labels = (self.probe_labels, self.gallery_labels) if self._labelled else None
+        named = NamedTemplates.of(self._probe_meta, self._gallery_meta, labels)
+        if named is None and table is not None and are_names(*table, labels):
+            named = NamedTemplates("index of the table", *table)
+        if named is None or self.probe_ids is self.gallery_ids:
+            return
+        entry = named.entries(self._codes if self._labelled else None)
+        if (entry >= 0).any():
+            self._set(probe_ids=np.where(entry >= 0, self.gallery_ids[entry], self.probe_ids))
 
     def _set_words(self, kind: Kind, nan: NanPolicy, name: Any) -> None:
         """Set kind, policy of NaN and name of scores that are being made."""
@@ -308,6 +338,7 @@ class LabelledMatrix:
         labels = as_labels(labels, Argument("labels"), m)
         ids = np.arange(n, dtype=np.int64)
         self._set(probe_labels=labels, gallery_labels=labels, probe_ids=ids, gallery_ids=ids)
+        self._set(_without_gallery_labels=True)
 
     def _init_from_mask(self, mask: Any, gallery_labels: Any) -> None:
         """Take as subjects what a mask says of each cell."""
@@ -385,6 +416,14 @@ class LabelledMatrix:
         if some:
             return "probes from the gallery"
         return self.layout
+
+    @cached_property
+    def _looks_like_two_sides(self) -> bool:
+        """Whether an array without `gallery_labels` does not look like one of all against all."""
+        values = self._source if self._without_gallery_labels else None
+        if not isinstance(values, np.ndarray) or values.shape[0] != values.shape[1]:
+            return False
+        return unlike_all_against_all(values)[larger_is_closer(self.kind)]
 
     @property
     def subjects(self) -> np.ndarray:

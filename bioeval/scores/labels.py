@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
+import unicodedata
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from enum import Enum
@@ -346,6 +349,14 @@ class Codes:
         codes._label = np.append(np.arange(people), labels)
         return codes
 
+    @cached_property
+    def in_many_spellings(self) -> list[list[Any]]:
+        """The values in several spellings, side by side; none unless they are many."""
+        if self._people is not None:
+            return self.labelled.in_many_spellings
+        alike = spellings(self.values)
+        return alike if sum(map(len, alike)) >= _MANY * len(self.values) else []
+
     @property
     def labelled(self) -> Codes:
         """The codes of the labels, in which all distractors of one label are one."""
@@ -388,6 +399,36 @@ def column_codes(probe: np.ndarray, gallery: np.ndarray, name: str) -> Codes:
     codes = [np.full(len(probe), -1), np.full(len(gallery), -2)]
     codes[0][known[0]], codes[1][known[1]] = among.probe, among.gallery
     return Codes.known(among.values, *codes)
+
+
+# Zeros before a number, and those after its point.
+_ZEROS = re.compile(r"(?<![\d.])0+(?=\d)|(?<=\d)\.0+(?![\d.])")
+
+# Values in several spellings are a fault of a file from this part of all values on.
+_MANY = 0.05
+
+
+def spelling(value: object) -> str:
+    """Return a value as text, without what a reader does not see or means nothing by.
+
+    These are case, blanks, characters without a width, forms of Unicode, zeros before a number and
+    those after its point.
+    """
+    text = "".join(str(value).split()).casefold()
+    if not text.isascii():
+        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+        text = unicodedata.normalize("NFC", text)
+    return _ZEROS.sub("", text)
+
+
+def spellings(values: np.ndarray) -> list[list[Any]]:
+    """Return the distinct values that are different spellings of one, side by side."""
+    if values.dtype.kind not in "UO":
+        return []
+    alike = defaultdict[str, list[Any]](list)
+    for value in map(plain, values.tolist()):
+        alike[spelling(value)].append(value)
+    return [same for same in alike.values() if len(same) > 1]
 
 
 #: Labels of distractors and of junk: their names in files, and the attributes of scores.
@@ -501,8 +542,8 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
     return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]
 
 
-def labels_of_table(table: Any) -> tuple[Any, Any] | None:
-    """Return the labels of rows and columns of a DataFrame of pandas, None for the same columns.
+def names_of_table(table: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the index and the columns of a DataFrame of pandas.
 
     None where it has none: it is no DataFrame, or its rows are merely numbered.
     """
@@ -514,7 +555,7 @@ def labels_of_table(table: Any) -> tuple[Any, Any] | None:
     numbered = counted and index.names == [None]
     if numbered or "RangeIndex" in (type(index).__name__, type(columns).__name__):
         return None
-    return np.asarray(index), None if index.equals(columns) else np.asarray(columns)
+    return np.asarray(index), np.asarray(columns)
 
 
 def digest_of_values(arrays: Iterable[np.ndarray]) -> str:

@@ -292,6 +292,21 @@ def require_classes(genuine: np.ndarray, a: np.ndarray, b: np.ndarray, where: Wh
         )
 
 
+def require_one_subject(names: CodedSides, a: np.ndarray, b: np.ndarray, where: Where) -> None:
+    """Raise where a template is of two subjects; `a` and `b` number those of both sides."""
+    of_name = np.full(len(names.values), -1, dtype=np.int64)
+    of_name[names.b[::-1]], of_name[names.a[::-1]] = b[::-1], a[::-1]
+    for codes, subjects in ((names.a, a), (names.b, b)):
+        for row in np.flatnonzero(of_name[codes] != subjects)[:1]:
+            name = names.values[codes[row]]
+            other = np.flatnonzero((names.a == codes[row]) | (names.b == codes[row]))[0]
+            rows = sorted({int(other), int(row)})
+            raise DataError(
+                f"the template {name!r} is of two subjects ({where(rows)}); equal names are one "
+                "template: correct the subjects, or give each template its own name"
+            )
+
+
 def _number(number: int, nouns: str) -> str:
     """Return a number with its noun and verb: ``1 pair is``, ``2 pairs are``."""
     return f"{counted(number, nouns)} {'is' if number == 1 else 'are'}"

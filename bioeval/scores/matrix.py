@@ -291,7 +291,8 @@ class Scores(LabelledMatrix):
         pair_folds : array_like, shape (p,), optional
             The fold of each pair, where the publisher of a list gives it.
         pair_templates : array_like, shape (p, 2), optional
-            The names of the templates of both sides of each pair. With them a pair that is listed
+            The names of the templates of both sides of each pair, else the columns `template` or
+            `name` of `meta`. With them a pair that is listed
             again with the same score counts once, and comparisons of a template with itself are
             left out, which results say; :func:`compare` and :func:`fuse` align systems by them.
         keep : {"self", "repeated"}, or several of them
@@ -324,6 +325,9 @@ class Scores(LabelledMatrix):
         from bioeval.scores.pairs import PairScores
 
         rules = ListRules.parse(keep, unordered)
+        if pair_templates is None and isinstance(meta, Mapping):
+            named = [meta[name] for name in ("template", "name") if name in meta]
+            pair_templates = next(iter(named), None)
         listed = PairScores(
             scores,
             genuine,

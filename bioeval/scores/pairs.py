@@ -33,6 +33,7 @@ from bioeval.scores.listed_templates import (
     Where,
     note_on_infinite,
     require_classes,
+    require_one_subject,
     subject_pattern,
 )
 from bioeval.scores.matrix import Scores
@@ -353,6 +354,10 @@ class PairScores(Scores):
             require_classes(self.genuine, a, b, where)
         notes = note_on_infinite(self._base, self.kind, where)
         keep = None
+        if self._templates is not None and who is not None and classes:
+            if not isinstance(who, CodedSides):
+                a, b = self._pair_codes.labelled.gallery, self._pair_codes.labelled.probe
+            require_one_subject(self._templates, a, b, where)
         if self._templates is not None:
             listed = ListedTemplates(self._templates, self._base, self.genuine, where)
             keep, more = listed.kept(rules)

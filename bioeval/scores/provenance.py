@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.scores.labels import Codes, known_texts, present
+from bioeval.scores.exclusions import Exclusion, Rule
+from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores, are_pairs
 
 T = TypeVar("T")
@@ -17,17 +18,24 @@ T = TypeVar("T")
 # The message that a gallery, or a part of one, has no mate of any probe.
 _NO_MATE = "no-mate-in-gallery"
 
+# Cells that are looked at together, and spellings of values that are shown.
+_CELLS, _EXAMPLES = 1 << 22, 3
+
 # Between the names of exclusions, of which a result has one attribute.
 _BETWEEN_NAMES = ", "
 
 
-def _notes(scores: Scores) -> list[Message]:
+def notes_of(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
     notes = list(scores._remarks)
     if are_pairs(scores):
         if scores.missing:
             listed = scores.missing + scores.shape[0]
             notes.append(Message("listed-pairs-missing", pairs=scores.missing, listed=listed))
+        if counts_same(scores, "session"):
+            notes.append(pairs_of_same("session"))
+        if scores._knows_subjects:
+            notes += spelling_notes(scores._pair_codes, "label")
         return notes
     if not scores._labelled:
         return notes
@@ -44,15 +52,69 @@ def _notes(scores: Scores) -> list[Message]:
         ):
             # With one template a subject, leaving it out leaves no probe a mate.
             notes.append(Message("same-labels-twice"))
-    if scores.layout == "all-against-all":
-        sessions = scores.probe_meta.get("session")
-        several = sessions is not None and len(known_texts(sessions, "session")) > 1
-        if several and not scores._excludes_same("session"):
-            notes.append(pairs_of_same("session"))
-    codes = {rule.exclusion.column: rule.codes for rule in scores._exclusions.rules}
-    for name, of_column in codes.items():
-        notes += unknown_notes(of_column, name)
-    return notes
+    if scores._looks_like_two_sides:
+        notes.append(Message("not-all-against-all"))
+    if counts_same(scores, "session"):
+        notes.append(pairs_of_same("session"))
+    notes += spelling_notes(scores._codes, "label")
+    return notes + exclusion_notes(scores)
+
+
+def exclusion_notes(scores: Scores) -> list[Message]:
+    """Return the messages of what `exclude` leaves out."""
+    return [note for rule in scores._exclusions.rules for note in rule_notes(scores, rule)]
+
+
+def rule_notes(scores: Scores, rule: Rule) -> list[Message]:
+    """Return messages of an exclusion that leaves out nothing, or less than it seems to."""
+    notes = []
+    if not rule.number(scores._codes, scores.probe_ids, scores.gallery_ids):
+        notes.append(Message("exclusion-without-effect", exclusion=rule.exclusion.text))
+    notes += spelling_notes(rule.codes, rule.exclusion.column)
+    return notes + unknown_notes(rule.codes, rule.exclusion.column)
+
+
+def counts_same(scores: Scores, column: str) -> bool:
+    """Whether genuine comparisons of the same of several values of a column are counted."""
+    sides = scores.probe_meta, scores.gallery_meta
+    if not all(column in meta for meta in sides) or scores._excludes_same(column):
+        return False
+    probe, gallery = (meta[column] for meta in sides)
+    if len(known_texts(probe, column) | known_texts(gallery, column)) < 2:
+        return False
+    rule = Rule(Exclusion.parse(column), column_codes(probe, gallery, column))
+    if are_pairs(scores):
+        return bool((rule.holds(slice(None), slice(None)) & scores.genuine).any())
+    if not rule.number(scores._codes, scores.probe_ids, scores.gallery_ids):
+        return False
+    if not scores.exclude and not scores._has_mask:
+        return True
+    m, n = scores.shape
+    step = max(1, _CELLS // n)
+    for low in range(0, m, step):
+        rows, columns = scores._mate_cells(np.arange(low, min(low + step, m)))
+        held = rule.holds(rows + low, columns)
+        rows, columns = rows[held], columns[held]
+        left_out = scores._left_out(low, min(low + step, m))
+        if left_out is None or not left_out[rows, columns].all():
+            return True
+    return False
+
+
+def camera_notes(scores: Scores, cameras: Codes, of_all: bool) -> list[Message]:
+    """Return the messages of a convention that removes entries by camera, perhaps of all people."""
+    exclusion = Exclusion.parse("all:camera" if of_all else "camera")
+    return rule_notes(scores, Rule(exclusion, cameras))
+
+
+def spelling_notes(codes: Codes, column: str) -> list[Message]:
+    """Return a message of values that are compared as different and look alike, if many are."""
+    alike = codes.in_many_spellings
+    if not alike:
+        return []
+    examples = ", ".join(" and ".join(map(repr, same)) for same in alike[:_EXAMPLES])
+    about = {"column": column, "values": sum(map(len, alike)), "of": len(codes.values)}
+    return [Message("values-look-alike", **about, examples=examples)]
 
 
 def pairs_of_same(column: str) -> Message:
@@ -113,7 +175,7 @@ class Provenance:
             kind=scores.kind,
             nan=scores.nan,
             fingerprints=(scores.fingerprint,),
-            notes=tuple(_notes(scores)),
+            notes=tuple(notes_of(scores)),
             origin=scores._origin,
             metric=scores._metric,
             exclude=_BETWEEN_NAMES.join(left_out(scores)),

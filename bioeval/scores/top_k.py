@@ -28,6 +28,7 @@ from bioeval.scores.labels import (
     fixed,
 )
 from bioeval.scores.matrix import Scores
+from bioeval.scores.template_names import NamedTemplates
 
 # Of lists that begin with the entry at the place of their query, if an index was searched with its
 # own vectors: all but equal vectors and what an approximate index misses.
@@ -158,6 +159,8 @@ class TopKScores(Scores):
         )
         if distances is not None:
             self._set(distances=fixed(self._as_distances(distances), distances))
+        sides = self.probe_labels, self.gallery_labels
+        named = NamedTemplates.of(self._probe_meta, self._gallery_meta, sides)
         if query_positions is not None:
             if leave_out_query is False:
                 raise DataError(
@@ -166,7 +169,8 @@ class TopKScores(Scores):
                 )
             self._leave_out(self._as_positions(query_positions))
         elif leave_out_query is None:
-            self._warn_of_own_entries()
+            if named is None:
+                self._warn_of_own_entries()
         elif require_flag("leave_out_query", leave_out_query):
             if not self._begins_gallery:
                 raise DataError(
@@ -175,6 +179,8 @@ class TopKScores(Scores):
                     f"or the entry that each query is, as {Argument('query_positions')}"
                 )
             self._leave_out(np.arange(q))
+        if named is not None:
+            self._leave_out_named(named.entries(self._codes))
 
     @classmethod
     def from_search(
@@ -310,6 +316,19 @@ class TopKScores(Scores):
             indices=indices[:, :places],
             probe_ids=np.where(entry >= 0, entry, self.probe_ids),
         )
+
+    def _leave_out_named(self, entry: np.ndarray) -> None:
+        """Leave queries out of their own lists, by the entry of the same name, or -1."""
+        stated = self._entry_of_query
+        wrong = (entry >= 0) & (stated >= 0) & (entry != stated)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DataError(
+                f"query {row} is stated to be entry {stated[row]}, but has the name of entry "
+                f"{entry[row]}; correct {Argument('query_positions')} or the names"
+            )
+        if (entry >= 0).any():
+            self._leave_out(entry)
 
     @property
     def _entry_of_query(self) -> np.ndarray:

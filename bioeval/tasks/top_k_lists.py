@@ -17,7 +17,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, along, build, rate, tree_of
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.scores.matrix import codes_of
-from bioeval.scores.provenance import Provenance, unknown_notes
+from bioeval.scores.provenance import Provenance, camera_notes
 from bioeval.scores.top_k import TopKScores
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.tasks.reid.convention import (
@@ -159,7 +159,7 @@ def reid_of_lists(
     notes: list[Message] = [*cut_messages(lists.positives, cut, rules.rank_k_over)]
     notes += left_out_notes(scores, distractor_ids, rules.junk_ids)
     if rules.removed != "none":
-        notes += unknown_notes(camera_codes(scores), "camera")
+        notes += camera_notes(scores, camera_codes(scores), rules.removed == "same-camera")
     if skipped:
         treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
         notes.append(without_match(skipped, 0, treatment))

@@ -164,7 +164,7 @@ def test_claims_in_any_order_are_found_in_their_blocks(tiny_blocks, templates):
 def test_a_pandas_frame_is_read(tiny_blocks):
     pandas = optional_import("pandas")
     d = small((4, 6), "float64")
-    frame = pandas.DataFrame(d, index=list("wxyz"), columns=list("uvwxyz"))
+    frame = pandas.DataFrame(d, index=list("wxyz"), columns=list("uvrstq"))
     labels = pandas.Series(PROBES, index=[5, 3, 9, 1])
     scores = be.Scores(frame, labels, pandas.Index(GALLERY))
     assert_all_tasks(scores, THRESHOLDS, **as_case(d))

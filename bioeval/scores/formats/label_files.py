@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -325,7 +325,7 @@ def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) ->
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8")
     parsed = parse_names(names.tolist(), names_of, where=where)
-    return Labels(path, parsed.label, dict(parsed.meta))
+    return Labels(path, parsed.label, _with_names(parsed.meta, names.tolist()))
 
 
 def read_names(path: str | Path, names_of: str) -> Labels:
@@ -344,7 +344,14 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     else:
         names = decoded_lines(path)
     parsed = parse_names(names, names_of, where=str(path))
-    return Labels(path, parsed.label, {**parsed.meta, **rest})
+    return Labels(path, parsed.label, {**_with_names(parsed.meta, names), **rest})
+
+
+def _with_names(meta: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return what names of images say, with the names."""
+    if "camera" not in meta:  # lines of an image and its identity
+        return {"name": meta["image"], **meta}
+    return {"name": np.array([*map(str.strip, names)]), **meta}
 
 
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:

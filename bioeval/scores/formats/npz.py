@@ -40,10 +40,11 @@ from bioeval.scores.formats.named_arrays import (
     reid_layout,
 )
 from bioeval.scores.formats.trials import FoundPairs, find_pairs, read_lfw_pairs, scores_in_order
-from bioeval.scores.labels import IDS_OF_NO_PERSON
+from bioeval.scores.labels import IDS_OF_NO_PERSON, Codes
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
+from bioeval.scores.template_names import NamedTemplates
 from bioeval.scores.top_k import TopKScores
 
 
@@ -351,11 +352,22 @@ def _of_lists(named: NamedArrays) -> tuple[str, ...]:
 
 
 def _attempts(
-    pairs: PairScores, evaluated: FoundPairs, sides: Sides, named: NamedArrays
+    pairs: PairScores,
+    evaluated: FoundPairs,
+    sides: Sides,
+    named: NamedArrays,
+    entry: np.ndarray | None = None,
 ) -> PairScores:
-    """Return the pairs of a list that are attempts, by the rules of lists with names."""
-    other = evaluated.b + sides.m if not sides.square else evaluated.b
-    codes = evaluated.a.astype(np.int32), other.astype(np.int32)
+    """Return the pairs of a list that are attempts, by the rules of lists with names.
+
+    `entry` is the gallery template that each probe is, -1 for none.
+    """
+    probe, enrolled = evaluated.a, evaluated.b
+    if not sides.square:
+        enrolled = enrolled + sides.m
+    if entry is not None:
+        probe = np.where(entry[probe] >= 0, entry[probe] + sides.m, probe)
+    codes = enrolled.astype(np.int32), probe.astype(np.int32)
     pairs = pairs._with(_templates=CodedSides(range(sides.m + sides.n), *codes))
     rules = ListRules.parse(named.options.keep, named.options.unordered)
     pairs = pairs._attempts(rules, lambda rows: places("pair", rows))
@@ -497,7 +509,12 @@ def read_embeddings(named: NamedArrays) -> Scores:
         pair_folds=evaluated.fold,
         name=file.path.stem,
     )
-    return _attempts(pairs, evaluated, sides, named)
+    entry = None
+    if gallery is not None:
+        people = probe.label, gallery.label
+        templates = NamedTemplates.of(probe_meta, gallery_meta, people)
+        entry = templates and templates.entries(Codes(*people))
+    return _attempts(pairs, evaluated, sides, named, entry)
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:

@@ -81,6 +81,12 @@ def wide_scores(
             "rows of a table whose gallery has more templates, probe for label"
         )
     finds_subjects = options.subject_from is not None or options.labels is not None
+    if square_named and not finds_subjects and not square and sorted(listed) == sorted(names):
+        raise DataError(
+            f"{path}: rows and columns have the same labels in another order, so that it is not "
+            "known which cells compare a template with itself; bring both into one order, or, of "
+            "two sets of templates, write probe for label above the rows"
+        )
     subjects, metas = [rows, columns], [dict(meta or {}), {}]
     for i, side in enumerate(subjects if finds_subjects else ()):
         parts = _subjects(path, side, options)
@@ -103,13 +109,7 @@ def wide_scores(
     if meta:
         noun = "columns" if len(meta) > 1 else "column"
         reading.append(f"metadata from the {noun} {', '.join(meta)}")
-    ids = {}
-    m, n = len(np.unique(rows)), len(np.unique(columns))
-    if finds_subjects and not square and scores.shape == (m, n):
-        every = np.unique(np.concatenate([rows, columns]))
-        ids["probe_ids"] = np.searchsorted(every, rows)
-        ids["gallery_ids"] = np.searchsorted(every, columns)
-    return scores._with(_reading=tuple(reading), **ids)
+    return scores._with(_reading=tuple(reading))
 
 
 def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> dict[str, np.ndarray]:

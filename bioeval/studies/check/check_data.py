@@ -90,7 +90,8 @@ def check_data(
     -------
     DataCheck
         Its ``findings``, one for each check, with ``check severity code message count where``:
-        ``samples layout labels names list people``, and of the scores ``failed sentinels
+        ``samples layout labels names compared list
+        people``, and of the scores ``failed sentinels
         duplicates zero-distance kind label-errors``. ``misleads`` says whether any is an
         ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
         ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.

@@ -17,9 +17,14 @@ from bioeval.results.support import (
     support_messages,
     without_attempts,
 )
-from bioeval.scores.labels import NAME_COLUMNS, Codes, plain
+from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
+from bioeval.scores.provenance import (
+    counts_same,
+    exclusion_notes,
+    pairs_of_same,
+)
 from bioeval.studies.check.findings import Finding, listed, passed
 
 # Labels that stand for no person, in lower case.
@@ -60,6 +65,8 @@ def label_checks(
         if impostors is None:
             impostors = scores._comparisons()[1]
             impostors //= 1 + (scores.layout == "all-against-all")
+    if are_pairs(scores) or knows_people(scores):
+        yield _compared(scores, convention)
     if scores._remarks:
         notes = list(scores._remarks)
         yield Finding("list", "note", Message("notes-of-list", notes=notes), len(notes))
@@ -125,25 +132,13 @@ def same_labels(scores: Scores) -> bool:
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about equal templates on both sides."""
     m = scores.shape[0]
+    if scores._looks_like_two_sides:
+        return Finding("layout", "warning", Message("not-all-against-all"), count=m)
     _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         severity = "warning" if self_compared else "note"
         return Finding("layout", severity, Message("same-labels-twice"), count=m)
     return passed("layout")
-
-
-def _spelling(label: object) -> str:
-    """Return a label as text, without what a reader does not see or means nothing by.
-
-    These are case, blanks, characters without a width, forms of Unicode, and zeros before a number.
-    """
-    text = " ".join(str(label).split()).casefold()
-    if not text.isascii():
-        text = "".join(c for c in text if unicodedata.category(c) != "Cf").strip()
-        text = unicodedata.normalize("NFC", text)
-    if text.isascii() and text.isdecimal():
-        return text.lstrip("0") or "0"
-    return text
 
 
 def _shown(labels: Sequence[object]) -> Text:
@@ -159,11 +154,7 @@ def _labels(scores: Scores) -> Finding:
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     size[codes.no_person] = 0
-    present = codes.values[size > 0].tolist()
-    alike = defaultdict(list)
-    for label in map(plain, present):
-        alike[_spelling(label)].append(label)
-    variants = [_shown(labels) for labels in alike.values() if len(labels) > 1]
+    variants = list(map(_shown, spellings(codes.values[size > 0])))
     if variants:
         message = Message("labels-in-several-spellings", labels=len(variants))
         return Finding("labels", "warning", message, len(variants), listed(variants))
@@ -219,6 +210,16 @@ def _on_both_sides(scores: Scores) -> tuple[str, list[str]]:
             if _is_text(probe) and _is_text(gallery):
                 return column, sorted({*map(str, probe)} & {*map(str, gallery)})
     return "", []
+
+
+def _compared(scores: Scores, convention: bool) -> Finding:
+    """Return the finding about metadata by which comparisons are left out, or are to be."""
+    for note in [] if are_pairs(scores) else exclusion_notes(scores):
+        if note.code != "unknown-values":
+            return Finding("compared", "warning", note, scores.shape[0])
+    if not convention and counts_same(scores, "session"):
+        return Finding("compared", "note", pairs_of_same("session"), scores.shape[0])
+    return passed("compared")
 
 
 def _is_text(column: np.ndarray) -> bool:

@@ -34,7 +34,7 @@ from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal,
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.provenance import left_out
+from bioeval.scores.provenance import left_out, notes_of
 from bioeval.stats.options import JACKKNIFE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import (
     Differences,
@@ -334,7 +334,7 @@ class _Systems:
         with rows_reported_to(reporter()):
             system = self.measure(scores)
         self.measured[name] = system
-        messages = [*scores._remarks, *system.messages]
+        messages = [*notes_of(scores), *system.messages]
         for measure in system.measures:
             if measure.scalar.name == "eer":
                 fused = bool(scores._claims)

@@ -23,7 +23,7 @@ from bioeval.base.progress import reporter
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
 from bioeval.scores.matrix import Scores, codes_of
-from bioeval.scores.provenance import Provenance, joined, unknown_notes
+from bioeval.scores.provenance import Provenance, camera_notes, joined
 from bioeval.tasks.reid.convention import (
     Convention,
     camera_codes,
@@ -145,10 +145,11 @@ class Lists:
         self.enrolled = (self.template_counts > (self.self_column >= 0)) & scores._enrolled_probes()
         removes = convention.junk == "remove"
         self.junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
-        self.unknown: list[Message] = []
+        rules = (convention.removed, convention.ap_removed)
+        self.of_cameras: list[Message] = []
         if convention.needs_cameras:
             cameras = camera_codes(scores)
-            self.unknown = unknown_notes(cameras, "camera")
+            self.of_cameras = camera_notes(scores, cameras, "same-camera" in rules)
             self.camera, self.query_camera = cameras.gallery, cameras.probe
         else:
             self.camera = np.zeros(n, dtype=np.int64)
@@ -182,7 +183,7 @@ class Lists:
     def notes(self) -> tuple[Message, ...]:
         """Return remarks on queries with the id of junk or of distractors, and on cameras."""
         notes = left_out_notes(self.scores, self.distractor_ids, self.convention.junk_ids)
-        return (*notes, *self.unknown)
+        return (*notes, *self.of_cameras)
 
     def about(self, reader: RowReader) -> Provenance:
         """Return the provenance of the data, with :meth:`notes`."""

@@ -31,6 +31,8 @@ Naming = Callable[[str, "str | None"], str]
 
 def python_naming(name: str, value: str | None) -> str:
     """Return an argument in the words of Python."""
+    if name == "exclude" and value is not None:  # of scores, and not of the call that counts
+        return f"`be.load(exclude={value})` or `be.Scores(exclude={value})`"
     return f"`{python_words(name, value)}`"
 
 

@@ -158,7 +158,8 @@ def test_what_is_refused():
 
 def test_people_of_the_trials_are_no_cohort():
     trials, cohort, _ = data("distance")
-    who = [[f"p{a[-1]}", f"q{b[-1]}"] for a, b, _ in trials]
+    subject = {b: f"q{b[-1]}" for _, b, _ in trials} | {a: f"p{a[-1]}" for a, *_ in trials}
+    who = [[subject[a], subject[b]] for a, b, _ in trials]
     scores = be.Scores.from_pairs(
         [x for *_, x in trials], np.zeros(len(trials)), subjects=who,
         pair_templates=[[a, b] for a, b, _ in trials],

@@ -1,0 +1,175 @@
+"""Templates that are known by their names: equal names on both sides are one template."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError
+from bioeval.scores.labels import (
+    NAME_COLUMNS,
+    Codes,
+    column_codes,
+    likeness,
+    missing_values,
+    plain,
+)
+
+#: The columns that name templates whatever they hold. The others of `NAME_COLUMNS` do so where
+#: they hold names of files, each once: faces of one photograph are several templates, and a column
+#: `image` names photographs.
+_OF_TEMPLATES = ("template", "name")
+_COLUMNS = tuple(name for name in NAME_COLUMNS if name != "image")
+
+# A path, or a name with an ending.
+_FILE = re.compile(r".*[/\\].+|.+\.[A-Za-z]\w{0,4}", re.DOTALL)
+
+Columns = Mapping[str, np.ndarray]
+
+#: The index and the columns of a table.
+Table = tuple[np.ndarray, np.ndarray]
+
+
+class NamedTemplates:
+    """The names of the templates of both sides, as codes: equal ones are one template.
+
+    - `names` (Codes): an unknown name is -1 as a probe's, -2 in the gallery
+    """
+
+    def __init__(self, column: str, probe: np.ndarray, gallery: np.ndarray):
+        self.column = column
+        self.names = column_codes(probe, gallery, column)
+        for codes, side in ((self.names.probe, "row"), (self.names.gallery, "column")):
+            self._require_different(codes, side)
+
+    @classmethod
+    def of(
+        cls, probe: Columns, gallery: Columns, labels: tuple[np.ndarray, np.ndarray] | None
+    ) -> NamedTemplates | None:
+        """Return the names that columns of both sides have; None without.
+
+        Numbers that merely count the templates are no names, and `labels` of subjects are none.
+        """
+        for name in _COLUMNS:
+            if name in probe and name in gallery:
+                sides = probe[name], gallery[name]
+                if are_names(*sides, labels) and (
+                    name in _OF_TEMPLATES or all(map(_are_different_files, sides))
+                ):
+                    return cls(name, *sides)
+        return None
+
+    def _require_different(self, codes: np.ndarray, side: str) -> None:
+        """Raise where two templates of a side have one name."""
+        known = np.flatnonzero(codes >= 0)
+        order = known[np.argsort(codes[known], kind="stable")]
+        again = np.flatnonzero(np.diff(codes[order]) == 0)
+        if not len(again):
+            return
+        where = ", ".join(str(place) for place in order[again[0] : again[0] + 2])
+        name = plain(self.names.values[codes[order[again[0]]]])
+        raise DataError(
+            f"the column {self.column!r} has the name {name!r} twice, in {side}s {where}; equal "
+            "names are one template, and a matrix has each template once: give each its own name, "
+            "call the column otherwise if it does not name templates, or make one template of "
+            f"several embeddings by average={self.column!r}"
+        )
+
+    def entries(self, subjects: Codes | None) -> np.ndarray:
+        """Return the gallery template that each probe is, -1 for none.
+
+        Raise :class:`DataError` where they are of two of the `subjects`.
+        """
+        place = np.full(len(self.names.values) + 1, -1)
+        known = np.flatnonzero(self.names.gallery >= 0)
+        place[self.names.gallery[known]] = known
+        entry = place[self.names.probe]  # unknown names are -1, and the last place is -1
+        if subjects is None:
+            return entry
+        other = (entry >= 0) & (subjects.gallery[entry] != subjects.probe)
+        for row in np.flatnonzero(other)[:1]:
+            column = int(entry[row])
+            name = plain(self.names.values[self.names.probe[row]])
+            one, two = (
+                plain(subjects.values[code])
+                for code in (subjects.probe[row], subjects.gallery[column])
+            )
+            raise DataError(
+                f"the name {name!r} is of two people, in {int(other.sum()):,} of {len(other):,} "
+                f"rows: {one!r} in row {row} and {two!r} in column {column} (column "
+                f"{self.column!r}); equal names are one template: correct the labels or the "
+                "names, or call the column otherwise if it does not name templates"
+            )
+        return entry
+
+
+def are_names(
+    probe: np.ndarray, gallery: np.ndarray, labels: tuple[np.ndarray, np.ndarray] | None
+) -> bool:
+    """Whether values name templates: they do not merely count them, and are not their subjects."""
+    sides = (probe, gallery)
+    if all(map(_are_numbering, sides)):
+        return False
+    if probe.dtype.kind != gallery.dtype.kind and not set.intersection(
+        *({*map(likeness, side.tolist())} for side in sides)
+    ):
+        return False  # numbers on one side and words on the other
+    return labels is None or not all(map(np.array_equal, sides, labels))
+
+
+def _are_numbering(values: np.ndarray) -> bool:
+    """Whether values are numbers, or texts of them, that count from 0 or from 1."""
+    if not len(values) or likeness(values[0]) not in (0, 1):
+        return False
+    first = likeness(values[0])
+    return [*map(likeness, values.tolist())] == [*range(first, first + len(values))]
+
+
+def _are_different_files(values: np.ndarray) -> bool:
+    """Whether values are the names of files, each once."""
+    listed = values[~missing_values(values)].tolist()
+    return len({*listed}) == len(listed) and all(
+        isinstance(x, str) and _FILE.fullmatch(x) for x in listed
+    )
+
+
+def sides_of_table(
+    table: Table, labels: Any, gallery_labels: Any, has_names: bool
+) -> tuple[Any, Any, np.ndarray | None]:
+    """Return the labels of both sides of a table, and the place of each column's template.
+
+    Without labels, the index and the columns are labels, and no names: refused where they are the
+    same in another order, unless columns of metadata name the templates. With labels of the rows
+    alone, a table that names its rows and columns may have them in any order: the third value is
+    the row of each column.
+    """
+    rows, columns = table
+    if gallery_labels is not None or len(rows) != len(columns) or np.array_equal(rows, columns):
+        if labels is None:
+            return rows, None if np.array_equal(rows, columns) else columns, None
+        return labels, gallery_labels, None
+    place = {name: row for row, name in enumerate(rows.tolist())}
+    order = [place.get(name, -1) for name in columns.tolist()]
+    is_label = labels is None or np.array_equal(rows, labels)
+    if is_label and not has_names and Counter(rows.tolist()) == Counter(columns.tolist()):
+        raise DataError(
+            "the rows and the columns of the table have the same labels in another order: it is "
+            "not known whether they are the same templates, which are not compared with "
+            "themselves; bring rows and columns into one order, or, of two sets of templates, "
+            f"give {Argument('labels')} and {Argument('gallery_labels')}"
+        )
+    if labels is None:
+        return rows, columns, None
+    if is_label or len(place) < len(rows) or set(order) == {-1}:
+        return labels, gallery_labels, None
+    if -1 in order:
+        raise DataError(
+            f"{Argument('gallery_labels')} is missing: the table has the column "
+            f"{columns[order.index(-1)]!r}, which is the name of no row, so that its rows and "
+            "columns are not the same templates"
+        )
+    return labels, gallery_labels, np.array(order)

@@ -1,0 +1,200 @@
+"""What a result says of the comparisons that it counts: sessions, exclusions, values, layout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from result_messages import arguments, codes
+
+import bioeval as be
+
+LABELS = np.repeat(np.arange(6), 4)
+#: Templates 0 and 1 of each subject are of one session, 2 and 3 of another.
+SESSIONS = np.tile(["1", "1", "2", "2"], 6)
+VALUES = np.random.default_rng(3).random((24, 24)) + (LABELS[:, None] != LABELS)
+VALUES += VALUES.T
+np.fill_diagonal(VALUES, 0.0)
+
+SAID = "same-value-counted"
+
+
+def square(**options) -> be.Scores:
+    return be.Scores(VALUES, LABELS, probe_meta={"session": SESSIONS}, **options)
+
+
+def sides(probe=slice(None), gallery=slice(None), values=None, **meta) -> be.Scores:
+    """Probes against a gallery of other templates; `meta` are columns of both sides."""
+    meta = meta or {"session": (SESSIONS[probe], SESSIONS[gallery])}
+    return be.Scores(
+        VALUES[probe, gallery] if values is None else values, LABELS[probe], LABELS[gallery],
+        probe_meta={name: both[0] for name, both in meta.items()},
+        gallery_meta={name: both[1] for name, both in meta.items()},
+    )  # fmt: skip
+
+
+def surfaces(scores: be.Scores):
+    yield be.verification(scores)
+    yield be.open_set(scores)
+    yield be.check_data(scores)
+    yield be.compare({"a": scores, "b": scores.replace(name="b")})
+    yield be.zoo(scores, threshold=1.0)
+
+
+COUNTED = [
+    square(),
+    sides(slice(0, None, 2), slice(1, None, 2)),
+    square().select(probes=np.arange(0, 24, 2)),
+    square().select(np.arange(12)),
+    square().excluding("session!="),
+]
+
+
+@pytest.mark.parametrize("scores", COUNTED)
+def test_pairs_of_one_session_that_are_counted_are_said(scores):
+    for result in surfaces(scores):
+        assert SAID in codes(result)
+    assert 'be.load(exclude="session")' in be.to_latex(be.verification(scores))
+
+
+NOT_COUNTED = [
+    square(exclude=["session"]),
+    square(exclude=["all:session"]),
+    square(exclude=["session=1/1", "session=2/2"]),
+    sides(slice(0, None, 4), slice(2, None, 4)),
+    square().select(probes=SESSIONS == "1", gallery=SESSIONS == "2"),
+    square().with_mask(SESSIONS[:, None] != SESSIONS),
+    be.Scores(VALUES, LABELS, probe_meta={"session": np.arange(24)}),
+    be.Scores(VALUES, LABELS, probe_meta={"session": np.repeat("1", 24)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("scores", NOT_COUNTED)
+def test_pairs_of_one_session_that_are_not_counted_are_not_said(scores):
+    assert all(SAID not in codes(result) for result in surfaces(scores))
+
+
+def test_pairs_of_one_session_in_a_list():
+    how = {"subjects": [["a", "a"], ["a", "b"], ["b", "b"]]}
+    same = [["1", "1"], ["1", "1"], ["1", "2"]]
+    other = [["1", "2"], ["1", "1"], ["1", "2"]]
+    for sessions, said in ((same, True), (other, False)):
+        pairs = be.Scores.from_pairs([0.1, 0.9, 0.2], [1, 0, 1], meta={"session": sessions}, **how)
+        assert (SAID in codes(be.verification(pairs))) is said
+
+
+# ------------------------------------------------------------------------------- exclusions
+
+
+ALIKE = [("1", "1.0"), ("c1", "C1"), ("01", "1"), ("door", " door"), ("gate 1", "gate  1")]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_values_that_look_alike_are_said(one, other):
+    probe, gallery = np.arange(0, 24, 2), np.arange(1, 24, 2)
+    session = (np.repeat(one, 12), np.repeat(other, 12))
+    scores = sides(np.ix_(probe)[0], gallery, VALUES[np.ix_(probe, gallery)], session=session)
+    result = be.verification(scores.excluding("session"))
+    assert arguments(result, "exclusion-without-effect")["exclusion"] == "session"
+    said = arguments(result, "values-look-alike")
+    assert (said["column"], said["values"], said["of"]) == ("session", 2, 2)
+    for surface in (
+        be.check_data(scores.excluding("session")),
+        be.zoo(scores.excluding("session"), threshold=1.0),
+    ):
+        assert "exclusion-without-effect" in codes(surface)
+    assert "values-look-alike" not in codes(be.verification(scores)), "no rule compares them"
+
+
+def test_values_that_are_equal_are_not_said():
+    for values in ((1, 1.0), ("1.05", "1.5"), ("10", "1"), ("100", "1")):
+        session = (
+            np.tile([values[0], 9], 6).astype(object),
+            np.tile([values[1], 9], 6).astype(object),
+        )
+        if isinstance(values[0], str):
+            session = tuple(side.astype(str) for side in session)
+        probe, gallery = np.arange(0, 24, 2), np.arange(1, 24, 2)
+        scores = sides(probe, gallery, VALUES[np.ix_(probe, gallery)], session=session)
+        found = codes(be.verification(scores.excluding("session")))
+        assert not {"values-look-alike", "exclusion-without-effect"} & {*found}
+
+
+@pytest.mark.parametrize(
+    ("exclude", "without"),
+    [
+        ("session", False), ("session!=", False), ("all:session", False), ("session=1/2", False),
+        ("camera", True), ("camera!=", False), ("all:camera", True), ("one!=", True),
+        ("all:one!=", True),
+    ],
+)  # fmt: skip
+def test_an_exclusion_that_leaves_out_nothing_is_said(exclude, without):
+    meta = {"session": SESSIONS, "camera": np.arange(24), "one": np.repeat("x", 24)}
+    scores = be.Scores(VALUES, LABELS, probe_meta=meta)
+    left_out = scores.excluding(exclude)
+    counts = [
+        int(be.verification(x).genuine_attempts + be.verification(x).impostor_attempts)
+        for x in (scores, left_out)
+    ]
+    assert (counts[0] == counts[1]) is without
+    assert ("exclusion-without-effect" in codes(be.verification(left_out))) is without
+
+
+@pytest.mark.parametrize(("one", "other"), [("c1", "C1"), ("01", "1")])
+def test_cameras_that_look_alike_are_said_by_reidentification(one, other):
+    probe, gallery = np.arange(0, 24, 2), np.arange(1, 24, 2)
+    cameras = (np.tile([one, "2"], 6), np.tile([other, "2"], 6))
+    values = VALUES[np.ix_(probe, gallery)]
+    scores = sides(probe, gallery, values, camera=cameras)
+    assert "values-look-alike" in codes(be.reid(scores, "market1501"))
+    lists = be.TopKScores(
+        np.argsort(values, axis=1), LABELS[probe], LABELS[gallery],
+        probe_meta=scores.probe_meta, gallery_meta=scores.gallery_meta, leave_out_query=False,
+    )  # fmt: skip
+    assert "values-look-alike" in codes(be.evaluate(lists, "market1501")["reid"])
+
+
+def test_labels_that_look_alike_are_said():
+    probe, gallery = np.arange(0, 24, 2), np.arange(1, 24, 2)
+    values = VALUES[np.ix_(probe, gallery)]
+    enrolled = LABELS[gallery].astype(str)
+    for written in (np.char.add("0", enrolled), np.where(enrolled == "3", " 3", enrolled)):
+        result = be.verification(be.Scores(values, written, enrolled))
+        assert arguments(result, "values-look-alike")["column"] == "label"
+    assert "values-look-alike" not in codes(be.verification(be.Scores(values, enrolled, enrolled)))
+
+
+# ------------------------------------------------------------------------------- the layout
+
+
+def test_a_matrix_that_is_not_all_against_all_is_said():
+    rng = np.random.default_rng(5)
+    found = be.Scores(rng.random((24, 24)), LABELS)
+    for result in (
+        be.verification(found),
+        be.closed_set(found),
+        be.check_data(found),
+        be.zoo(found, threshold=0.5),
+    ):
+        assert "not-all-against-all" in codes(result)
+    assert "`gallery_labels` is missing" in be.to_latex(be.verification(found))
+    assert "not-all-against-all" in codes(be.verification(found.select(probes=[0, 1, 4, 5])))
+    assert "not-all-against-all" in codes(
+        be.verification(be.Scores(rng.random((24, 24)), LABELS, kind="similarity"))
+    )
+
+
+def test_matrices_of_all_against_all_are_not_said():
+    rng = np.random.default_rng(6)
+    asymmetric = rng.random((24, 24))
+    np.fill_diagonal(asymmetric, 0.0)
+    symmetric = rng.random((24, 24)) + 2
+    symmetric += symmetric.T
+    np.fill_diagonal(symmetric, 99.0)  # not nearest, but symmetric
+    failed = rng.random((24, 24))
+    np.fill_diagonal(failed, np.nan)
+    for scores in (
+        be.Scores(asymmetric, LABELS), be.Scores(-asymmetric, LABELS, kind="similarity"),
+        be.Scores(symmetric, LABELS), be.Scores(failed, LABELS),
+        be.Scores(rng.random((24, 24)), LABELS, LABELS),
+    ):  # fmt: skip
+        assert "not-all-against-all" not in codes(be.verification(scores))
