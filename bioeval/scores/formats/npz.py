@@ -513,7 +513,8 @@ def read_embeddings(named: NamedArrays) -> Scores:
     if gallery is not None:
         people = probe.label, gallery.label
         templates = NamedTemplates.of(probe_meta, gallery_meta, people)
-        entry = templates and templates.entries(Codes(*people))
+        if templates is not None:
+            entry = templates.entries(Codes(*people))
     return _attempts(pairs, evaluated, sides, named, entry)
 
 
