@@ -2,12 +2,13 @@
 
 Nothing here imports ``bioeval``. A pair of templates has one class. The same ordered pair counts
 once, and twice with another score is an error; a-b and b-a are two attempts, or one where the list
-is unordered; a template compared with itself is not an attempt.
+is unordered, that with the first name first; a template compared with itself is not an attempt.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,12 @@ def same_score(a: float, b: float, within: float = 0.0) -> bool:
     if math.isnan(a) or math.isnan(b):
         return math.isnan(a) and math.isnan(b)
     return a == b or abs(a - b) <= within
+
+
+def natural(name: Any) -> list[tuple[int, str]]:
+    """Return what puts names in natural order: their numbers as numbers, before other text."""
+    parts = re.findall(r"\d+|\D+", str(name))
+    return [(int(x), "") if x.isdigit() else (10**9, x) for x in parts]
 
 
 def attempts(
@@ -47,7 +54,8 @@ def attempts(
                 if i not in again and j not in again and turned == templates[j] != templates[i]:
                     if not same_score(scores[i], scores[j], 1e-5 * largest):
                         return "different scores"
-                    again.add(i)
+                    first, second = map(natural, templates[i])
+                    again.add(j if first < second else i)
     left = [i for i in lines if i not in again]
     if any(templates[i][0] == templates[i][1] and not genuine[i] for i in left):
         return "with itself"

@@ -79,6 +79,19 @@ SENTENCES: dict[str, str] = {
         "{one_order:count} of {pairs:count pairs} are listed in one order only{consequence}; "
         "{arg.lists.unordered=True} counts all pairs alike"
     ),
+    "pairs-left-out": (
+        "pairs = {rule}: {compared:count} of {comparisons:count comparisons} are attempts; "
+        "{orders:count} are the other order of such a pair, and {others:count} are of impostors "
+        "that are not both the first template of their subject"
+    ),
+    "pairs-missing": (
+        "pairs = {rule}: {genuine:count genuine pairs} and {impostor:count impostor pairs} that "
+        "the protocol compares are not among the scores"
+    ),
+    "first-by-order": (
+        "which template of a subject is the first, of {what}, is decided by the order of the rows: "
+        "there are no names (metadata template or name) and no column impression"
+    ),
     "not-listed": "{missing:count} of {comparisons:count comparisons} are not listed, and excluded",
     "only-genuine-pairs-listed": (
         "the {pairs:count pairs} of {file:name} are genuine, all others impostors"

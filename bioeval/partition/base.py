@@ -17,7 +17,7 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.scores.labels import Codes, as_labels, as_meta, digest
+from bioeval.scores.labels import Codes, as_labels, as_meta, digest, places_in_order
 from bioeval.scores.matrix import Scores, are_pairs
 
 _NUMBERS = (bool, int, float)
@@ -136,7 +136,16 @@ class SplitInput:
         part.n = len(index)
         part.subjects = self.subjects.at(index)
         part._columns = {name: column[index] for name, column in self._columns.items()}
+        part.__dict__.pop("place", None)
         return part
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """The place of each sample by its name, so that draws do not depend on the order of rows.
+
+        Without names it is that of its row.
+        """
+        return places_in_order(self._columns, self.n)[0]
 
     @cached_property
     def subjects(self) -> LabelCodes:
@@ -244,23 +253,30 @@ def _of_scores(who: str, scores: Scores, y: object, groups: object, meta: Any) -
     return y, groups, scores.probe_meta if meta is None else meta
 
 
-def place_in_subject(who: LabelCodes, chosen: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """Return the place of each chosen sample within its subject, by rank; 0 for others."""
+def place_in_subject(
+    samples: SplitInput, who: LabelCodes, chosen: np.ndarray, rank: np.ndarray
+) -> np.ndarray:
+    """Return the place of each chosen sample within its subject, by rank; 0 for others.
+
+    Of equal ranks the first by its name comes first; `who` may be parts of subjects.
+    """
     index = np.flatnonzero(chosen)
-    order = index[np.lexsort((rank[index], who.codes[index]))]
+    order = index[np.lexsort((samples.place[index], rank[index], who.codes[index]))]
     counts = np.bincount(who.codes[order], minlength=len(who))
     place = np.zeros(len(chosen), dtype=np.int64)
     place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[who.codes[order]]
     return place
 
 
-def random_rank(who: LabelCodes, draws: Stream) -> np.ndarray:
+def random_rank(samples: SplitInput, draws: Stream) -> np.ndarray:
     """Return a random rank of each sample among all.
 
-    It is drawn by subject, so that only the order of a subject's own templates has an influence.
+    It is drawn by subject, and by name within a subject: only without names does the order of a
+    subject's own templates have an influence.
     """
-    rank = np.empty(len(who.codes), dtype=np.int64)
-    rank[np.argsort(who.codes, kind="stable")] = draws.permutation(len(rank))
+    rank = np.empty(samples.n, dtype=np.int64)
+    in_order = np.lexsort((samples.place, samples.subjects.codes))
+    rank[in_order] = draws.permutation(samples.n)
     return rank
 
 

@@ -190,8 +190,8 @@ class ProbeGallerySplit(_Drawn):
         gallery = may & (place < enough.wanted[units.codes])
         probe = ~(gallery if self.enrol is None else may)
         if self.n_probe is not None:
-            order = draws.permutation(samples.n)
-            probe &= place_in_subject(who, probe, order) < self.n_probe
+            order = draws.permutation(samples.n)[samples.place]
+            probe &= place_in_subject(samples, who, probe, order) < self.n_probe
         gallery[few] = self.too_few == "enrol"
         probe[few] = self.too_few == "probe"
         if outside is not None and probing is not None:
@@ -300,8 +300,8 @@ class ProbeGallerySplit(_Drawn):
                 )
             rank = -values
         elif self._random_gallery:
-            rank = random_rank(samples.subjects, draws)
-        return place_in_subject(units, may, rank)
+            rank = random_rank(samples, draws)
+        return place_in_subject(samples, units, may, rank)
 
 
 @dataclass(eq=False, repr=False)

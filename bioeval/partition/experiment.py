@@ -283,7 +283,8 @@ class Experiment(Division[ExperimentParts]):
             draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS, repeat)
             seen = np.zeros(len(who), dtype=bool)
             seen[able[draws.permutation(len(able))[unseen:]]] = True
-            place = place_in_subject(who, np.ones(samples.n, dtype=bool), random_rank(who, draws))
+            every = np.ones(samples.n, dtype=bool)
+            place = place_in_subject(samples, who, every, random_rank(samples, draws))
             in_training = place < np.where(seen, trained, 0)[who.codes]
             tested = place >= np.where(seen, held, 0)[who.codes]
             yield ThreeParts(

@@ -89,8 +89,11 @@ class _SampleFolds(_Folds):
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         self._require_enough(samples.n, "sample")
         strata = samples.strata(self.stratify)
+        place = np.arange(samples.n) if draws is None else samples.place
+        in_order = np.argsort(place)
+        strata = None if strata is None else strata[in_order]
         order = shuffling.arrange(samples.n, strata, draws)
-        return shuffling.into_folds(order, strata, self.n_splits)
+        return shuffling.into_folds(order, strata, self.n_splits)[place]
 
 
 @dataclass(eq=False, repr=False)
@@ -270,7 +273,8 @@ class GalleryKFold(_Folds):
     n_repeats : int
         How often to divide; more than once with ``shuffle=True`` only.
     shuffle : bool
-        Take the templates of each subject in random order. Otherwise they are taken in turn.
+        Take the templates of each subject in random order. Otherwise they are taken in turn, in the
+        order of their names (metadata ``template`` or ``name``), without names as they come.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed, with ``shuffle=True`` only. None draws another partition each time.
 
@@ -307,8 +311,9 @@ class GalleryKFold(_Folds):
                 f"subjects have fewer templates ({who.show(few)}); each needs one for each fold: "
                 f"{instead}"
             )
-        rank = np.arange(samples.n) if draws is None else random_rank(who, draws)
-        return place_in_subject(who, np.ones(samples.n, dtype=bool), rank) % self.n_splits
+        rank = samples.place if draws is None else random_rank(samples, draws)
+        every = np.ones(samples.n, dtype=bool)
+        return place_in_subject(samples, who, every, rank) % self.n_splits
 
 
 def require_column(who: str, stratify: object) -> None:

@@ -200,8 +200,7 @@ def drawn_parts(
         draws = shuffling.stream(seed, purpose, repeat)
         part = np.full(total, -1)
         part[draws.permutation(total)[: sum(counts)]] = np.repeat(np.arange(len(counts)), counts)
-        if by_subject:
-            part = part[samples.subjects.codes]
+        part = part[samples.subjects.codes if by_subject else samples.place]
         yield {name: np.flatnonzero(part == k) for k, name in enumerate(sizes)}
 
 

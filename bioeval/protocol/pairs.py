@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError, require_choice
+from bioeval.base.messages import Message
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import Mask
+from bioeval.scores.labels import places_in_order
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import left_out
 
@@ -35,10 +37,12 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     """Return the scores with a mask of the cells that a rule of pairs does not compare.
 
     ``"ordered"`` compares every cell off the diagonal; ``"unordered"`` each pair of templates once,
-    with the later one as the probe and the earlier one enrolled; ``"first-impostors"`` does the
-    same, and takes impostors only between the first templates of two subjects (FVC): N S (S - 1) /
-    2 genuine and N (N - 1) / 2 impostor attempts of N subjects with S templates each, such as 2,800
-    and 4,950 for the 100 fingers and 8 impressions of FVC2004 (Maio et al., ICBA 2004).
+    with the later one as the probe and the earlier one enrolled, or the other way round where only
+    this comparison is there; ``"first-impostors"`` does the same, and takes impostors only between
+    the first templates of two subjects (FVC): N S (S - 1) / 2 genuine and N (N - 1) / 2 impostor
+    attempts of N subjects with S templates each, such as 2,800 and 4,950 for the 100 fingers and 8
+    impressions of FVC2004 (Maio et al., ICBA 2004). What is earlier is decided by a column or by
+    names, as `places_in_order` does, else by the order of the rows.
     """
     if rule == "ordered":
         return scores
@@ -55,15 +59,51 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         raise ProtocolError(
             f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
         )
-    codes = scores._codes.gallery
-    first = np.full(len(codes), rule == "unordered")
-    first[np.unique(codes, return_index=True)[1]] = True
-    before = scores.mask
-    mask = np.full(scores.shape, Mask.IGNORE, dtype=np.uint8)
-    for i in range(1, len(codes)):
-        genuine = codes[:i] == codes[i]
-        compared = genuine | (first[i] & first[:i])
-        if before is not None:
-            compared &= before[i, :i] != Mask.IGNORE
-        mask[i, :i][compared] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)[compared]
-    return scores.with_mask(mask)
+    codes, n = scores._codes.gallery, scores.shape[0]
+    place, by = places_in_order(scores.probe_meta, n)
+    first = np.full(n, rule == "unordered")
+    in_order = np.argsort(place)
+    first[in_order[np.unique(codes[in_order], return_index=True)[1]]] = True
+    left_out = scores._left_out(0, n)
+    if left_out is None:
+        left_out = np.zeros((n, n), dtype=bool)
+    mask = np.full((n, n), Mask.IGNORE, dtype=np.uint8)
+    cells = orders = 0  # comparisons that are there, and those in the other order of a pair
+    for i in range(n):
+        there = ~left_out[i]
+        there[i] = False
+        # In the other order, where this one is not there: a pair is one comparison in either.
+        chosen = there & ((place < place[i]) | left_out[:, i])
+        genuine = codes == codes[i]
+        compared = chosen & (genuine | (first[i] & first))
+        mask[i, compared] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)[compared]
+        cells += np.count_nonzero(there)
+        orders += np.count_nonzero(there) - np.count_nonzero(chosen)
+    notes = _notes(mask, rule, codes, int(cells), int(orders))
+    if rule == "first-impostors" and not by:
+        notes.append(Message("first-by-order", what="impostor attempts"))
+    notes = [note for note in notes if note not in scores._remarks]
+    scores = scores.with_mask(mask)
+    return scores._with(_remarks=(*scores._remarks, *notes))
+
+
+def _notes(
+    mask: np.ndarray, rule: str, codes: np.ndarray, cells: int, orders: int
+) -> list[Message]:
+    """Return what a rule leaves out of so many comparisons, and what it misses among them."""
+    size = np.bincount(codes)
+    wanted = {Mask.GENUINE: int((size * (size - 1)).sum()) // 2}
+    units = len(codes) if rule == "unordered" else int(np.count_nonzero(size))
+    wanted[Mask.IMPOSTOR] = units * (units - 1) // 2
+    if rule == "unordered":
+        wanted[Mask.IMPOSTOR] -= wanted[Mask.GENUINE]
+    missing = [number - int(np.count_nonzero(mask == x)) for x, number in wanted.items()]
+    compared = sum(wanted.values()) - sum(missing)
+    notes = []
+    if compared < cells:
+        about = {"compared": compared, "orders": orders, "others": cells - orders - compared}
+        notes.append(Message("pairs-left-out", comparisons=cells, rule=rule, **about))
+    if any(missing):
+        genuine, impostor = missing
+        notes.append(Message("pairs-missing", rule=rule, genuine=genuine, impostor=impostor))
+    return notes

@@ -116,11 +116,12 @@ class Verification(Task):
         "= single and with no other task",
         choices={
             "ordered": "(i, j) and (j, i) are two attempts",
-            "unordered": "each pair of templates is one attempt, with the later one in the file as "
-            "the probe and the earlier one enrolled: TG and TI are half of the above",
+            "unordered": "each pair of templates is one attempt, with the later one by name as the "
+            "probe and the earlier one enrolled, or the other way round where only that was "
+            "compared: TG and TI are half of the above",
             "first-impostors": "each pair of templates of one subject is one genuine attempt, so "
-            "TG is half of the above; only the first templates in the file of two subjects make "
-            "an impostor attempt, once: TI = N(N - 1)/2 for N subjects",
+            "TG is half of the above; only the first templates of two subjects, by name, make an "
+            "impostor attempt, once: TI = N(N - 1)/2 for N subjects",
         },
         default="ordered",
         layouts=(SQUARE,),

@@ -14,7 +14,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import Codes, missing_values
+from bioeval.scores.labels import Codes, missing_values, natural_places, places_in_order
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import left_out
 
@@ -51,9 +51,10 @@ def claim_scores(
         As for :func:`verification`.
     enrol : str, optional
         Enrolled templates of each subject: first:3, or first:3:COLUMN; all by default.
-        ``"first:3"``: the first three in the order of the gallery, ``"first:3:taken"`` in that of a
-        metadata column; a subject with fewer has all enrolled. In a matrix of all templates against
-        all the others are the probes.
+        ``"first:3"``: the first three by the column ``impression`` or by the names of the templates
+        (``x2`` before ``x10``), without either in the order of the gallery, which the result says;
+        ``"first:3:taken"``: in the order of a metadata column. A subject with fewer has all
+        enrolled. In a matrix of all templates against all the others are the probes.
 
     Returns
     -------
@@ -123,7 +124,7 @@ def claim_scores(
         _origin=scores._origin,
         _metric=scores._metric,
         _reading=scores._reading,
-        _remarks=(*scores._remarks, *_too_few(scores, enrol)),
+        _remarks=(*scores._remarks, *_about_enrolled(scores, enrol)),
         _attacks_left_out=scores._attacks_left_out,
         _excluded_before=tuple(excluded),
         _claims=_in_words(tries, attempts, templates, fusion, enrol),
@@ -241,7 +242,7 @@ def _parse_enrol(enrol: object) -> tuple[int, str]:
     if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
         raise DataError(
             f"{Argument('enrol')} is {received(enrol)}; expected the first templates of each "
-            "subject, such as 'first:3' (in the order of the gallery) or 'first:3:COLUMN' (in the "
+            "subject, such as 'first:3' (in the order of their names) or 'first:3:COLUMN' (in the "
             "order of a metadata column)"
         )
     return int(number), column
@@ -281,25 +282,31 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
     return scores.select(probes=rest, gallery=enrolled)
 
 
-def _too_few(scores: Scores, enrol: str | None) -> list[Message]:
-    """Return a message on subjects with fewer templates than are enrolled."""
+def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
+    """Return messages on enrolled templates: too few, or the first by their order alone."""
     if enrol is None:
         return []
-    number = _parse_enrol(enrol)[0]
+    number, column = _parse_enrol(enrol)
+    notes = []
+    if not column and not places_in_order(scores.gallery_meta, scores.shape[1])[1]:
+        notes.append(Message("first-by-order", what="those enrolled"))
     codes = scores._codes
     each = np.bincount(codes.gallery)[codes.people(codes.gallery)]
     fewer = int(np.count_nonzero(each < number))
     code = "fewer-templates-than-enrolled"
-    return [Message(code, subjects=fewer, templates=number)] if fewer else []
+    if fewer:
+        notes.append(Message(code, subjects=fewer, templates=number))
+    return notes
 
 
 def _places(scores: Scores, column: str) -> np.ndarray:
-    """Return numbers that put the templates of the gallery in order."""
+    """Return the place of each template of the gallery: in a column, then by its name."""
+    place, _ = places_in_order(scores.gallery_meta, scores.shape[1])
     if not column:
-        return np.arange(scores.shape[1])
+        return place
     values = _known_column(scores.gallery_meta, column, "enrol", "gallery template")
     try:
-        values = values.astype(np.float64)
+        of_column = np.unique(values.astype(np.float64), return_inverse=True)[1].reshape(-1)
     except (TypeError, ValueError):
-        values = values.astype(str)
-    return np.unique(values, return_inverse=True)[1].reshape(-1)
+        of_column = natural_places(values)
+    return of_column * len(place) + place

@@ -39,6 +39,9 @@ LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject
 IMAGE_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_path")
 NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
 
+#: Metadata columns that number the templates of a subject, the first there wins.
+NUMBER_COLUMNS = ("impression", "image_number")
+
 #: Names of the column of cameras, the first that is there wins; a camera -1 is unknown.
 CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
 
@@ -525,6 +528,44 @@ def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
         if name in meta:
             return list(map(str, meta[name].tolist()))
     return list(map(str, range(number)))
+
+
+def natural_places(names: np.ndarray) -> np.ndarray:
+    """Return the place of each name in natural order, 2 before 10; equal names have one place.
+
+    >>> natural_places(np.array(["7_10", "7_2", "10_1"]))
+    array([1, 0, 2])
+    """
+    distinct, place = np.unique(list(map(str, names.tolist())), return_inverse=True)
+
+    def key(number: int) -> list[Any]:
+        """Return texts and numbers in turn; a number without leading zeros, by its length."""
+        parts: list[Any] = re.split("([0-9]+)", str(distinct[number]))
+        for i in range(1, len(parts), 2):
+            digits = parts[i].lstrip("0")
+            parts[i] = (len(digits), digits)
+        return parts
+
+    of_distinct = np.empty(len(distinct), dtype=np.int64)
+    of_distinct[sorted(range(len(distinct)), key=key)] = np.arange(len(distinct))
+    return of_distinct[place.reshape(-1)]
+
+
+def places_in_order(meta: Mapping[str, np.ndarray], number: int) -> tuple[np.ndarray, str]:
+    """Return the place of each of a number of templates, and the column that decides it.
+
+    A column that numbers the templates of a subject comes first, then their names; templates that
+    neither tells apart are in the order in which they are. Without either this order is all there
+    is, and the name of the column is empty.
+    """
+    known = [
+        next((x for x in names if x in meta and not missing_values(meta[x]).any()), "")
+        for names in (NUMBER_COLUMNS, NAME_COLUMNS)
+    ]
+    keys = [natural_places(meta[x]) for x in reversed(known) if x]
+    place = np.empty(number, dtype=np.int64)
+    place[np.lexsort([np.arange(number), *keys])] = np.arange(number)
+    return place, known[0] or known[1]
 
 
 def columns_of(table: Any) -> Mapping[str, Any] | None:

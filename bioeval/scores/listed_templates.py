@@ -23,6 +23,7 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
+from bioeval.scores.labels import as_objects, natural_places
 
 #: Lines of a list that are left out unless they are to be kept.
 Kept = Literal["self", "repeated"]
@@ -189,7 +190,7 @@ class ListedTemplates:
         tally.keep[later] = False
 
     def _merged(self, tally: _Tally, later: np.ndarray, first: np.ndarray) -> None:
-        """Leave out the second order of pairs, and find those with another score."""
+        """Leave out one order of pairs, and find those with another score."""
         one = self.values[first].astype(np.float64)
         other = self.values[later].astype(np.float64)
         with np.errstate(invalid="ignore"):
@@ -200,7 +201,10 @@ class ListedTemplates:
         tally.different.append(np.stack([first[different], later[different]]))
         tally.merged = len(later)
         tally.rounded = int((gap[~different] > 0).sum())
-        tally.keep[later] = False
+        # The line that has the first name first is kept, whatever the order of lines.
+        place = natural_places(as_objects(list(self.names.values)))
+        turned = place[self.names.a[first]] > place[self.names.b[first]]
+        tally.keep[np.where(turned, first, later)] = False
 
     def _compared_with_themselves(self, tally: _Tally, keep: bool) -> int:
         """Find comparisons of a template with itself; return the number of these templates."""

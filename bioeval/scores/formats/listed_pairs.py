@@ -27,6 +27,7 @@ from bioeval.scores.formats.trials import (
     scores_in_order,
     truth_of,
 )
+from bioeval.scores.labels import as_objects, natural_places
 from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
@@ -472,6 +473,17 @@ class _Side:
     subjects: np.ndarray | None
     meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # of each of the names
 
+    def in_order(self) -> _Side:
+        """Return the templates in the natural order of their names, whatever that of the lines."""
+        order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
+        place = np.argsort(order)
+        return _Side(
+            place[self.codes],
+            [self.names[i] for i in order.tolist()],
+            None if self.subjects is None else self.subjects[order],
+            {name: values[order] for name, values in self.meta.items()},
+        )
+
 
 def _as_matrix(
     path: Path,
@@ -492,6 +504,7 @@ def _as_matrix(
     square = shared > 0
     if square:
         gallery, probe = _one_set(path, gallery, probe)
+    gallery, probe = gallery.in_order(), probe.in_order()
     shape = (len(probe.names), len(gallery.names))
     require_memory(
         9 * shape[0] * shape[1],
@@ -552,7 +565,7 @@ def _as_matrix(
 
 
 def _one_set(path: Path, first: _Side, second: _Side) -> tuple[_Side, _Side]:
-    """Return both sides as the same templates, those of the first side first."""
+    """Return both sides as the same templates."""
     names, other = united(first.names, second.names)
     subjects = None
     if first.subjects is not None and second.subjects is not None:

@@ -160,6 +160,8 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     place = there[lines].get_indexer(wanted)
     trial = lines[place]
     turned_rows = scored[0] != listed[0][trial]
+    if unordered:  # where both orders are listed, the score has that of its own
+        turned_rows &= ~key(scored).isin(key(listed))
     again = len(there) - len(lines)
     if genuine is None:
         notes.append(Message("only-genuine-pairs-listed", pairs=len(lines), file=trials.path.name))
