@@ -77,9 +77,9 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         genuine = codes == codes[i]
         compared = chosen & (genuine | (first[i] & first))
         mask[i, compared] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)[compared]
-        cells += np.count_nonzero(there)
-        orders += np.count_nonzero(there) - np.count_nonzero(chosen)
-    notes = _notes(mask, rule, codes, int(cells), int(orders))
+        cells += int(there.sum())
+        orders += int(there.sum()) - int(chosen.sum())
+    notes = _notes(mask, rule, codes, cells, orders)
     if rule == "first-impostors" and not by:
         notes.append(Message("first-by-order", what="impostor attempts"))
     notes = [note for note in notes if note not in scores._remarks]
