@@ -244,6 +244,23 @@ def report_ranks(dataset: xr.Dataset) -> list[int]:
     return Scalars.shown_ranks(list(said), dataset["rank"].values.tolist())
 
 
+def with_asked_thresholds(tree: xr.DataTree, thresholds: Sequence[float]) -> xr.DataTree:
+    """Return results whose tables show the rates at these thresholds, among those of the curves."""
+    said = " ".join(repr(float(x)) for x in thresholds)
+    found = {}
+    for node in tree.subtree:
+        dataset = node.to_dataset()
+        if "threshold" in dataset.coords:
+            dataset.attrs["report_thresholds"] = said
+        found[node.path] = dataset
+    return xr.DataTree.from_dict(found)
+
+
+def asked_thresholds(dataset: xr.Dataset) -> list[float]:
+    """Return the thresholds of a result's curves that were asked for."""
+    return list(map(float, str(dataset.attrs.get("report_thresholds", "")).split()))
+
+
 def value_of(dataset: xr.Dataset, name: str) -> float | None:
     """Return the value of a variable without dimensions; None if there is none."""
     if name not in dataset or dataset[name].ndim:

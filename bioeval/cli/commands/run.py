@@ -140,15 +140,39 @@ def _systems_and_second(
     return [data], files[1]
 
 
+def _has_curves(scores: Scores, card: Any) -> bool:
+    """Whether rates over thresholds are counted that may have further rows."""
+    from bioeval.tasks.plan import galleries_of, resolve_card
+
+    resolved = resolve_card(scores, card)
+    if resolved.has_folds or resolved.reid is not None or resolved.gom is not None:
+        return False
+    searched = resolved.open_set
+    return galleries_of(scores, resolved) is None and (
+        searched is None or searched.gallery == "all"
+    )
+
+
 def _evaluated(run: StudyCommand, scores: Scores, card: Any) -> xr.DataTree:
     """Return the results of scores under a card."""
+    from bioeval.attempts.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
+    from bioeval.views.tasks import with_asked_thresholds
 
     options = dict(run.options)
+    at_given = "thresholds" in options
+    asked = options.get("thresholds")
+    if isinstance(asked, list) and _has_curves(scores, card):
+        # Rows besides those of the curves, which plots draw.
+        options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
+    else:
+        asked = None
     failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
     tree = run.count(evaluate, scores, card, **options)
     run.stages("checking the scores")
-    tree = run.checked(tree, scores, card, "thresholds" in options)
+    if asked:
+        tree = with_asked_thresholds(tree, asked)
+    tree = run.checked(tree, scores, card, at_given)
     if any(failures.values()):
         from bioeval.results.failures import with_failures
 

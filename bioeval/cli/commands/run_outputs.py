@@ -20,7 +20,7 @@ from bioeval.document.text import Text, say
 from bioeval.tables.sections import paper_table, sections_of
 from bioeval.views.sections.header import alarms, left_out, optimistic
 from bioeval.views.sections.rows import precision_of_queries
-from bioeval.views.tasks import datasets, has_folds, report_ranks
+from bioeval.views.tasks import asked_thresholds, datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms, words_of
 from bioeval.views.writers.data import columns_of_table, message_data, rows_of_table
 from bioeval.views.writers.lines import Lines, written
@@ -41,7 +41,7 @@ _SHARED = (
 )
 
 #: Attributes that are in another place of the document, or in another form.
-_ELSEWHERE = (*_SHARED, "messages", "bioeval_version", "report_ranks")
+_ELSEWHERE = (*_SHARED, "messages", "bioeval_version", "report_ranks", "report_thresholds")
 
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")
@@ -274,7 +274,9 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
             "first": thresholds[0],
             "last": thresholds[-1],
         }
-        if len(thresholds) <= _MOST_THRESHOLDS and "retrieved" not in document:
+        if asked := asked_thresholds(dataset):
+            dataset = dataset.sel(threshold=asked)
+        if dataset.sizes["threshold"] <= _MOST_THRESHOLDS and "retrieved" not in document:
             document["at_thresholds"] = _at_places(dataset, "threshold", ranks)
     return document
 

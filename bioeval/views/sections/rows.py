@@ -35,7 +35,14 @@ from bioeval.document.results import cell_of
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
-from bioeval.views.tasks import place_in, places_of, report_ranks, value_of, values_at
+from bioeval.views.tasks import (
+    asked_thresholds,
+    place_in,
+    places_of,
+    report_ranks,
+    value_of,
+    values_at,
+)
 
 #: Up to this number of thresholds each has its rows: they were given.
 FEW = 12
@@ -71,6 +78,9 @@ _FIRST = (
     *("zero_far", "zero_frr", "auc", "min_dcf", "d_prime"),
 )
 
+# Rates of decisions in the order of the lecture.
+_DECISIONS = ("gar", "far", "frr", "grr")
+
 
 def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of verification."""
@@ -90,9 +100,11 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
                 if not costs or (row.value.at["cost"] != 0.5 and row.value.is_defined):
                     yield row
     for at in _few_thresholds(dataset, "frr_at_far"):
-        for scalar in registry.at_threshold["task"]:
-            if scalar.label and scalar.name in dataset:
-                yield _row(dataset, scalar, label_of(scalar), at)
+        rates = registry.at_threshold["task"]
+        for scalar in sorted(rates, key=lambda scalar: place_in(_DECISIONS, scalar.name)):
+            if scalar.name in dataset and (scalar.label or scalar.name in _DECISIONS):
+                label = label_of(scalar) if scalar.label else say(f"{{{scalar.name}}}")
+                yield _row(dataset, scalar, label, at)
 
 
 def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -103,7 +115,9 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
     for at in _few_thresholds(dataset, instead):
         yield _row(dataset, DIR, say("{dir}, rank 1"), at | {"rank": (0, 1)})
-        yield _row(dataset, scalar_registry()["far"], say("{far}"), at)
+        for name in _DECISIONS[1:]:
+            if name in dataset:
+                yield _row(dataset, scalar_registry()[name], say(f"{{{name}}}"), at)
 
 
 def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -258,12 +272,17 @@ def fvc_name(target: float) -> str:
 
 
 def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[_At]:
-    """Yield all thresholds if they are few; else three, unless the table has `instead`."""
+    """Yield those that were asked for, or all if they are few.
+
+    Else three, unless the table has `instead`.
+    """
     if "threshold" not in dataset.coords:
         return
     thresholds = dataset["threshold"].values.reshape(-1).tolist()
     places = list(range(len(thresholds)))
-    if len(places) > FEW:
+    if asked := asked_thresholds(dataset):
+        places = list(map(thresholds.index, asked))
+    elif len(places) > FEW:
         places = [round(i * (len(places) - 1) / 4) for i in (1, 2, 3)]
         if instead in dataset:
             places = []
