@@ -98,21 +98,61 @@ def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
+#: Options of the parts of an experiment, and of one gallery that is chosen among all people.
+_EXPERIMENT = ("train", "repeats")
+_SELECTION = ("gallery_templates", "unenrolled")
+
+
+def with_gallery(protocol: str, scores: Scores, given: dict[str, Any]) -> Scores:
+    """Return scores divided into gallery and probes, if options say so and nothing is trained.
+
+    The options are taken. Everything else that divides the people is an experiment.
+    """
+    selection = {name: given[name] for name in _SELECTION if name in given}
+    others = {*_EXPERIMENT, "folds", "target"} & {*given}
+    if protocol != "auto" or not selection or others or scores.layout != "all-against-all":
+        return scores
+    from bioeval.protocol.loading import for_layout
+    from bioeval.studies.folds.splits import SplitSides
+    from bioeval.studies.partitions.cards import splitter_of
+
+    for name in selection:
+        del given[name]
+    card = for_layout(scores.layout, "course-experiment")
+    assert card.partition is not None
+    fields = {"train": None, "unenrolled": None, **selection, "repeats": 1}
+    fields["seed"] = given.pop("seed", card.partition.seed)
+    card = replace(card, partition=replace(card.partition, **fields))
+    sides = SplitSides(scores)
+    parts = next(splitter_of(card, scores).split(y=scores.probe_labels, meta=sides.meta))
+    return scores.select(parts.probes, parts.gallery)
+
+
 def resolve(protocol: str, scores: Scores, given: Mapping[str, Any]) -> str | Protocol:
     """Return the protocol with its values replaced by the options that were given."""
     if not given:
         return protocol
-    from bioeval.protocol.check import mark_checked
     from bioeval.protocol.loading import for_layout, of_claims
 
     of_claim_scores = protocol == "auto" and scores._claims
     if protocol == "auto" and "folds" in given:
         protocol = "course-kfold"
-    elif protocol == "auto" and {"train", "gallery_templates", "unenrolled", "repeats"} & {*given}:
+        searched = {"rank_unit", "single_gallery"} & {*given}
+        if "templates" in given and not searched:  # verification alone
+            card = for_layout(scores.layout, protocol)
+            return _resolved(replace(card, open_set=None, closed_set=None), given)
+    elif protocol == "auto" and {*_EXPERIMENT, *_SELECTION} & {*given}:
         protocol = "course-experiment"
     card = for_layout(scores.layout, protocol)
     if of_claim_scores:
         card = of_claims(card)
+    return _resolved(card, given)
+
+
+def _resolved(card: Protocol, given: Mapping[str, Any]) -> Protocol:
+    """Return a card with its values replaced by the options that were given."""
+    from bioeval.protocol.check import mark_checked
+
     for entry in CARD_OPTIONS:
         if entry.name in given:
             card = _changed(card, entry, given[entry.name])

@@ -166,12 +166,17 @@ class RepeatedDisplay(CurvesDisplay):
             arrays += [x for x in (curve.y, curve.low, curve.high) if x is not None]
             for rate in _rates_of_folds(curve.system):
                 folds = curve.system.dataset[rate].values.reshape(-1, len(curve.x))
-                self._cloud(curve, ((curve.x, y) for y in folds), marker=".")
+                self._cloud(curve, ((curve.x, y) for y in folds), marker=".", linestyle="none")
                 arrays.extend(folds)
                 # Nothing is known between the ranks.
-                look = {"drawstyle": "default", "linewidth": 2.4, "marker": "o", **style}
+                look = {"linestyle": "none", "marker": "o", "markersize": 7, **style}
             self._line(curve, curve.x[shown], curve.y[shown], look)
-            self._band(curve, shown)
+            if look is style:
+                self._band(curve, shown)
+            elif curve.low is not None and curve.high is not None:
+                colour = self.lines_[curve.name].get_color()
+                ends = (x[shown] for x in (curve.x, curve.low, curve.high))
+                ax.vlines(*ends, color=colour, linewidth=1.6)
         last = max(int(curve.x[-1]) for curve in self.curves.values())
         if all((np.diff(c.x) == 1).all() for c in self.defined):  # of folds: chosen ranks
             last = plot_style.last_change(arrays, last)
@@ -182,10 +187,10 @@ class RepeatedDisplay(CurvesDisplay):
         return self._end("Rank k", cms if "cms_mean" in first else dir_)
 
     def _caption(self) -> Sequence[Text]:
-        """Return what the thin lines of folds, or the bands over partitions, are."""
+        """Return what the small dots of folds, or the bands over partitions, are."""
         attrs = self.systems[0].dataset.attrs
         if any(map(_rates_of_folds, self.systems)):
-            return [f"thin lines: {unit_of(attrs)}s", limits_in_words(attrs)]
+            return [f"small dots: {unit_of(attrs)}s", limits_in_words(attrs)]
         number = counted(int(attrs.get("partitions", 0)), "partitions")
         return [f"{number} of the same people; band: the middle 95 % of them"]
 
@@ -209,7 +214,7 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
     data : Dataset, DataTree, or mapping of str to either
         A node of :func:`bioeval.repeat` with curves, or several of one task by name. Closed set:
         the CMC. Verification: FAR and FRR against the threshold. Open set: FAR and DIR at rank 1.
-        Of :func:`bioeval.cross_evaluate`, CMS or DIR at its ranks, with each fold as a thin line.
+        Of :func:`bioeval.cross_evaluate`, CMS or DIR at its ranks, with each fold as a small dot.
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
@@ -255,6 +260,7 @@ class SpreadDisplay(OneResultDisplay):
         mean, low, high = (row.summary(name) for name in ("mean", "low", "high"))
         every = np.array([mean, low, high, *row.each()])
         least, width = np.nanmin(every), np.nanmax(every) - np.nanmin(every)
+        ends = {0.0: least, 1.0: least + width} if width else {0.5: least}
         mean, low, high, *values = (every - least) / width if width else 0 * every + 0.5
         counts, edges = np.histogram(values, 30, (0, 1))
         heights = 0.62 * counts / counts.max()
@@ -264,16 +270,26 @@ class SpreadDisplay(OneResultDisplay):
         how: dict[str, Any] = {"color": colour, "zorder": 3}
         ax.plot([low, high], [place + 0.22] * 2, marker="|", markersize=8, linewidth=2.4, **how)
         ax.plot(mean, place + 0.22, "o", markersize=6, markeredgecolor="white", **how)
+        ax.plot([0, 1], [place + 0.1] * 2, color=Style.rule, linewidth=0.8, zorder=1)  # the axis
+        sides = {0.0: "left", 0.5: "center", 1.0: "right"}
+        for at, value in ends.items():
+            text: dict[str, Any] = {"ha": sides[at], "va": "top", "color": Style.text}
+            ax.text(at, place + 0.3, _number(row, value), fontsize="x-small", **text)
 
 
 def _in_digits(row: Averaged) -> str:
     """Return mean and interval of a row with the decimals of its scalar, a rate in per cent."""
+    low, high = row.summary("low"), row.summary("high")
+    interval = ""
+    if np.isfinite([low, high]).all():
+        interval = f" [{_number(row, low)}, {_number(row, high)}]"
+    return f"{_number(row, row.summary('mean'))}{interval}"
+
+
+def _number(row: Averaged, value: float) -> str:
+    """Return a value of a row with the decimals of its scalar, a rate in per cent."""
     factor, decimals = (100, 2) if row.scalar.kind == "rate" else (1, row.scalar.decimals)
-    mean, low, high = (row.summary(name) * factor for name in ("mean", "low", "high"))
-    interval = (
-        f" [{low:.{decimals}f}, {high:.{decimals}f}]" if np.isfinite([low, high]).all() else ""
-    )
-    return f"{mean:.{decimals}f}{interval}"
+    return f"{factor * value:.{decimals}f}"
 
 
 def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:

@@ -25,6 +25,16 @@ _CELLS, _EXAMPLES = 1 << 22, 3
 _BETWEEN_NAMES = ", "
 
 
+def same_labels(scores: Scores) -> bool:
+    """Whether probes and gallery, each a list of its own templates, have equal labels."""
+    if scores.layout != "probe-against-gallery":
+        return False
+    m, n = scores.shape
+    apart = np.array_equal(scores.probe_ids, np.arange(n, n + m))  # else chosen from one list
+    labels = scores._codes.labelled
+    return apart and np.array_equal(labels.probe, labels.gallery)
+
+
 def notes_of(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
     notes = list(scores._remarks)
@@ -45,11 +55,7 @@ def notes_of(scores: Scores) -> list[Message]:
         if not present(gallery, len(labelled.values))[probe].any():
             probes, templates = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
             notes.append(Message(_NO_MATE, probe_dtype=probes, gallery_dtype=templates))
-        elif (
-            np.array_equal(probe, gallery)
-            and len(np.unique(gallery)) < len(gallery)
-            and not np.isin(scores.probe_ids, scores.gallery_ids).any()
-        ):
+        elif len(np.unique(gallery)) < len(gallery) and same_labels(scores):
             # With one template a subject, leaving it out leaves no probe a mate.
             notes.append(Message("same-labels-twice"))
     if scores._looks_like_two_sides:

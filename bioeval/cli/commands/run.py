@@ -10,7 +10,7 @@ import click
 from bioeval.base.errors import DataError, MissingDependencyError
 from bioeval.cli.arguments import at_least
 from bioeval.cli.calls import options_of
-from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options
+from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.options import TRIES_AND_ENROLMENT, shared_options
 from bioeval.cli.study_command import StudyCommand
@@ -106,7 +106,10 @@ def command(
         for file, name in zip(files, names, strict=True):
             scores = run.read(file, name, reading=run.reading_of(file))
             as_read = run.as_read[run.name]
-            card = resolve(protocol, scores, given)
+            divided = with_gallery(protocol, scores, of_system := dict(given))
+            if divided is not scores:
+                scores = as_read = divided
+            card = resolve(protocol, scores, of_system)
             tree = _evaluated(run, scores, card)
             evaluation = Evaluation(tree, scores, card, file, run)
             evaluation.check_data(as_read, protocol)

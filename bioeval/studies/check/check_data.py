@@ -22,7 +22,7 @@ from bioeval.scores.arrays import lattice_step
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores.provenance import Provenance, same_labels
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import (
     copies_of_matrix,
@@ -39,7 +39,7 @@ from bioeval.studies.check.failure_codes import (
     sentinels,
 )
 from bioeval.studies.check.findings import DataCheck, Finding, LabelError, listed_pairs
-from bioeval.studies.check.label_checks import label_checks, same_labels
+from bioeval.studies.check.label_checks import label_checks
 from bioeval.studies.check.label_errors import label_errors
 from bioeval.tasks.plan import compared, resolve_card
 

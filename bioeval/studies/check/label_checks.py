@@ -24,6 +24,7 @@ from bioeval.scores.provenance import (
     counts_same,
     exclusion_notes,
     pairs_of_same,
+    same_labels,
 )
 from bioeval.studies.check.findings import Finding, listed, passed
 
@@ -118,15 +119,6 @@ def _templates_of_subjects(sizes: np.ndarray) -> Text:
     spread = [int(sizes.min()), float(np.median(sizes)), int(sizes.max())]
     text = "{subjects:count subjects} with {templates:spread templates}"
     return say(text, subjects=len(sizes), templates=spread)
-
-
-def same_labels(scores: Scores) -> bool:
-    """Whether probes and a gallery of other templates have the same list of labels."""
-    return (
-        scores.layout == "probe-against-gallery"
-        and not np.isin(scores.probe_ids, scores.gallery_ids).any()
-        and np.array_equal(codes_of(scores).probe, codes_of(scores).gallery)
-    )
 
 
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
