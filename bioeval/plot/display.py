@@ -141,7 +141,7 @@ class OneResultDisplay(Display):
     def from_results(cls, data: Any) -> Self:
         """Take the one result in `data` that the plot draws."""
         (system,) = System.pick(data, cls._plot, single=True)
-        return cls(system.dataset, system.name)
+        return cls(system.dataset, system.group)  # the title names the task
 
     def _write(self, text: Text) -> str:
         """Return a text in the terms of the view of the result."""
