@@ -40,6 +40,43 @@ INF = math.inf
 NAN = math.nan
 
 
+class Failed(float):
+    """A comparison that failed: an attempt after every score, which no threshold accepts."""
+
+    def __lt__(self, other: Any) -> bool:
+        """Return whether it is before another."""
+        return False
+
+    def __gt__(self, other: Any) -> bool:
+        """Return whether it is after another: any score."""
+        return other is not self
+
+    def __le__(self, other: Any) -> bool:
+        """Return whether it is not after another."""
+        return other is self
+
+    def __ge__(self, other: Any) -> bool:
+        """Return whether it is not before another."""
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another is it."""
+        return other is self
+
+    def __hash__(self) -> int:
+        """Return that of an object."""
+        return id(self)
+
+    def __mul__(self, other: Any) -> Failed:
+        """Return it: it has no units."""
+        return self
+
+    __rmul__ = __mul__
+
+
+FAILED = Failed(INF)
+
+
 # --- Reading -------------------------------------------------------------------------------------
 
 
@@ -65,6 +102,7 @@ class Data:
     n_columns: int
     sign: int  # user's score = sign * distance
     kind: str = field(default="distance")
+    undefined: Any = INF  # a fused score of infinities of both signs
 
     def user(self, distance: Any) -> Any:
         """Turn a distance back into the user's units."""
@@ -72,7 +110,9 @@ class Data:
 
 
 def number(x: Any) -> Any:
-    """Read one score exactly, as a Python int or float."""
+    """Read one score exactly, as a Python int or float; a failure stays one."""
+    if x is FAILED:
+        return x
     if hasattr(x, "item"):
         x = x.item()
     return int(x) if isinstance(x, int) else float(x)
@@ -144,7 +184,7 @@ def read(
                     raise ValueError(f"NaN at ({i}, {j})")
                 if nan == "exclude":
                     continue
-                distance = INF  # a failed comparison that counts, rejected
+                distance = FAILED
             else:
                 distance = sign * score
             row.append(Cell(j, distance, mate, None if gallery is None else gallery[j]))
@@ -161,6 +201,7 @@ def read(
         n_columns=n,
         sign=sign,
         kind=kind,
+        undefined=FAILED if nan == "reject" else INF,
     )
 
 
@@ -172,10 +213,19 @@ def rate(count: Any, attempts: int) -> Any:
 # --- Fusion --------------------------------------------------------------------------------------
 
 
-def fuse(distances: Sequence[Any], fusion: str = "min") -> Any:
-    """Fuse the distances of a group; None when there is no fused value."""
+def fuse(distances: Sequence[Any], fusion: str = "min", undefined: Any = INF) -> Any:
+    """Fuse the distances of a group; None when there is no fused value.
+
+    What failed is left out, unless nothing else is left; for the k-th smallest it is last.
+    """
     if not distances:
         return None
+    if fusion.startswith("kth:"):
+        k = int(fusion.removeprefix("kth:"))
+        return sorted(distances)[k - 1] if len(distances) >= k else None
+    distances = [d for d in distances if d is not FAILED]
+    if not distances:
+        return FAILED
     if fusion == "min":
         return min(distances)
     if fusion == "max":
@@ -189,9 +239,7 @@ def fuse(distances: Sequence[Any], fusion: str = "min") -> Any:
             # Of sums beyond the range of floats the exponent alone is another.
             scale = 1 if abs(total) < Fraction(2) ** 1000 else 2**64
             mean = float(total / scale) / len(distances) * scale
-        # Infinities of both signs: "rejected at every threshold" is read as a distance of +inf,
-        # like a rejected NaN (so only an infinite threshold takes it).
-        return INF if mean != mean else mean
+        return undefined if mean != mean else mean
     if fusion == "median":
         ordered = sorted(distances)
         half = len(ordered) // 2
@@ -199,10 +247,7 @@ def fuse(distances: Sequence[Any], fusion: str = "min") -> Any:
             return ordered[half]
         # The middle two are averaged in float64; opposite infinities as for the mean.
         middle = (float(ordered[half - 1]) + float(ordered[half])) / 2
-        return INF if middle != middle else middle
-    if fusion.startswith("kth:"):
-        k = int(fusion.removeprefix("kth:"))
-        return sorted(distances)[k - 1] if len(distances) >= k else None
+        return undefined if middle != middle else middle
     raise ValueError(f"fusion {fusion!r}")
 
 
@@ -234,7 +279,7 @@ def candidates(data: Data, i: int, unit: str, fusion: str) -> list[Candidate]:
         raise ValueError("subjects need labels")
     found = []
     for (mate, subject), cells in groups(data.rows[i]).items():
-        fused = fuse([c.distance for c in cells], fusion)
+        fused = fuse([c.distance for c in cells], fusion, data.undefined)
         if fused is None:
             continue  # too small for its k-th smallest: not in the list
         best = min(c.distance for c in cells)
@@ -321,7 +366,7 @@ def attempts_multi(
     for i, subject in resolve_claims(data, claims, unenrolled_claims)[0]:
         claimed = [cell for cell in data.rows[i] if cell.subject == subject]
         for (mate, _), cells in groups(claimed).items():
-            fused = fuse([c.distance for c in cells], fusion)
+            fused = fuse([c.distance for c in cells], fusion, data.undefined)
             if fused is not None:
                 (genuine if mate else impostor).append(data.user(fused))
     return genuine, impostor
@@ -365,6 +410,8 @@ def attempts_of_transactions(
 
 def accepted(score: Any, threshold: Any, kind: str) -> bool:
     """Accept iff ``d <= t``, or ``s >= t``; Python compares ints and floats exactly."""
+    if score is FAILED:
+        return False
     return score >= threshold if kind == "similarity" else score <= threshold
 
 
@@ -652,7 +699,7 @@ def _roc_points(genuine: tuple[Any, ...], impostor: tuple[Any, ...], kind: str) 
     if not genuine or not impostor:
         return []
     points = [Point(reject_all(genuine + impostor, kind), Fraction(0), Fraction(1))]
-    thresholds = sorted(set(genuine + impostor), reverse=kind == "similarity")
+    thresholds = sorted({*genuine, *impostor} - {FAILED}, reverse=kind == "similarity")
     ga, _, fa, _ = verification_counts(genuine, impostor, thresholds, kind)
     for t, g, i in zip(thresholds, ga, fa, strict=True):
         points.append(Point(t, Fraction(i, len(impostor)), 1 - Fraction(g, len(genuine))))
@@ -748,7 +795,8 @@ def threshold_at_far(genuine: Sequence[Any], impostor: Sequence[Any], kind: str,
 
 def threshold_at_frr(genuine: Sequence[Any], impostor: Sequence[Any], kind: str, x: float) -> Any:
     """Strictest attainable threshold with FRR at most ``x``; the reject-all one if it has."""
-    return next(p.threshold for p in roc_points(genuine, impostor, kind) if at_most(p.frr, x))
+    points = roc_points(genuine, impostor, kind)
+    return next((p.threshold for p in points if at_most(p.frr, x)), NAN)
 
 
 def far_at_frr(
@@ -780,6 +828,8 @@ def auc(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
         for i in [number(x) for x in impostor]:
             if g == i:
                 halves += 1
+            elif FAILED in (g, i):
+                halves += 2 * (i is FAILED)
             elif (g > i) == (kind == "similarity"):
                 halves += 2
     return Fraction(halves, 2 * len(genuine) * len(impostor))
@@ -850,7 +900,7 @@ def open_set_points(
     genuine, nearest, _ = roles(data, unit, fusion, ties, impostors)
     if not genuine or not nearest:
         return []
-    found = set(nearest) | {r.best_mate for r in genuine if within(r.rank, k)}
+    found = {*nearest, *(r.best_mate for r in genuine if within(r.rank, k))} - {FAILED}
     start = data.user(reject_all(found, "distance"))
     points = [Point(start, Fraction(0), Fraction(1))]
     for t in sorted(found):
@@ -871,6 +921,7 @@ def dir_at_far(x: float, k: int, **case: Any) -> tuple[Any, Any]:
 def open_set_eer(k: int = 1, **case: Any) -> EqualError:
     """Equal error rate where FAR and ``1 - DIR(t, k)`` cross.
 
-    They always meet in the end, where FAR is 1: if no mate is ever found, the rate is 1.
+    They always meet in the end, where FAR is 1, unless comparisons failed: if no mate is ever
+    found, the rate is 1.
     """
     return crossing(open_set_points(k=k, **case))

@@ -102,7 +102,8 @@ def min_dcf(
 ) -> float:
     """Cost at the best threshold: rejecting all, or at some score."""
     reject_all = prior * costs[0] / min(prior * costs[0], (1 - prior) * costs[1])
-    found = [dcf(genuine, impostor, t, prior, costs) for t in {*genuine, *impostor}]
+    scores = [x for x in {*genuine, *impostor} if x == x]  # NaN has failed
+    found = [dcf(genuine, impostor, t, prior, costs) for t in scores]
     return min([reject_all, *found])
 
 
@@ -116,7 +117,7 @@ def primary(
         frr = sum(not x >= threshold for x in genuine) / len(genuine)
         return frr + beta * sum(x >= threshold for x in impostor) / len(impostor)
 
-    scores = {*genuine, *impostor}
+    scores = [x for x in {*genuine, *impostor} if x == x]  # NaN has failed
     return cost(math.log(beta)), min([1.0, *map(cost, scores)])
 
 

@@ -295,15 +295,12 @@ def test_nan_policies():
     case = {"values": values, "probe_labels": ["x", "x"], "gallery_labels": ["x", "x", "y"]}
     with pytest.raises(ValueError, match=r"NaN at \(0, 0\)"):
         naive.attempts_single(**case)
-    assert naive.attempts_single(**case, nan="reject") == ([INF, 2.0, INF, INF], [1.0, 0.5])
+    failed = naive.FAILED
+    assert naive.attempts_single(**case, nan="reject") == ([failed, 2.0, *2 * [failed]], [1.0, 0.5])
     assert naive.attempts_single(**case, nan="exclude") == ([2.0], [1.0, 0.5])
-    assert naive.attempts_single(**case, nan="reject", kind="similarity")[0] == [
-        -INF,
-        2.0,
-        -INF,
-        -INF,
-    ]
-    assert naive.attempts_multi(**case, nan="reject", fusion="mean")[0] == [INF, INF]
+    similarities = naive.attempts_single(**case, nan="reject", kind="similarity")
+    assert similarities[0] == [failed, 2.0, failed, failed]
+    assert naive.attempts_multi(**case, nan="reject", fusion="mean")[0] == [2.0, failed]
     assert naive.attempts_multi(**case, nan="exclude", fusion="mean")[0] == [2.0]
 
     # Excluded: the second probe stays PG but has no usable mate; it still plays the impostor,
@@ -312,9 +309,9 @@ def test_nan_policies():
     assert (found.genuine_attempts, found.impostor_attempts) == (1, 2)
     assert found.dir == [[0, 0], [0, 1], [0, 1]]
     assert found.ttr == [F(1, 2), 1, 1] and found.ttr_identity == [0, F(1, 2), F(1, 2)]
-    # Rejected: it is a genuine attempt at infinity.
+    # Rejected: it is a genuine attempt that no threshold accepts.
     found = naive.open_set(**case, nan="reject", thresholds=[0.5, 2, INF], max_rank=2)
-    assert found.genuine_attempts == 2 and found.di == [[0, 0], [0, 1], [0, 2]]
+    assert found.genuine_attempts == 2 and found.di == [[0, 0], [0, 1], [0, 1]]
     with pytest.raises(ValueError, match="without a mate"):
         naive.closed_set(**case, nan="exclude")
 

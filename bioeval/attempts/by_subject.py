@@ -21,6 +21,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
+from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
@@ -176,6 +177,8 @@ class SubjectAttempts:
             codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
         else:
             codes = known.probe, known.gallery
+        #: Whether some attempts failed, once they were counted.
+        self.failed = False
         who = np.unique(np.concatenate(codes))
         self.people = len(who)
         self._person = np.full(len(known.values), -1, dtype=np.int64)
@@ -217,7 +220,7 @@ class SubjectAttempts:
         if total <= FEW and len(genuine) <= FEW:
             every_score = tally.attempts
             if every_score.marks is not None:
-                every_score = Attempts.listed(genuine, self._impostors())
+                every_score = Attempts.listed(genuine, np.concatenate([*self.impostors()]))
             edges, reached = every_score.values, every_score.accepted
             every = np.union1d(genuine, edges)
             if len(every) <= self.EXACT:
@@ -259,21 +262,31 @@ class SubjectAttempts:
         few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
         return np.concatenate([few, ratios[ratios < total], most, [total]])
 
-    def _impostors(self) -> np.ndarray:
-        """Return the impostor scores."""
-        return np.concatenate([np.empty(0), *(x.reshape(-1) for _, x in self.counter.parts())])
+    def impostors(self) -> Iterator[np.ndarray]:
+        """Yield the impostor scores, and NaN."""
+        yield np.empty(0)
+        for impostors in self.counter.impostors():
+            yield impostors.reshape(-1)
+
+    def _scored(self, distances: np.ndarray) -> np.ndarray:
+        """Return the scores of attempts, NaN where one failed."""
+        return scored(distances) if self.scores.nan == "reject" else distances
 
     def listed_in_parts(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield attempts one by one, of some rows at a time, in the order of the labels.
 
-        Each part has float64 distances, and the people of probe and template (int32).
+        Each part has float64 distances, NaN of an attempt that failed, and the people of probe and
+        template (int32).
         """
         person = self._person.astype(np.int32)
         if self._pairs is not None:
             assert are_pairs(self.scores)
-            row = self.scores._distances().astype(np.float64)
+            row = self.scores._distances()
             there = ~np.isnan(row)
-            yield row[there], *(person[side[there]] for side in self._pairs)
+            yield (
+                self._scored(row[there]).astype(np.float64),
+                *(person[side[there]] for side in self._pairs),
+            )
             return
         enrolled, probing = person[self.reader.gallery.subjects], self.scores._codes.probe
         claims = self.counter.claims
@@ -283,7 +296,8 @@ class SubjectAttempts:
             if claims is not None:
                 value, made = gather_claims(block, claims)
                 probes = person[probing[claims[0][made]]]
-                yield value.astype(np.float64), probes, enrolled[claims[1][made]]
+                value = self._scored(value).astype(np.float64)
+                yield value, probes, enrolled[claims[1][made]]
                 continue
             rows, columns = block.values.shape
             compared = np.arange(columns) != block.probe_position[:, None]
@@ -291,18 +305,21 @@ class SubjectAttempts:
             probes = person[probing[block.low : block.low + rows]]
             groups = np.repeat(enrolled, np.diff(block.starts))
             places = np.nonzero(compared)
-            yield block.values[compared].astype(np.float64), probes[places[0]], groups[places[1]]
+            value = self._scored(block.values[compared]).astype(np.float64)
+            yield value, probes[places[0]], groups[places[1]]
 
     def pass_over(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
 
         Layer ``k`` of the sink receives the attempts above ``thresholds[k - 1]`` and not above
-        ``thresholds[k]``; the last layer, all others.
+        ``thresholds[k]``; the last layer, all others. A genuine score is NaN where one failed.
         """
+        self.failed = False
         if self._pairs is None and self.counter.claims is None:
             return self._of_all(thresholds, sink)
         parts = zip(*self.listed_in_parts(), strict=True)
         values, probe_person, claimed_person = map(np.concatenate, parts)
+        self.failed = bool(np.isnan(values).any())
         same = probe_person == claimed_person
         layers = len(thresholds) + 1
         layer = np.searchsorted(thresholds, values[~same])
@@ -321,11 +338,14 @@ class SubjectAttempts:
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
         sides = self._person[reader.scores._codes.probe], self._person[reader.gallery.subjects]
+        thresholds = reader.among_distances(thresholds)
         counter = _PairCounter(sides, self.counter, thresholds, sink)
         genuine, owners = [], []
         for block in reader:
+            if block.rejected and not self.failed:
+                self.failed = bool((block.values == np.inf).any())
             value, person = counter.of_block(block)
-            genuine.append(value)
+            genuine.append(self._scored(value).astype(np.float64))
             owners.append(person)
             report(block.low + len(block.values), scores.shape[0])
         return np.concatenate(genuine), np.concatenate(owners)
@@ -354,7 +374,7 @@ class _PairCounter:
         who = self.people[0][block.low : block.low + len(block.values)]
         self._count(block, who)
         row, position = block.own()
-        return block.values[row, position].astype(np.float64), who[row]
+        return block.values[row, position], who[row]
 
     def _count(self, block: Block, who: np.ndarray) -> None:
         """Count the impostor attempts of a block, a few subjects at a time."""

@@ -86,9 +86,14 @@ class VerificationTally:
         return self.attempts.genuine
 
     @property
-    def impostors(self) -> int:
-        """Number of impostor scores."""
-        return self.attempts.impostors
+    def genuine_attempts(self) -> int:
+        """Number of genuine attempts, with those that failed."""
+        return self.attempts.genuine_attempts
+
+    @property
+    def impostor_attempts(self) -> int:
+        """Number of impostor attempts, with those that failed."""
+        return self.attempts.impostor_attempts
 
 
 def _extent_of(attempts: Attempts) -> tuple[float, float, bool, bool]:
@@ -142,7 +147,8 @@ class IdentificationTally:
 
     All arrays have one entry a probe. With rank unit ``"subject"`` the candidates are subjects
     at their fused distance, otherwise templates; ``nearest_mate`` and ``nearest_other`` are
-    distances of templates always (TTR and FTR speak of templates).
+    distances of templates always (TTR and FTR speak of templates). A distance is NaN where there is
+    no candidate, and where all comparisons failed: no threshold accepts it.
     """
 
     about: Provenance

@@ -12,6 +12,7 @@ from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import (
     ErrorCurve,
     VerificationPoints,
+    attained_hull_error,
     check_costs,
     check_targets,
     d_prime,
@@ -85,7 +86,11 @@ def points_of(
         genuine = attempts.genuine
         points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), attempts.moments)
         points.auc = attempts.auc()
-        add_optima(points, attempts.corners(), wanted.optima, with_rows=with_rows)
+        corners = attempts.corners()
+        add_optima(points, corners, wanted.optima, with_rows=with_rows)
+        if attempts.missed or attempts.missed_impostors:
+            most = attempts.impostors / attempts.impostor_attempts
+            points.eer_hull = attained_hull_error(corners.fars, corners.frrs, most)
     return points
 
 

@@ -18,13 +18,14 @@ import numpy as np
 
 from bioeval.attempts.cells import CellCounts, rounded_down
 from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.lists import Attempts, distinct, runs
+from bioeval.attempts.lists import Attempts, distinct, increasing, runs
 from bioeval.attempts.looks import CountedAttempts
 from bioeval.attempts.squares import Squares
 from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.attempts.tiles import Rows, SquareTiles, Tile
 from bioeval.base.progress import report_rows
 from bioeval.kernels import folds as kernel
+from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 
 # Scores of which each part is a filter of the sorted list: of more, it takes longer than counting.
@@ -55,7 +56,7 @@ class Placed(NamedTuple):
 
     @classmethod
     def of(cls, scores: np.ndarray, rows: np.ndarray, positions: np.ndarray) -> Placed:
-        """Put scores in order; NaN is left out."""
+        """Put distances in order; NaN is left out."""
         order = np.argsort(scores)
         order = order[: np.count_nonzero(~np.isnan(scores))]
         return cls(scores[order], rows[order], positions[order])
@@ -131,9 +132,20 @@ class FoldAttempts:
         attempts = []
         for division, its in zip(self.divisions, parts, strict=True):
             of_genuine, of_impostor = division.of(genuine), division.of(impostor)
-            attempts.append([Attempts.ordered(of_genuine(x), of_impostor(x)) for x in its])
+            attempts.append([self._attempts(of_genuine(x), of_impostor(x)) for x in its])
         self.report_no_look()
         return attempts
+
+    @property
+    def rejected(self) -> bool:
+        """Whether failed comparisons are attempts."""
+        return self.reader.scores.nan == "reject"
+
+    def _attempts(self, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
+        """Return attempts of increasing distances."""
+        if self.rejected:
+            return Attempts.with_failures(scored(genuine), scored(impostor))
+        return Attempts.ordered(genuine, impostor)
 
     def report_no_look(self) -> None:
         """Report the rows of a second look that is not needed: two are expected."""
@@ -158,7 +170,9 @@ class _Counted:
         #: Finds the cells of scores, and expects where the points are, of a rate.
         genuine = self.tiles.genuine if self.plain else None
         own = None if genuine is None else genuine[of.multi]
-        self.kind = CountedAttempts(self.dtype, PointsWanted.of_rule(rule), np.empty(0), own)
+        self.kind = CountedAttempts(
+            self.dtype, PointsWanted.of_rule(rule), np.empty(0), own, rejected=of.rejected
+        )
         folds = max(x.folds for x in divisions)
         most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (folds * len(divisions))))
         self.kind.place(self._sample(), self.tiles.size, most)
@@ -170,6 +184,8 @@ class _Counted:
         self.tables = np.zeros(
             (3, len(divisions), folds, len(self.kind.kept_cells)), dtype=np.int64
         )
+        #: Impostor attempts that failed, by fold as the tables.
+        self.failed = np.zeros(self.tables.shape[:3], dtype=np.int64)
         self.genuine = Placed(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
     def _sample(self) -> list[np.ndarray]:
@@ -182,11 +198,12 @@ class _Counted:
 
     def attempts(self) -> list[list[Attempts]]:
         """Return the attempts of all parts."""
-        found: list[np.ndarray] = []
+        found: list[tuple[np.ndarray, np.ndarray]] = []
         genuine: list[tuple[np.ndarray, ...]] = []
         kept: list[Placed] = []
         self._look(lambda: self._counter(found, kept), genuine)
-        self.tables = sum(found, start=self.tables)
+        self.tables = sum((x for x, _ in found), start=self.tables)
+        self.failed = sum((x for _, x in found), start=self.failed)
         self.tables[..., -1] = 0  # NaN
         none = np.empty(0, self.dtype), np.empty(0, np.int64), np.empty(0, np.int64)
         if isinstance(self.tiles, SquareTiles):
@@ -195,13 +212,14 @@ class _Counted:
         wanted, given = np.zeros(len(self.kind.kept_cells), dtype=bool), 0
         if self.rule.name == "fixed":
             given = int(self.kind.cells_of(rounded_down(np.array(self.rule.values), self.dtype))[0])
-        tables = np.moveaxis(self.tables, 1, 0)
+        tables, failed = np.moveaxis(self.tables, 1, 0), np.moveaxis(self.failed, 1, 0)
         own = [division.of(self.genuine) for division in self.of.divisions]
         for k, parts in enumerate(self.parts):
             for part in parts:
-                scores, counts = own[k](part), _of_part(tables[k], part)
+                (scores, missed), counts = self._scored(own[k](part)), _of_part(tables[k], part)
                 cells = self.kind.cells_of(scores)
-                wanted |= wanted_cells(self.rule, scores, cells, counts, given)
+                both = missed, int(_of_part(failed[k], part))
+                wanted |= wanted_cells(self.rule, cells, counts, given, both)
         kept = [x.those(wanted[self.kind.cells_of(x.scores)]) for x in kept]
         missing = wanted & ~self.kind.kept_cells
         if missing.any():
@@ -215,16 +233,35 @@ class _Counted:
             known = self.of.divisions[k].of(near)
             attempts.append(
                 [
-                    self._of_part(own[k](part), known(part), _of_part(tables[k], part), wanted)
+                    self._of_part(
+                        own[k](part),
+                        known(part),
+                        _of_part(tables[k], part),
+                        wanted,
+                        int(_of_part(failed[k], part)),
+                    )
                     for part in parts
                 ]
             )
         return attempts
 
+    def _scored(self, distances: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return increasing scores, and how many attempts failed."""
+        if not self.of.rejected:
+            return distances, 0
+        scores = increasing(scored(distances))
+        return scores, len(distances) - len(scores)
+
     def _of_part(
-        self, scores: np.ndarray, known: np.ndarray, counts: np.ndarray, held: np.ndarray
+        self,
+        genuine: np.ndarray,
+        known: np.ndarray,
+        counts: np.ndarray,
+        held: np.ndarray,
+        failed: int,
     ) -> Attempts:
         """Return the attempts of a part, whose impostor scores in held cells are known."""
+        scores, missed = self._scored(genuine)
         genuine = scores.astype(np.float64)
         values, starts = runs(known.astype(np.float64))
         weights = np.diff(starts, append=len(known))
@@ -246,6 +283,8 @@ class _Counted:
             accepted - weights,
             accepted,
             int(counts.sum()),
+            missed,
+            failed,
             marks=marks,
             at_marks=np.array([below + left, below + right]),
             counted_cells=self._in_cells(counts),
@@ -297,10 +336,13 @@ class _Counted:
 
         return at
 
-    def _counter(self, found: list[np.ndarray], kept: list[Placed]) -> Callable[..., None]:
+    def _counter(
+        self, found: list[tuple[np.ndarray, np.ndarray]], kept: list[Placed]
+    ) -> Callable[..., None]:
         """Return what counts the scores of a tile, and keeps those where points are expected."""
-        tables, held = np.zeros_like(self.tables), self.kind.kept_cells
-        found.append(tables)
+        tables, failed = np.zeros_like(self.tables), np.zeros_like(self.failed)
+        found.append((tables, failed))
+        held = self.kind.kept_cells
         room = _Room(self.dtype, kept)
 
         def look(
@@ -309,6 +351,16 @@ class _Counted:
             folds = self.probe[:, rows], self.gallery[:, candidates]
             by = (tables[1], tables[0], tables[2]) if turned else tuple(tables)
             with_folds = folds[::-1] if turned else folds
+            if self.of.rejected:
+                h, w = (x.shape[1] for x in with_folds)
+                where = np.nonzero(values[:h, :w] == np.inf)
+                values = scored(values)
+                pairs = [x[:, i] for x, i in zip(with_folds, where, strict=True)]
+                for k, (a, b) in enumerate(zip(*pairs, strict=True)):
+                    of = (failed[1], failed[0], failed[2]) if turned else tuple(failed)
+                    np.add.at(of[0][k], a, 1)
+                    np.add.at(of[1][k], b, 1)
+                    np.add.at(of[2][k], a[a == b], 1)
             room.keep(
                 lambda *places: kernel.count_by_fold(
                     values, self.kind.centre, self.kind.window, *with_folds, by, held, *places
@@ -326,6 +378,7 @@ class _Counted:
             values: np.ndarray, rows: np.ndarray, candidates: np.ndarray, *, turned: bool
         ) -> None:
             sizes = (len(candidates), len(rows)) if turned else (len(rows), len(candidates))
+            values = scored(values) if self.of.rejected else values
             room.keep(
                 lambda *places: kernel.keep_wanted(
                     values, self.kind.centre, self.kind.window, wanted, sizes, *places

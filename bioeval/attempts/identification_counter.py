@@ -12,6 +12,7 @@ from bioeval.attempts.ranks import facts_of_block
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.protocol.tasks import Search
+from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader, require_subjects, require_templates
 from bioeval.scores.matrix import are_pairs
 
@@ -101,6 +102,8 @@ class IdentificationCounter(Counter[IdentificationTally]):
         facts = self.facts if facts is None else facts
         for name, values in found.items():
             dtype = float if name in ("mate", "other") else np.int64
+            if self.scores.nan == "reject" and name in ("mate", "other"):
+                values = scored(values)
             facts.setdefault(name, np.zeros(self.scores.shape[0], dtype))[rows] = values
 
     def result(self) -> IdentificationTally:

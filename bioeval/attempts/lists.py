@@ -42,7 +42,8 @@ class Attempts:
     before: np.ndarray
     accepted: np.ndarray
     impostors: int  # number of impostor scores
-    #: Attempts that no threshold accepts: in open set genuine ones whose mate is not first.
+    #: Attempts that no threshold accepts: failed ones; in open set also genuine ones whose mate is
+    #: not first.
     missed: int = 0
     missed_impostors: int = 0
     #: float64 (k,), increasing, and int64 (2, k): thresholds whose impostor scores below, and up to
@@ -78,6 +79,12 @@ class Attempts:
             missed,
             missed_impostors,
         )
+
+    @classmethod
+    def with_failures(cls, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
+        """Return listed attempts, NaN one that failed: it is an attempt and has no score."""
+        both = increasing(genuine), increasing(impostor)
+        return cls.ordered(*both, len(genuine) - len(both[0]), len(impostor) - len(both[1]))
 
     # -- counts
 
@@ -274,10 +281,11 @@ class Attempts:
         )
 
     def pairs(self) -> int:
-        """Return twice the pairs with the genuine score below, ties once."""
+        """Return twice the pairs with the genuine score below, ties once; failures are last."""
         scores, below, upto = self.at_genuine
         times = np.diff(self.genuine.searchsorted(scores), append=len(self.genuine))
-        return int((times * (2 * self.impostors - below - upto)).sum())
+        failed = (2 * len(self.genuine) + self.missed) * self.missed_impostors
+        return int((times * (2 * self.impostors - below - upto)).sum()) + failed
 
     def auc(self) -> float:
         """Return the proportion of pairs with the genuine score below, ties as one half."""

@@ -26,6 +26,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.memory import at_most
 from bioeval.kernels import cells as kernel
 from bioeval.kernels.cells import LEAST, SPAN, TOO_LARGE
+from bioeval.scores.arrays import scored
 
 # Standard errors of a sample of tiles within which a point is expected, and the most that is kept
 # of the scores, as a proportion, before the points are known.
@@ -68,6 +69,7 @@ class Found:
     genuine: list[np.ndarray] = field(default_factory=list)  # where they were not at hand
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # scores and numbers
     waiting: int = 0
+    failed: int = 0  # impostor attempts without a score
     most: int = JOIN  # of them, before equal ones are joined
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # by tile
     left_out: float = 0.0  # half the largest difference from the origin that they leave out
@@ -97,6 +99,7 @@ class Found:
         self.moments |= other.moments
         self.kept += other.kept
         self.waiting += other.waiting
+        self.failed += other.failed
         self._join()
 
     def keep(self, scores: np.ndarray, weight: int) -> None:
@@ -147,7 +150,10 @@ class CountedAttempts:
     """The attempts of one counter of verification, as they are counted in tiles.
 
     - `given` (float64): thresholds at which false accepts are wanted
-    - `genuine` (float64): the genuine scores in order, if they are at hand; else they are collected
+    - `genuine` (float64): the genuine scores in order, if they are at hand; else they are
+      collected. NaN is one that failed
+    - `rejected`: whether failed comparisons are attempts, see
+      :func:`bioeval.scores.arrays.with_failures`
     """
 
     def __init__(
@@ -156,8 +162,15 @@ class CountedAttempts:
         wanted: PointsWanted | None,
         given: np.ndarray,
         genuine: np.ndarray | None = None,
+        *,
+        rejected: bool = False,
     ):
-        self.dtype, self.wanted, self.given, self.genuine = dtype, wanted, given, genuine
+        self.dtype, self.wanted, self.given, self.rejected = dtype, wanted, given, rejected
+        #: The genuine scores; attempts of each class that failed.
+        self.genuine: np.ndarray | None = None
+        self.missed = self.missed_impostors = 0
+        if genuine is not None:
+            self._take_genuine(genuine)
         #: What cells are taken from, and moments: near the middle of the scores.
         self.centre, self.origin, self.scale = dtype.type(0), 0.0, 1.0
         #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
@@ -172,6 +185,11 @@ class CountedAttempts:
         self.infinite = 0
         self.tries = 0  # looks that the moments took
 
+    def _take_genuine(self, scores: np.ndarray) -> None:
+        """Take the genuine scores, NaN for those that failed."""
+        self.genuine = increasing(scores)
+        self.missed = len(scores) - len(self.genuine)
+
     # -- before a look
 
     def place_cells(self, low: int, span: int, number: int) -> None:
@@ -183,6 +201,8 @@ class CountedAttempts:
 
     def place(self, sample: Sequence[np.ndarray], scores: int, number: int | None = None) -> None:
         """Choose the cells, and which are kept of so many scores, by tiles of a sample."""
+        if self.rejected:
+            sample = [scored(x) for x in sample]
         finite = [x if np.isfinite(x).all() else x[np.isfinite(x)] for x in sample]
         finite = [x for x in finite if len(x)]
         if not finite:
@@ -226,7 +246,7 @@ class CountedAttempts:
             (counts / sizes).var(axis=0) / (len(tables) - 1) + (far + 1 / total) / total
         )
         own = (self.cells_of(self.genuine) - low) >> shift
-        frr = 1 - own.searchsorted(filled, side="right") / max(len(own), 1)
+        frr = 1 - own.searchsorted(filled, side="right") / max(len(own) + self.missed, 1)
         room = min(MOST_KEPT, at_most(MOST_SCORES, 16) / max(scores, 1))
         # Rare targets cost little, and are often asked for later; where FAR is FRR is the EER.
         targets = sorted({0.0, 1e-6, 1e-5, 1e-3, *self.wanted.targets.tolist()})
@@ -273,6 +293,19 @@ class CountedAttempts:
 
     def count(self, found: Found, tile: np.ndarray, number: int, weight: int = 1) -> None:
         """Count a tile: NaN is no attempt; each score stands for `weight` attempts."""
+        if self.rejected:
+            failed = int(np.count_nonzero(tile == np.inf))
+            found.failed += weight * failed
+            if failed or (tile == np.finfo(tile.dtype).max).any():
+                tile = scored(tile)
+        self._count(found, np.ascontiguousarray(tile, self.dtype), number, weight)
+
+    def count_more(self, found: Found, scores: np.ndarray) -> None:
+        """Count further scores; NaN is an attempt that failed."""
+        found.failed += int(np.count_nonzero(np.isnan(scores)))
+        self._count(found, scores.astype(self.dtype)[None], -1)
+
+    def _count(self, found: Found, tile: np.ndarray, number: int, weight: int = 1) -> None:
         if len(found.room) <= tile.size:
             found.room = np.empty(tile.size + 1, dtype=self.dtype)
         if self.reached is None:
@@ -300,10 +333,13 @@ class CountedAttempts:
             table[-1] = 0
             self.filled = np.flatnonzero(table)
             self.counts = table[self.filled]
+            self.missed_impostors = sum(one.failed for one in found)
         first, self.counted = not self.counted, True
         if self.genuine is None:  # nothing was known before
             collected = [scores for one in found for scores in one.genuine]
-            self.genuine = increasing(np.concatenate([np.empty(0), *collected]))
+            if self.rejected:
+                collected = [scored(x) for x in collected]
+            self._take_genuine(np.concatenate([np.empty(0), *collected]))
             self.kept_cells = self.cells_with_points()
             self.prepare()
             return True
@@ -373,7 +409,8 @@ class CountedAttempts:
         """Return, as flags, the cells in which points lie, and those of the scores before them."""
         assert self.genuine is not None
         wanted = np.zeros(len(self.kept_cells), dtype=bool)
-        genuine, impostors = len(self.genuine), self.total
+        genuine = len(self.genuine) + self.missed
+        impostors = self.total + self.missed_impostors
         filled = self.filled
         if self.wanted is None or not len(filled) or not genuine:
             return wanted
@@ -443,6 +480,8 @@ class CountedAttempts:
             accepted - self.weights,
             accepted,
             self.total,
+            self.missed,
+            self.missed_impostors,
             marks=self.marks,
             at_marks=self.reached,
             counted_moments=self.moments,

@@ -21,7 +21,7 @@ from bioeval.attempts.squares import Squares
 from bioeval.attempts.tiles import Rows, SquareTiles, Tile
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.options import OPTIONS
-from bioeval.scores.arrays import distance_dtype
+from bioeval.scores.arrays import distance_dtype, scored
 from bioeval.scores.blocks import Block, BlockReader, is_small, threads_for
 from bioeval.scores.matrix import are_pairs
 
@@ -78,17 +78,18 @@ def _count_pairs(reader: BlockReader, counter: Any, wanted: PointsWanted | None)
     if len(more_impostors):
         dtype = np.dtype(np.float64)
     rows = np.empty(0) if wanted is None or wanted.rows is None else wanted.rows
-    kind = CountedAttempts(dtype, wanted, np.union1d(_given(counter), rows))
+    given = np.union1d(_given(counter), rows)
+    kind = CountedAttempts(dtype, wanted, given, rejected=reader.scores.nan == "reject")
     kind.prepare()
     more = True
     while more:
         found = kind.start()
         if len(more_impostors):
-            kind.count(found, more_impostors.astype(dtype)[None], -1)
+            kind.count_more(found, more_impostors)
         for number, (genuine, impostor) in enumerate(counter.of_pairs()):
             if kind.genuine is None:
                 found.genuine.append(genuine)
-            kind.count(found, np.ascontiguousarray(impostor, dtype)[None], number)
+            kind.count(found, impostor[None], number)
         more = kind.finish([found])
     _fill(counter, kind)
 
@@ -241,10 +242,11 @@ class _Pass:
         self.tiles: Rows | SquareTiles = Rows(reader)
         if squares is not None:
             self.tiles = SquareTiles(squares)
+        rejected = reader.scores.nan == "reject"
         for counter in whole:
             wide = counter.fuses or len(counter.more_impostors)
-            dtype = np.dtype(np.float64) if wide else self.tiles.dtype
-            self.whole.append((counter, CountedAttempts(dtype, wanted, self._marks(counter))))
+            dtype, marks = np.dtype(np.float64) if wide else self.tiles.dtype, self._marks(counter)
+            self.whole.append((counter, CountedAttempts(dtype, wanted, marks, rejected=rejected)))
         self.kinds: dict[str, CountedAttempts] = {}
         if not self.of_tiles:
             return
@@ -253,7 +255,9 @@ class _Pass:
             if its := [x for x in self.of_tiles if x.templates == templates]:
                 given = np.unique(np.concatenate([self._marks(x) for x in its]))
                 at_hand = None if genuine is None else genuine[k]
-                self.kinds[templates] = CountedAttempts(self.tiles.dtype, wanted, given, at_hand)
+                self.kinds[templates] = CountedAttempts(
+                    self.tiles.dtype, wanted, given, at_hand, rejected=rejected
+                )
                 self.kinds[templates].place(sample[k], self.tiles.size)
 
     def _marks(self, counter: VerificationCounter) -> np.ndarray:
@@ -317,14 +321,14 @@ class _OfBlocks:
         self.counter, self.kind, self.number = counter, kind, 0
         self.found = kind.start()
         if len(more := counter.more_impostors):
-            kind.count(self.found, more.astype(kind.dtype)[None], -1)
+            kind.count_more(self.found, more)
 
     def add(self, block: Block) -> None:
         """Count a block."""
         genuine, impostor = self.counter.of_block(block)
         if self.kind.genuine is None:
             self.found.genuine.append(genuine)
-        self.kind.count(self.found, np.ascontiguousarray(impostor, self.kind.dtype), self.number)
+        self.kind.count(self.found, impostor, self.number)
         self.number += 1
 
 
@@ -335,4 +339,7 @@ def _linear(reader: BlockReader, counter: VerificationCounter) -> np.ndarray:
         parts = counter.of_pairs()
     else:
         parts = (counter.of_block(block) for block in reader)
-    return grid_over_attempts((x for part in parts for x in part), counter.given)
+    scores = (x for part in parts for x in part)
+    if reader.scores.nan == "reject":
+        scores = map(scored, scores)
+    return grid_over_attempts(scores, counter.given)

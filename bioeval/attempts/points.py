@@ -20,6 +20,7 @@ import numpy as np
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.messages import warn_user
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
 
 # The FAR targets that results report by default.
@@ -38,7 +39,29 @@ def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
         raise DataError(f"{Argument(name)} is {received(targets)}; expected rates in [0, 1]")
+    warn_of_per_cent(array.tolist(), name.removesuffix("_targets"))
     return array
+
+
+def meant_in_per_cent(rate: float, name: str) -> str:
+    """Return a warning of a FAR or FRR above one half, which may be meant in per cent; else "".
+
+    Examples
+    --------
+    >>> meant_in_per_cent(1.0, "far")
+    'FAR 1 is 100 %; for 1 % write 1% or 0.01'
+    """
+    if not 0.5 < rate <= 1:
+        return ""
+    wrong = f"{name.upper()} {rate:g} is {per_cent(rate)}"
+    return f"{wrong}; for {rate:g} % write {rate:g}% or {rate / 100:g}"
+
+
+def warn_of_per_cent(rates: Iterable[float], name: str) -> None:
+    """Issue a warning at the user's line for each rate that may be meant in per cent."""
+    for rate in rates:
+        if warning := meant_in_per_cent(rate, name):
+            warn_user(warning)
 
 
 def check_priors(priors: Any) -> np.ndarray:
@@ -67,17 +90,14 @@ def per_cent(rate: float) -> str:
 
 def check_costs(costs: Any) -> np.ndarray:
     """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
-    try:
-        array = require_numbers("costs", costs)
-        array = array.reshape(-1, 3) if array.size else np.empty((0, 3))
-    except (ValueError, TypeError):
-        array = np.full((1, 3), np.nan)
-    good = np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
+    array = np.atleast_2d(require_numbers("costs", costs))
+    array = array if array.size else np.empty((0, 3))
+    good = array.ndim == 2 and array.shape[1] == 3
+    good = good and np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
     if not good:
         raise DataError(
-            f"costs is {received(costs)}; expected rows of (prior, c_miss, c_fa), the prior "
-            "proportion of "
-            "genuine attempts in [0, 1] and costs of at least 0"
+            f"{Argument('costs')} is {received(costs)}; expected rows of (prior, c_miss, "
+            "c_fa), the prior proportion of genuine attempts in [0, 1] and costs of at least 0"
         )
     return array
 
@@ -220,6 +240,21 @@ def hull_of(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
     """Return the point at which the hull of a ROC meets the line FAR = FRR."""
     return float(hull_equal_errors(far, frr, np.array([0, len(far)]))[0])
+
+
+def attained_hull_error(far: np.ndarray, frr: np.ndarray, most: float) -> float:
+    """Return the same where some attempts failed, so that nothing accepts all; NaN if never met.
+
+    `most` is the FAR of the threshold that accepts every score.
+    """
+    places = hull_of(far, frr)
+    x, y = np.append(far[places], most), np.append(frr[places], frr[-1])
+    one = int(np.argmax(x >= y))
+    if not x[one] >= y[one] or (one == 0 and x[0] != y[0]):
+        return math.nan
+    zero = max(one - 1, 0)
+    gap = y[zero] - x[zero], y[one] - x[one]
+    return float(x[zero] + gap[0] / ((gap[0] - gap[1]) or 1.0) * (x[one] - x[zero]))
 
 
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -71,10 +71,10 @@ def facts_of(found: Sequence[Ranks], mates: Mates, *, by_subject: bool) -> dict[
         np.array([getattr(x, name) for x in found]).sum(axis=0, dtype=np.int64)
         for name in ("closer", "within", "there", "before")
     )
-    other = np.minimum.reduce([x.other for x in found]).astype(np.float64)
+    other = np.minimum.reduce([x.other for x in found])
     return {
-        "mate": np.where(mated, mates.best.astype(np.float64), np.nan),
-        "other": np.where(there > 0, other, np.nan),
+        "mate": np.where(mated, mates.best, mates.best.dtype.type(np.nan)),
+        "other": np.where(there > 0, other, other.dtype.type(np.nan)),
         "closer": closer * mated,
         "tied": (within - closer) * mated,
         "tied_before": before * mated,

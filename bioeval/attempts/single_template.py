@@ -16,6 +16,7 @@ from bioeval.attempts.lists import runs
 from bioeval.attempts.thresholds import check_thresholds, to_internal
 from bioeval.attempts.tied_places import ENDS
 from bioeval.kernels import single_template as kernel
+from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
 
@@ -33,10 +34,10 @@ def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = No
 
 
 def _comparisons(block: Block) -> np.ndarray:
-    """Return all comparisons of a block except those of a probe with itself."""
+    """Return the scores of all comparisons of a block except those of a probe with itself."""
     values, rows = block.values.copy(), np.flatnonzero(block.probe_position >= 0)
     values[rows, block.probe_position[rows]] = np.nan
-    return values
+    return scored(values) if block.rejected else values
 
 
 # Chances computed together, so that memory does not grow with the ranks.
@@ -112,7 +113,7 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
     def __init__(self, reader: BlockReader, *, ties: str, thresholds: np.ndarray, ranks: int):
         """Prepare an empty tally, and what all blocks share."""
         self.reader, self.ranks = reader, ranks
-        self.thresholds = thresholds
+        self.thresholds = reader.among_distances(thresholds)
         count = len(thresholds)
         self.tally = SingleTemplateTally(
             about=reader.about,
@@ -123,7 +124,7 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
             tied=np.zeros((2, 1, 1), dtype=np.int64),
             within=np.zeros((2, 4, count), dtype=np.int64),
         )
-        self.grid = kernel.Grid(thresholds, *guide_to(thresholds))
+        self.grid = kernel.Grid(self.thresholds, *guide_to(self.thresholds))
         most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
         self.rules = _rules(most_tied)
         self.steps = _steps(int(np.diff(reader.gallery.starts).max()))

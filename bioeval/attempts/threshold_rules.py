@@ -24,6 +24,7 @@ from bioeval.attempts.points import (
     crossed,
     per_cent,
     total_cost,
+    warn_of_per_cent,
 )
 from bioeval.base.arguments import as_float64, number_in, require_array
 from bioeval.base.errors import (
@@ -76,7 +77,7 @@ class Rule:
 
     def __str__(self) -> str:
         if self.values:
-            return f"{self.name}={','.join(f'{x:g}' for x in self.values)}"
+            return f"{self.name}={','.join(map(_exactly, self.values))}"
         return self.name
 
     @property
@@ -143,6 +144,8 @@ class Rule:
             raise DataError(f"{wrong}{remedy}") from None
         if name in TARGETS and not 0 <= values[0] <= 1:
             raise DataError(f"{wrong}; expected a rate in [0, 1]")
+        if name in TARGETS and "%" not in parts[0]:
+            warn_of_per_cent(values, name)
         if name == "cost":
             check_costs(values)
         if name == "fixed" and math.isnan(values[0]):
@@ -166,6 +169,12 @@ class Rule:
         """A description of the chosen point."""
         values = map(per_cent, self.values) if self.name in TARGETS else self.values
         return _POINTS[self.name].format(*values)
+
+
+def _exactly(value: float) -> str:
+    """Return a number as the shortest text that is read as the same number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def is_real(value: Any) -> bool:
@@ -202,7 +211,8 @@ def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
     if not attempts.defined or rule.name == "none":
         return ChosenThreshold()
     if rule.name == "eer":
-        return ChosenThreshold(attempts.equal_error().eer_threshold, True)
+        error = attempts.equal_error()
+        return ChosenThreshold(error.eer_threshold, not math.isnan(error.eer))
     if rule.name == "far":
         return ChosenThreshold(attempts.at_far(rule.values[0])[1], True)
     if rule.name == "frr":
@@ -216,16 +226,26 @@ def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
     return ChosenThreshold(float(curve.threshold[best]), True)
 
 
+def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
+    """Return why a rule chooses no threshold on attempts of both classes."""
+    wanted = {"eer": "equal error rates", "frr": rule.words.partition(" with ")[2]}[rule.name]
+    genuine = f"{attempts.missed:,} of {attempts.genuine_attempts:,} genuine"
+    impostor = f"{attempts.missed_impostors:,} of {attempts.impostor_attempts:,} impostor attempts"
+    return f"none has {wanted}, because none accepts {genuine} and {impostor}"
+
+
 def wanted_cells(
-    rule: Rule, genuine: np.ndarray, cells: np.ndarray, counts: np.ndarray, given: int
+    rule: Rule, cells: np.ndarray, counts: np.ndarray, given: int, failed: tuple[int, int]
 ) -> np.ndarray:
     """Return, as flags, the cells whose impostor scores the choice of a threshold needs.
 
-    Of genuine scores, increasing, and their cells; of impostor scores counted by cell; `given` is
-    the cell of a given threshold. Where all may be rejected, the first cell says what is at -inf.
+    Of the cells of genuine scores, increasing; of impostor scores counted by cell; `given` is the
+    cell of a given threshold, and `failed` the attempts of each class without a score. Where all
+    may be rejected, the first cell says what is at -inf.
     """
     wanted = np.zeros(len(counts), dtype=bool)
-    below, impostors, attempts = np.append(0, np.cumsum(counts)), int(counts.sum()), len(genuine)
+    below, impostors = np.append(0, np.cumsum(counts)), int(counts.sum()) + failed[1]
+    attempts = len(cells) + failed[0]
     upto, rejected = below[1:], attempts - cells.searchsorted(np.arange(len(counts)), side="right")
     if rule.name == "fixed":
         wanted[given] = True
@@ -233,7 +253,8 @@ def wanted_cells(
         return wanted
     if rule.name == "frr":
         needed = attempts - allowed_errors(rule.values[0], attempts)
-        wanted[cells[needed - 1] if needed else 0] = True
+        if needed <= len(cells):
+            wanted[cells[needed - 1] if needed else 0] = True
         return wanted
     if rule.name in ("cost", "accuracy"):
         weights = _weights(rule, attempts, impostors)

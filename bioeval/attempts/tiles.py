@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.progress import report_rows
 from bioeval.kernels.compiling import in_turns
 from bioeval.kernels.fuse import fuse_nearest, nearest_in_layers, nearest_of_row_layers
-from bioeval.scores.arrays import Mask, distance_dtype
+from bioeval.scores.arrays import Mask, distance_dtype, scored, with_failures
 from bioeval.scores.blocks import Block, BlockReader, give_back, is_mapped, rows_within
 
 # Bytes of the rows of a tile: few enough for the caches.
@@ -114,12 +114,15 @@ class Rows:
             part = slice(low, low + step)
             value[part] = self.reader.cells(row[part], column[part])
             give_back(scores)
+        failed = np.isnan(value)
         if scores.nan == "reject":
-            value[np.isnan(value)] = np.inf
-        there = ~np.isnan(value)
-        value, row = value[there], row[there]
+            value = with_failures(value, failed)
+        else:
+            value, row = value[~failed], row[~failed]
         first = np.flatnonzero(np.diff(row, prepend=-1))
         best = np.minimum.reduceat(value, first) if len(row) else value
+        if scores.nan == "reject":
+            value, best = scored(value), scored(best)
         return np.sort(value).astype(np.float64), np.sort(best).astype(np.float64)
 
     def sample(self) -> tuple[list[np.ndarray], list[np.ndarray]]:

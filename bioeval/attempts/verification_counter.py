@@ -16,7 +16,7 @@ from bioeval.attempts.lists import Attempts
 from bioeval.attempts.thresholds import check_thresholds, require_values, to_internal
 from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
-from bioeval.scores.arrays import Mask, Templates, parse_fusion
+from bioeval.scores.arrays import Mask, Templates, parse_fusion, scored
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
 
@@ -84,7 +84,7 @@ class VerificationCounter(Counter[VerificationTally]):
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)
         self.unenrolled: list[np.ndarray] = []
-        #: Further impostor scores, such as those of attacks.
+        #: Further impostor scores, such as those of attacks; NaN is one that failed.
         self.more_impostors = np.empty(0)
         self.listed: list[tuple[np.ndarray, np.ndarray]] = []
         self.attempts: Attempts | None = None
@@ -165,12 +165,12 @@ class VerificationCounter(Counter[VerificationTally]):
         return block.genuine(), block.impostors()
 
     def of_strangers(self, block: Block) -> np.ndarray:
-        """Return the scores of drawn claims by probes not enrolled, without NaN."""
+        """Return the scores of drawn claims by probes not enrolled, NaN for one that failed."""
         assert self.unenrolled_probes is not None
         if self.templates == "multi":
             block = block.fused(self.fusion)
         scores = gather_claims(block, self.unenrolled_probes)[0]
-        return scores[scores == scores]
+        return scored(scores) if block.rejected else scores
 
     def parts(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the genuine and the impostor scores in parts; of the latter NaN is none."""
@@ -179,6 +179,11 @@ class VerificationCounter(Counter[VerificationTally]):
             return
         for block in self.reader:
             yield self.of_block(block)
+
+    def impostors(self) -> Iterator[np.ndarray]:
+        """Yield the impostor scores in parts; NaN is none, and what failed."""
+        for _, impostors in self.parts():
+            yield scored(impostors) if self.scores.nan == "reject" else impostors
 
     # -- listing
 
@@ -193,11 +198,13 @@ class VerificationCounter(Counter[VerificationTally]):
         attempts = self.attempts
         if attempts is None:
             genuine = [np.empty(0, dtype=np.float16), *(x for x, _ in self.listed)]
-            impostor = [np.empty(0, dtype=np.float16), *(x.reshape(-1) for _, x in self.listed)]
+            impostor = [np.empty(0, dtype=np.float16), *(x[x == x] for _, x in self.listed)]
+            if self.scores.nan == "reject":
+                genuine, impostor = [*map(scored, genuine)], [*map(scored, impostor)]
             if len(self.more_impostors):
                 impostor.append(self.more_impostors)
             self.listed = []
-            attempts = Attempts.listed(np.concatenate(genuine), np.concatenate(impostor))
+            attempts = Attempts.with_failures(np.concatenate(genuine), np.concatenate(impostor))
         return VerificationTally(
             about=self.reader.about,
             templates=self.templates,

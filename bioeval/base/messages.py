@@ -8,6 +8,8 @@ code in the catalogue (:mod:`bioeval.document.messages`).
 from __future__ import annotations
 
 import json
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +72,14 @@ def _with_messages(value: Any) -> Any:
 
 class MessageWarning(BioevalWarning):
     """A Python warning of a message that a result has too, in its table and on its page."""
+
+
+def warn_user(text: str) -> None:
+    """Issue a warning at the user's line."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, MessageWarning, stacklevel=level)
 
 
 def as_json(messages: Iterable[Message]) -> str:

@@ -62,12 +62,11 @@ def _rate(text: str) -> float:
 
 def _error_rate(text: str, name: str = "FAR") -> float:
     """Return a FAR or FRR, with a warning above one half where it may be meant in per cent."""
+    from bioeval.attempts.points import meant_in_per_cent
+
     rate = _rate(text)
-    if 0.5 < rate <= 1 and "%" not in text:
-        note(
-            f"bioeval: warning: {name} {rate:g} is {100 * rate:g} %; for {rate:g} % write "
-            f"{rate:g}% or {rate / 100:g}"
-        )
+    if "%" not in text and (warning := meant_in_per_cent(rate, name)):
+        note(f"bioeval: warning: {warning}")
     return rate
 
 

@@ -342,6 +342,10 @@ SENTENCES: dict[str, str] = {
         "by subject, as SubjectKFold does"
     ),
     # Threshold studies
+    "fewer-folds": (
+        "{folds:count folds} in place of {usual:count}: there are only {there:count} {what}; "
+        "{arg.folds} sets another number"
+    ),
     "no-spread-in-folds": (
         "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval"
     ),

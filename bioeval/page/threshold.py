@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.attempts.threshold_rules import Rule
 from bioeval.document.cells import Quantity, Rate, threshold_to_install
 from bioeval.document.results import cell_of, messages_of_result
 from bioeval.document.text import Text, say
@@ -170,7 +171,9 @@ def _opening(curve: Curve, items: list[Item]) -> Opening:
     row = curve.row(_of_study(curve, items))
     if row >= 0:
         why: Text = ""
-        if f"far={target:g}" in {x.dataset.attrs.get("threshold_rule") for x in items}:
+        if str(Rule("far", (float(target),))) in {
+            x.dataset.attrs.get("threshold_rule") for x in items
+        }:
             text = ", at {target:rate}, the smallest {far} target with {support}"
             why = say(text, target=target, support=support)
         return Opening(row, repr(float(curve.thresholds[row])), why, True)

@@ -171,11 +171,12 @@ class OpenSetPoints:
     """Exact operating points; the thresholds are scores of the attempts."""
 
     #: (g,): distance, rank and weight of best mates; several entries a probe under expected ties.
+    #: A distance is NaN where the comparison failed.
     mate: np.ndarray
     ranks: np.ndarray
     weights: np.ndarray
     genuine: int  # genuine attempts
-    other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing
+    other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing; NaN last
 
     def equal_error(self) -> EqualError:
         """Return the point at which FAR and 1 - DIR at rank 1 cross."""
@@ -185,6 +186,7 @@ class OpenSetPoints:
         order = np.argsort(self.mate[hits], kind="stable")
         mate, weights = self.mate[hits][order], self.weights[hits][order]
         threshold = np.union1d(mate, self.other)
+        threshold = threshold[threshold == threshold]
         taken = np.concatenate([[0.0], np.cumsum(weights)])
         detected = taken[np.searchsorted(mate, threshold, side="right")]
         reject_all = np.nan if (threshold == -np.inf).any() else -np.inf
@@ -216,7 +218,7 @@ class OpenSetPoints:
             allowed = allowed_errors(target, total)
             limit = self.other[allowed] if allowed < total else np.nan  # after all scores
             searches = int(self.other.searchsorted(limit))
-            below = mate < limit if allowed < total else slice(None)
+            below = mate == mate if np.isnan(limit) else mate < limit
             detected = np.bincount(rank[below], weights[below], minlength=ranks).cumsum()
             dir_[i] = np.minimum(detected, self.genuine) / self.genuine
             found = slice(0, int(nearest.searchsorted(limit)))

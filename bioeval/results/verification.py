@@ -34,8 +34,8 @@ def verification_scalars(tally: VerificationTally) -> Scalars:
     """Return the attempts and the operating points."""
     points = points_of(tally)
     variables: Variables = {
-        "genuine_attempts": ((), np.int64(len(tally.genuine))),
-        "impostor_attempts": ((), np.int64(tally.impostors)),
+        "genuine_attempts": ((), np.int64(tally.genuine_attempts)),
+        "impostor_attempts": ((), np.int64(tally.impostor_attempts)),
         "skipped_claims": ((), np.int64(tally.skipped_claims)),
     }
     people = None
@@ -65,7 +65,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     """
     points = points_of(tally)
     thresholds, fa = tally.thresholds, tally.accepted
-    genuine, impostor = len(tally.genuine), tally.impostors
+    genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
     every = np.append(thresholds, points.rows)
     thresholds, first = np.unique(every, return_index=True)
     fa = np.append(fa, points.rows_fa)[first]
@@ -95,9 +95,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     if tally.people is not None:
         attrs["pairs_of_people"] = tally.people.pairs
-    if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
-        failed = np.count_nonzero(tally.genuine == np.inf) + tally.attempts.cells.positive_infinite
-        attrs["failed_attempts"] = int(failed)
+    if tally.about.nan == "reject":
+        attrs["failed_attempts"] = tally.attempts.missed + tally.attempts.missed_impostors
     return build(variables, names_of("verification"), coordinates, attrs)
 
 
@@ -105,7 +104,7 @@ def _messages(
     tally: VerificationTally, points: VerificationPoints, doubt: Message | None
 ) -> list[Message]:
     """Return the messages of a result; of them a `doubt` about its labels and kind, if any."""
-    genuine, impostor = len(tally.genuine), tally.impostors
+    genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
     error = points.equal_error
     messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
     if not genuine:
@@ -139,7 +138,7 @@ def doubt_of_kind(tally: VerificationTally, eer: float) -> Message | None:
 
 def _people(tally: VerificationTally) -> int:
     """Return the number of subjects, or of genuine attempts where these are fewer or unknown."""
-    genuine, subjects = len(tally.genuine), 0
+    genuine, subjects = tally.genuine_attempts, 0
     if tally.people:
         subjects = tally.people.subjects
     elif tally.about.people:
@@ -149,4 +148,4 @@ def _people(tally: VerificationTally) -> int:
 
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
-    return tally.impostors / 2 if points.symmetric else tally.impostors
+    return tally.impostor_attempts / 2 if points.symmetric else tally.impostor_attempts

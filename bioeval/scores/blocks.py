@@ -39,6 +39,8 @@ from bioeval.scores.arrays import (
     distance_dtype,
     parse_fusion,
     rows_of,
+    scored,
+    with_failures,
     writable_alias,
 )
 from bioeval.scores.labels import Codes, plain
@@ -192,7 +194,11 @@ def is_small(scores: Scores) -> bool:
 
 @dataclass
 class Block:
-    """Some rows of distances, ready to be counted; `starts` is None for fused rows."""
+    """Some rows of distances, ready to be counted.
+
+    Where failed comparisons are `rejected`, the distances are those of
+    :func:`bioeval.scores.arrays.with_failures`.
+    """
 
     low: int
     values: np.ndarray
@@ -203,6 +209,7 @@ class Block:
     mate_stop: np.ndarray
     probe_position: np.ndarray
     mask: np.ndarray | None = None
+    rejected: bool = False
     _fused: dict[str, Block] = field(default_factory=dict)
 
     def rows(self, low: int, high: int) -> Block:
@@ -218,6 +225,7 @@ class Block:
             self.mate_stop[some],
             self.probe_position[some],
             None if self.mask is None else self.mask[some],
+            self.rejected,
         )
 
     def fused(self, fusion: str) -> Block:
@@ -268,18 +276,26 @@ class Block:
         from bioeval.kernels.fuse import MAX, MEAN, fuse_groups
 
         shape = (len(self.values), len(self.starts) - 1)
-        place = np.empty(shape, dtype=np.int64)
-        rules = {"min": 1, "max": MAX, "mean": MEAN}
-        fused = np.empty(shape, dtype=self.values.dtype if method in ("min", "max") else float)
-        fuse_groups(
-            self.values,
-            self.columns,
-            self.starts,
-            self.probe_position,
-            rules.get(method, kth),
-            fused,
-            place,
-        )
+        own = method == "min" or (method == "max" and not self.rejected)
+        dtype = self.values.dtype if own else np.dtype(float)
+        rule = {"min": 1, "max": MAX, "mean": MEAN}.get(method, kth)
+        sides = self.columns, self.starts, self.probe_position
+
+        def fuse(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            fused, place = np.empty(shape, dtype=dtype), np.empty(shape, dtype=np.int64)
+            fuse_groups(values, *sides, rule, fused, place)
+            return fused, place
+
+        fused, place = fuse(self.values)
+        if self.rejected and method != "min":
+            # Of a group that has scores these are fused; what failed is after them.
+            rejected, scores = fused, scored(self.values)
+            fused, _ = fuse(scores)
+            failed = np.isnan(fused) & ~np.isnan(rejected)
+            if (fused == np.inf).any() and (scores == -np.inf).any():  # of both signs: undefined
+                finite, _ = fuse(np.minimum(scores, np.finfo(scores.dtype).max))
+                failed |= (fused == np.inf) & (finite == -np.inf)
+            fused = with_failures(fused, failed)
         return self.of_groups(fused, place)
 
     def of_groups(self, fused: np.ndarray, place: np.ndarray) -> Block:
@@ -294,6 +310,7 @@ class Block:
             mate_start=np.where(enrolled, self.probe_group, 0),
             mate_stop=np.where(enrolled, self.probe_group + 1, 0),
             probe_position=np.full(len(fused), -1, dtype=np.int64),
+            rejected=self.rejected,
         )
 
 
@@ -328,7 +345,14 @@ class Gallery:
         position[ids] = np.arange(len(ids))
         self.probe_position = position[scores.probe_ids]
 
-    def block(self, low: int, values: np.ndarray, mask: np.ndarray | None = None) -> Block:
+    def block(
+        self,
+        low: int,
+        values: np.ndarray,
+        mask: np.ndarray | None = None,
+        *,
+        rejected: bool = False,
+    ) -> Block:
         """Return distances of the rows from `low` on, ready to be counted."""
         rows = slice(low, low + len(values))
         return Block(
@@ -341,6 +365,7 @@ class Gallery:
             mate_stop=self.mate_stop[rows],
             probe_position=self.probe_position[rows],
             mask=mask,
+            rejected=rejected,
         )
 
     def group_of(self, subject: np.ndarray) -> np.ndarray:
@@ -420,6 +445,12 @@ class BlockReader:
             values[left_out] = np.nan
         return values
 
+    def among_distances(self, threshold: Any) -> Any:
+        """Return thresholds to compare the distances of blocks with: none accepts a failure."""
+        if self.scores.nan == "reject":
+            return np.minimum(threshold, np.finfo(np.float64).max)
+        return threshold
+
     def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the distances of some cells."""
         return as_distances(self.scores._cells(rows, columns)[None], self.scores.kind)[0]
@@ -495,7 +526,8 @@ class BlockReader:
             values = _writable_copy(values, raw)
             np.copyto(values, np.nan, where=ignored)
         values = writable_alias(values)
-        return Gallery.block(gallery, low, values, mask)
+        rejected = self.scores.nan == "reject"
+        return Gallery.block(gallery, low, values, mask, rejected=rejected)
 
     def same_subject_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
@@ -550,18 +582,17 @@ class BlockReader:
         """Apply the NaN policy; afterwards NaN means "no attempt"."""
         if values.dtype.kind == "f" and raw.dtype.kind != "f":
             return values
+        if self.scores.nan == "reject":
+            failed = np.isnan(values) & ~_unread(values.shape, position, None)
+            if not failed.any() and not (values == np.inf).any():
+                return values
+            return with_failures(values, failed)
         with np.errstate(invalid="ignore"):  # the least is NaN if any is
             if self.scores.nan == "exclude" or not np.isnan(values.min(initial=np.inf)):
                 return values
         failed = np.isnan(values) & ~_unread(values.shape, position, None)
-        if not failed.any():
-            return values
-        if self.scores.nan == "raise":
-            if mask is None or (failed & (mask != Mask.IGNORE)).any():
-                self._raise_nan()
-            return values
-        values = _writable_copy(values, raw)
-        values[failed] = np.inf
+        if failed.any() and (mask is None or (failed & (mask != Mask.IGNORE)).any()):
+            self._raise_nan()
         return values
 
     def _raise_nan(self) -> None:
@@ -583,8 +614,8 @@ class BlockReader:
         assert first is not None  # the caller has seen one
         raise DataError(
             f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; choose "
-            f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts at an "
-            f"infinite distance) or {Argument('nan', 'exclude')} (no attempt)"
+            f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts that no "
+            f"threshold accepts) or {Argument('nan', 'exclude')} (no attempt)"
         )
 
 

@@ -13,7 +13,7 @@ from bioeval.base.array_libraries import joined
 from bioeval.base.errors import Argument, DataError, Part, ProtocolError, received
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import as_array, as_distances, as_index
+from bioeval.scores.arrays import as_array, as_distances, as_index, with_failures
 from bioeval.scores.columns import PIECE, CodedSides
 from bioeval.scores.labelled_matrix import NanPolicy, memory_attributes
 from bioeval.scores.labels import (
@@ -190,17 +190,17 @@ class PairScores(Scores):
         values = self.values if piece is None else piece
         distances = as_distances(values[None], self.kind)[0]
         failed = np.isnan(distances)
+        if self.nan == "reject":
+            return with_failures(distances, failed)
         if not failed.any() or self.nan == "exclude":
             return distances
-        if self.nan == "raise":
-            place = f"at position {int(np.argmax(failed))}"
-            if self._failed_at is not None and np.isnan(self.values[self._failed_at[0]]):
-                place = self._failed_at[1]
-            raise DataError(
-                f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
-                f"failed comparisons: {Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
-            )
-        return np.where(failed, distances.dtype.type(np.inf), distances)
+        place = f"at position {int(np.argmax(failed))}"
+        if self._failed_at is not None and np.isnan(self.values[self._failed_at[0]]):
+            place = self._failed_at[1]
+        raise DataError(
+            f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
+            f"failed comparisons: {Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
+        )
 
     @property
     def _agreeing_codes(self) -> Codes:

@@ -19,6 +19,7 @@ import numpy as np
 from bioeval.attempts.by_subject import Sink, Sinks, SubjectAttempts
 from bioeval.attempts.points import (
     VerificationPoints,
+    attained_hull_error,
     hull_equal_errors,
     normalised_cost,
 )
@@ -41,6 +42,8 @@ class ErrorColumns:
     frr: np.ndarray
     genuine: tuple[np.ndarray, np.ndarray] = (np.empty(0), np.empty(0))
     weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    #: Whether some attempts failed, which no threshold accepts.
+    failed: bool = False
 
     @classmethod
     def of(
@@ -54,7 +57,8 @@ class ErrorColumns:
         forms = QuadraticForms(weights, len(thresholds) + 1)
         genuine = attempts.pass_over(thresholds, Sinks((forms, *sinks)))
         accepted = np.cumsum(forms.totals, axis=0)
-        columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
+        far = ratio(accepted[:-1], accepted[-1])
+        columns = cls(far, np.empty(0), genuine, weights, attempts.failed)
         columns.frr = columns.frr_at(thresholds)
         return columns
 
@@ -72,19 +76,25 @@ class ErrorColumns:
         accepted = persons.accepted()
         taken = persons.accepted_genuine(self.genuine, thresholds)
         return ErrorColumns(
-            ratio(accepted[:-1], accepted[-1]), ratio(taken[-1] - taken[:-1], taken[-1])
+            ratio(accepted[:-1], accepted[-1]),
+            ratio(taken[-1] - taken[:-1], taken[-1]),
+            failed=self.failed,
         )
 
     def of_rows(self, rows: np.ndarray) -> ErrorColumns:
         """Return the rates at some of the thresholds."""
-        return ErrorColumns(self.far[rows], self.frr[rows])
+        return ErrorColumns(self.far[rows], self.frr[rows], failed=self.failed)
 
     @cached_property
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """FAR and FRR from strict to loose, with reject-all and accept-all."""
+        """FAR and FRR from strict to loose, with reject-all and accept-all.
+
+        Where some attempts failed nothing accepts all: the last point is there twice.
+        """
         far, frr = self.far, self.frr
         zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-        return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+        ends = (far[-1:], frr[-1:]) if self.failed and len(far) else (one, zero)
+        return np.concatenate([zero, far, ends[0]]), np.concatenate([one, frr, ends[1]])
 
     def _defined(self) -> np.ndarray:
         return ~np.isnan(self.far[:1]).any(axis=0) & ~np.isnan(self.frr[:1]).any(axis=0)
@@ -98,7 +108,8 @@ class ErrorColumns:
         f1, r1 = f[at, columns], r[at, columns]
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-        return np.where(self._defined() & (at > 0), f0 + share * (f1 - f0), np.nan)
+        defined = self._defined() & (at > 0)  # 0 where they do not cross
+        return np.where(defined, f0 + share * (f1 - f0), np.nan)
 
     def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
         """Return the smallest FRR with FAR at most the target, for each column.
@@ -122,6 +133,8 @@ class ErrorColumns:
         The two errors change places where the points are taken from loose to strict.
         """
         far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
+        if self.failed and len(self.frr):
+            far = np.where(self.frr[-1] <= target, far, np.nan)
         return far if target < 1 else 0 * far  # reject-all, which is the last
 
     def at_each(
@@ -133,7 +146,7 @@ class ErrorColumns:
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
-        f, r = self.with_ends
+        f, r = replace(self, failed=False).with_ends  # failures are beyond all scores
         return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
 
 
@@ -208,6 +221,10 @@ def _hull_errors(curve: ErrorColumns, points: VerificationPoints, exact: bool) -
     far, frr = curve.with_ends
     defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
     rates = np.full(far.shape[1], np.nan)
+    if curve.failed:
+        columns = zip(far.T[defined], frr.T[defined], strict=True)
+        rates[defined] = [attained_hull_error(x, y, x[-1]) for x, y in columns]
+        return rates
     starts = np.arange(int(defined.sum()) + 1) * len(far)
     rates[defined] = hull_equal_errors(
         far[:, defined].T.reshape(-1), frr[:, defined].T.reshape(-1), starts

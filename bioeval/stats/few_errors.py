@@ -196,10 +196,12 @@ class Placed:
 
     @classmethod
     def of(cls, person: np.ndarray, place: np.ndarray, weight: np.ndarray | None = None) -> Placed:
-        """Return hits, of weight 1 unless given."""
+        """Return hits, of weight 1 unless given; what has the place NaN is a hit nowhere."""
         if weight is None:
             weight = np.ones(len(place))
-        return cls(person, np.asarray(place, dtype=np.float64), weight)
+        place = np.asarray(place, dtype=np.float64)
+        there = ~np.isnan(place)
+        return cls(person[there], place[there], weight[there])
 
 
 def few_along(

@@ -70,6 +70,11 @@ class Hits:
         """Return the hits in ascending order of distance."""
         return self.by(np.argsort(self.distance, kind="stable"))
 
+    @property
+    def scored(self) -> Hits:
+        """The hits that have a distance: others failed, and no threshold accepts them."""
+        return self.by(np.flatnonzero(~np.isnan(self.distance)))
+
     def along(self, place: np.ndarray) -> Placed:
         """Return the hits with their places along a curve."""
         return Placed.of(self.person, place, self.weight)
@@ -242,10 +247,13 @@ class NewPeople:
         self._candidates = nearest, second
         only = np.isnan(second)  # without that subject there is nobody to be taken for
         one = np.ones(len(impostor_rows))
-        accepted = person, tally.other[impostor_rows], one, one
+        # As the second nearest, one that failed is beyond all scores.
+        distance = tally.other[impostor_rows]
+        distance = np.where(np.isnan(distance), np.inf, distance)
+        accepted = person, distance, one, one
         losses = (
             accepted,
-            (nearest, tally.other[impostor_rows], one, one),
+            (nearest, distance, one, one),
             (nearest[~only], second[~only], one[~only], -one[~only]),
         )
         by_person = np.bincount(person, minlength=self.people)
@@ -385,8 +393,10 @@ class _Accepting:
 
     def of_mates(self, rate: _Rate) -> _DirAtFar:
         """Return DIR, at a rank, in each state."""
-        hits = np.searchsorted(self.distance, rate.hits.distance, side="right")
-        losses = np.searchsorted(self.distance, rate.losses.distance, side="right")
+        hits, losses = (
+            np.searchsorted(self.distance, x, side="right") + np.isnan(x)
+            for x in (rate.hits.distance, rate.losses.distance)
+        )
         dir_, (low, high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
         return _DirAtFar(self, dir_, low, high)
 
@@ -676,7 +686,7 @@ class _ProbeSubjects:
         """Return DIR at FAR targets (targets, columns) at one rank, of all weightings."""
         from bioeval.kernels.detected import detect_at_targets
 
-        mate, other = self.genuine.within(rank), self.impostor
+        mate, other = self.genuine.within(rank).scored, self.impostor.scored
         genuine, impostor = self.of_genuine.total, self.of_impostor.total
         order = np.argsort(targets, kind="stable")
         # The most errors whose rate is at most the target; products may be rounded.
@@ -700,7 +710,9 @@ class _ProbeSubjects:
 
     def drawn_error(self) -> np.ndarray:
         """Return the EER of all weightings (columns)."""
-        first, other = self.genuine.within(1), self.impostor
+        first, other = self.genuine.within(1).scored, self.impostor.scored
+        failed = len(other.distance) < len(self.impostor.distance)
+        failed |= bool(np.isnan(self.genuine.distance).any())
         threshold = np.union1d(first.distance, other.distance)
         of_first = np.searchsorted(first.distance, threshold, side="right")
         of_other = np.searchsorted(other.distance, threshold, side="right")
@@ -711,7 +723,8 @@ class _ProbeSubjects:
             weights = self.weights[:, part].astype(np.float64)
             far = ratio(_cumulative(weights, other)[of_other], self.of_impostor.total[part])
             hits = ratio(_cumulative(weights, first)[of_first], self.of_genuine.total[part])
-            eer[part] = ErrorColumns(far, np.clip(1 - hits, 0.0, 1.0)).equal_error()
+            frr = np.clip(1 - hits, 0.0, 1.0)
+            eer[part] = ErrorColumns(far, frr, failed=failed).equal_error()
         return eer
 
 

@@ -231,6 +231,7 @@ class Replicates:
     def placements_of_each(self) -> np.ndarray:
         """Return the sum of the numbers of impostor attempts below each person's genuine ones."""
         distances, people = self.columns.genuine
+        distances = np.where(np.isnan(distances), np.inf, distances)  # a failure is after all
         below = np.asarray(self.tally.attempts.false_accepts(distances), dtype=np.float64)
         groups = self.persons.groups
         return np.bincount(self.persons.group[people], below, minlength=groups + 1)[:groups]
@@ -370,7 +371,7 @@ def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) ->
     assert tally.points is not None
     if "frr_at_far" not in limits:
         return []
-    targets, attempts = tally.points.far_target, tally.impostors / copies_of(tally)
+    targets, attempts = tally.points.far_target, tally.impostor_attempts / copies_of(tally)
     people = ComparedPeople.of_tally(tally)
     supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
     low, high = limits["frr_at_far"]

@@ -280,7 +280,9 @@ class Plan:
             symmetric = both_ways and tally.templates == "single"
             targets = self.far_targets
             if self._rare:
-                targets = with_rare_targets(targets, tally.impostors / (2 if symmetric else 1))
+                targets = with_rare_targets(
+                    targets, tally.impostor_attempts / (2 if symmetric else 1)
+                )
             tally.points = points_of(
                 tally.attempts,
                 replace(self.wanted(), targets=targets),

@@ -49,7 +49,7 @@ def _histograms(data: Any) -> ScoreHistograms:
     attempts, kind = tally.attempts, data.kind
     edges = edges_of(attempts.genuine)
     counts = np.diff(attempts.genuine.searchsorted(edges, side="right"))
-    genuine = Histogram.of_distances(edges, counts, len(attempts.genuine), kind)
+    genuine = Histogram.of_distances(edges, counts, attempts.genuine_attempts, kind)
     if attempts.marks is None:
         edges = edges_of(np.repeat(*attempts.listed_impostors()))
         reached = attempts.false_accepts(edges)
@@ -58,7 +58,7 @@ def _histograms(data: Any) -> ScoreHistograms:
         counter = counter.fresh()
         counter.given = edges
         reached = count_together(counter.reader, [counter])[0].accepted
-    impostor = Histogram.of_distances(edges, np.diff(reached), tally.impostors, kind)
+    impostor = Histogram.of_distances(edges, np.diff(reached), tally.impostor_attempts, kind)
     numbers = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(numbers, attrs=about_attrs(tally.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.passes import count_together
-from bioeval.attempts.threshold_rules import Rule, choose
+from bioeval.attempts.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.scores.blocks import BlockReader
@@ -37,4 +37,10 @@ def chosen_threshold(
             f"{Argument(argument, str(rule))} is chosen on genuine and impostor attempts, and "
             f"there is no {lacking} attempt; give a number"
         )
-    return choose(rule, attempts).threshold
+    chosen = choose(rule, attempts)
+    if not chosen.defined:
+        why = no_such_threshold(rule, attempts)
+        raise ProtocolError(
+            f"{Argument(argument, str(rule))}: of the thresholds {why}; give a number"
+        )
+    return chosen.threshold

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import xarray as xr
 
 from bioeval.base.errors import DataError, escaped, printable, received
-from bioeval.base.messages import Message, MessageWarning, messages_of
+from bioeval.base.messages import Message, messages_of, warn_user
 from bioeval.document.results import messages_of_result
 from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets
@@ -89,12 +87,8 @@ def sentence_about(message: Message) -> str:
 
 def warn_of_kind(message: Message | None) -> None:
     """Issue a warning at the user's line if a message says that the kind is probably wrong."""
-    if message is None or message.code != "kind-wrong":
-        return
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(sentence_about(message), MessageWarning, stacklevel=level)
+    if message is not None and message.code == "kind-wrong":
+        warn_user(sentence_about(message))
 
 
 def warn_of_kinds(dataset: xr.Dataset) -> xr.Dataset:

@@ -147,6 +147,11 @@ WORLDS: dict[str, Callable[[], World]] = {
     "two values": lambda: square(lambda d: np.where(d < 2.5, 0.0, 1.0)),
     "infinite": lambda: square(infinite),
     "rejected": lambda: square(failed, nan="reject"),
+    "most rejected": lambda: square(lambda d: np.where(d > 2, np.nan, d), nan="reject"),
+    "infinite and rejected": lambda: square(lambda d: failed(infinite(d)), nan="reject"),
+    "infinite similarities and rejected": lambda: against_gallery(
+        lambda d: -failed(infinite(d)).astype(np.float32), nan="reject", kind="similarity"
+    ),
     "excluded": lambda: square(failed, nan="exclude"),
     "mask": lambda: masked(labels=True),
     "mask alone": lambda: masked(labels=False),
@@ -396,8 +401,7 @@ def test_folds_judge_thresholds_where_they_were_not_chosen(rule, way):
 def test_the_cells_in_which_folds_need_scores(rule, cells, expected):
     """Those of a point and of the score before it, of either class; the first where none is."""
     counts = np.array([0, 0, 0, 3, 0, 0, 5, 0, 1])
-    genuine, parsed = np.array([0.1, 0.3, 0.9]), Rule.parse(rule)
-    wanted = wanted_cells(parsed, genuine, np.array(cells), counts, 0)
+    wanted = wanted_cells(Rule.parse(rule), np.array(cells), counts, 0, (0, 0))
     assert np.flatnonzero(wanted).tolist() == expected
 
 

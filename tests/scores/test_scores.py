@@ -338,15 +338,15 @@ def test_reject_counts_a_failed_comparison_and_exclude_does_not():
         for nan in ("reject", "exclude")
     )
     assert (kept.genuine_attempts, kept.impostor_attempts) == (3, 3)
-    assert kept.ga.values.tolist() == [2, 2, 3] and kept.fa.values.tolist() == [1, 1, 3]
+    assert kept.ga.values.tolist() == [2, 2, 2] and kept.fa.values.tolist() == [1, 1, 1]
     assert (left_out.genuine_attempts, left_out.impostor_attempts) == (2, 1)
     assert left_out.ga.values.tolist() == [2, 2, 2] and left_out.fa.values.tolist() == [1, 1, 1]
-    # For similarities the failed ones are at minus infinity: accepted there alone.
+    # No threshold accepts them, minus infinity of similarities neither.
     ds = be.verification(
         be.Scores(d, ["a", "b"], ["a", "b", "b"], nan="reject", kind="similarity"),
         thresholds=[-INF, -9],
     )
-    assert ds.ga.values.tolist() == [3, 2] and ds.fa.values.tolist() == [3, 1]
+    assert ds.ga.values.tolist() == [2, 2] and ds.fa.values.tolist() == [1, 1]
 
 
 def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
@@ -365,9 +365,9 @@ def test_everything_may_have_failed():
     tree = be.evaluate(be.Scores(d, ["a", "a", "b"], nan="exclude"))
     assert tree["verification/single"].impostor_attempts == 0
     assert np.isnan(tree["closed_set"].recognition_rate)
-    ds = be.verification(be.Scores(d, ["a", "a", "b"], nan="reject"))
-    assert ds.threshold.values.tolist() == [INF]
-    assert (ds.ga.item(), ds.fa.item()) == (2, 4)
+    ds = be.verification(be.Scores(d, ["a", "a", "b"], nan="reject"), thresholds=[INF])
+    assert (ds.ga.item(), ds.fr.item(), ds.fa.item(), ds.gr.item()) == (0, 2, 0, 4)
+    assert np.isnan([ds.eer, ds.zero_frr]).all() and ds.auc == 0.5
 
 
 def test_nan_in_a_list_of_pairs():

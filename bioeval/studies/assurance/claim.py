@@ -146,7 +146,7 @@ def _means_of_frr(shares: Shares, distance: float, both_ways: bool) -> PeopleMea
     There are no more independent trials than genuine attempts; `both_ways`, each is there twice.
     """
     attempts = np.bincount(shares.genuine_person)
-    errors = np.bincount(shares.genuine_person, shares.genuine > distance)
+    errors = np.bincount(shares.genuine_person, ~(shares.genuine <= distance))
     rates = errors[attempts > 0] / attempts[attempts > 0]
     n = len(rates)
     if n < 3:

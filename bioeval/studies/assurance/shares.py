@@ -34,7 +34,7 @@ class Shares:
     - `mean`, `accepted` (float64 (k,)): the mean over units, and the proportion of all impostor
       attempts, that are accepted at each of them
     - `impostors` (int): number of impostor attempts
-    - `genuine` (float64): genuine scores, increasing; those of rejected comparisons are infinite
+    - `genuine` (float64): genuine scores, increasing; NaN, last, of those that failed
     - `genuine_person` (int64): the person of each
     - `beyond` (float): the next impostor score is above this one
     - `layer`, `share` (entries,): where a unit has attempts, and their part of those of the unit
@@ -146,12 +146,8 @@ def pair_shares(scores: Scores, *, up_to: float | None = None, at: float | None 
 
 def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
     """Return the impostor scores at most a distance."""
-    scores = attempts.scores
-    if are_pairs(scores):
-        row = scores._distances().astype(np.float64)
-        return row[~scores.genuine & (row <= limit)]
-    parts = (impostors for _, impostors in attempts.counter.parts())
-    return np.concatenate([np.empty(0), *(x[is_accepted(x, limit)] for x in parts)])
+    parts = attempts.impostors()
+    return np.concatenate([x[is_accepted(x, limit)] for x in parts])
 
 
 def _of_pairs(attempts: SubjectAttempts, thresholds: np.ndarray, beyond: float) -> Shares:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
-from bioeval.scores.arrays import Mask
+from bioeval.scores.arrays import Mask, scored, with_failures
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
@@ -25,7 +25,7 @@ class AttackAttempts:
     names: list[str]  # the species, sorted
     presentations: np.ndarray  # int64 (species,)
     row: np.ndarray
-    distance: np.ndarray
+    distance: np.ndarray  # NaN where the comparison failed: no threshold accepts it
     species: np.ndarray
 
     @classmethod
@@ -80,8 +80,7 @@ def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray
 def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the row and the distance of each attack attempt; other cells are not read."""
     if are_pairs(attacks):
-        values = attacks._distances().astype(np.float64)
-        return np.flatnonzero(values == values), values[values == values]
+        return _made(np.arange(attacks.shape[0]), attacks._distances(), attacks)
     m = attacks.shape[0]
     row, column = attacks._mate_cells(np.arange(m))
     kept = ~_from_source(attacks, row, column) & ~attacks._excluded(row, column)
@@ -97,21 +96,27 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
             f"failed (NaN), the first at row {int(attacks._base_rows(row[i : i + 1])[0])}, column "
             f"{int(attacks._base_columns(column[i : i + 1])[0])}; choose how to treat failed "
-            f"comparisons: {Argument('nan', 'reject')} (as attempts at an infinite distance) or "
+            f"comparisons: {Argument('nan', 'reject')} (as attempts that no threshold accepts) or "
             f"{Argument('nan', 'exclude')} (no attempt)"
         )
     if attacks.nan == "reject":
-        values = np.where(failed, values.dtype.type(np.inf), values)
+        values = with_failures(values, failed)
     if templates == "multi":
         place = np.arange(len(row)) - np.searchsorted(row, row)
         table = np.full((m, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
         table[row, place] = values
-        row, values = np.arange(m), _fused(table, fusion)
+        row, values = np.arange(m), _fused(table, fusion, rejected=attacks.nan == "reject")
+    return _made(row, values, attacks)
+
+
+def _made(row: np.ndarray, values: np.ndarray, attacks: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the scores of the attempts, NaN of one that failed."""
     made = values == values
-    return row[made], values[made].astype(np.float64)
+    row, values = row[made], values[made]
+    return row, (scored(values) if attacks.nan == "reject" else values).astype(np.float64)
 
 
-def _fused(table: np.ndarray, fusion: str) -> np.ndarray:
+def _fused(table: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:
     """Return each row's scores fused, NaN where there is none."""
     m, k = table.shape
     none = np.zeros(m, dtype=np.int64)
@@ -124,6 +129,7 @@ def _fused(table: np.ndarray, fusion: str) -> np.ndarray:
         mate_start=none,
         mate_stop=none + k,
         probe_position=none - 1,
+        rejected=rejected,
     )
     return rows.fused(fusion).values[:, 0]
 

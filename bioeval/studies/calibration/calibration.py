@@ -124,7 +124,7 @@ def calibration_dataset(
     beta = _beta(priors, costs)
     least = none = np.full(len(beta), np.nan)
     if counts.pooled is not None:
-        least = counts.pooled.least_cost(np.ones(len(beta)), beta)
+        least = counts.least_cost(np.ones(len(beta)), beta)
     frr = variables.get("frr_at_bayes", ((), none))[1]
     far = variables.get("far_at_bayes", ((), none))[1]
     actual = frr + beta * far
@@ -189,9 +189,9 @@ def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, fl
     min_bayes_error = min_ece = np.full(len(LOG_ODDS), np.nan)
     if pooled is not None:
         weight_frr, weight_far = _weights(priors, costs)
-        min_dcf = pooled.least_cost(weight_frr, weight_far)
+        min_dcf = counts.least_cost(weight_frr, weight_far)
         weight_frr, weight_far = _weights(scipy.special.expit(LOG_ODDS))
-        min_bayes_error = pooled.least_cost(weight_frr, weight_far)
+        min_bayes_error = counts.least_cost(weight_frr, weight_far)
         min_ece = pooled.cross_entropy(LOG_ODDS)
     variables = {
         "min_dcf": (("prior",), min_dcf),

@@ -100,6 +100,7 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     keys, losses, numbers = [], [], []
     with threads_for(scores):
         for values, probe, claimed in attempts.listed_in_parts():
+            values = np.where(np.isnan(values), np.inf, values)  # failed: a ratio of minus infinity
             same = probe == claimed
             genuine[0] += np.bincount(probe[same], np.logaddexp(0, values[same]), minlength=people)
             genuine[1] += np.bincount(probe[same], minlength=people)

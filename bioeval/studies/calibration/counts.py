@@ -65,6 +65,12 @@ class Pooled:
             genuine, impostor = map(np.log, self.rates)
         return genuine - impostor
 
+    @property
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
+        """FAR and FRR where each block begins, and of accept-all."""
+        genuine, impostor = (np.append(0, np.cumsum(x)) for x in self.rates)
+        return impostor, 1 - genuine
+
     def cross_entropy(self, log_odds: np.ndarray) -> np.ndarray:
         """Return the smallest empirical cross-entropy, in bits, at prior log odds."""
         prior = scipy.special.expit(log_odds)[:, None]
@@ -73,13 +79,6 @@ class Pooled:
         # A block holds g of one class and i of the other: its cost is the entropy of that mixture.
         xlogy = scipy.special.xlogy
         return (xlogy(g + i, g + i) - xlogy(g, g) - xlogy(i, i)).sum(axis=1) / LOG2
-
-    def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
-        """Return the least of ``weight_frr FRR + weight_far FAR`` over all thresholds."""
-        genuine = np.append(0, np.cumsum(self.rates[0]))
-        impostor = np.append(0, np.cumsum(self.rates[1]))
-        cost = np.multiply.outer(weight_frr, 1 - genuine) + np.multiply.outer(weight_far, impostor)
-        return cost.min(axis=1)
 
 
 @dataclass(frozen=True)
@@ -101,6 +100,14 @@ class CalibrationCounts:
     #: float64 (blocks,): the smallest and the largest distance in each isotonic block.
     low: np.ndarray
     high: np.ndarray
+    #: FAR and FRR of thresholds among which are those of least cost.
+    points: tuple[np.ndarray, np.ndarray]
+
+    def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
+        """Return the least of ``weight_frr FRR + weight_far FAR`` over all thresholds."""
+        far, frr = self.points
+        cost = np.multiply.outer(weight_frr, frr) + np.multiply.outer(weight_far, far)
+        return cost.min(axis=1)
 
     def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the impostor attempts accepted at thresholds, all of them wanted ones."""
@@ -128,11 +135,13 @@ def count_for_calibration(
     verification.given = given if wanted is None else np.union1d(given, wanted)
     (tally,) = count_together(reader, [verification])
     with threads_for(scores):
-        genuine = tally.genuine
+        # What failed supports nobody: the ratio of minus infinity.
+        attempts = tally.attempts
+        genuine = np.append(tally.genuine, np.full(attempts.missed, np.inf))
         distances = np.unique(genuine)
         thresholds = np.union1d(verification.given, distances)
         fa = tally.attempts.false_accepts(thresholds).astype(np.int64)
-        impostors = tally.impostors
+        impostors = tally.impostor_attempts
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
         genuine_loss = impostor_loss = None
         if shifts is not None:
@@ -142,17 +151,24 @@ def count_for_calibration(
             genuine_loss = _mean_losses(genuine, shifts)
             impostor_loss = _mean(losses, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
+        points = np.empty(0), np.empty(0)
         if len(genuine) and impostors:
             if laplace:
                 distances = np.union1d(distances, [-np.inf, np.inf])
             at = fa[np.searchsorted(thresholds, distances)]
+            at[distances == np.inf] = impostors
             fr = len(genuine) - np.searchsorted(genuine, distances, side="right")
             added = 0
             if laplace:
                 at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
                 added = 2
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
-            low, high = _ranges(tally.attempts, verification, pooled.edges)
+            low, high = _ranges(attempts, verification, pooled.edges)
+            points = pooled.points
+            if attempts.missed or attempts.missed_impostors:  # which no threshold accepts
+                curve = attempts.corners()
+                corners = curve.corners()
+                points = curve.fars[corners], curve.frrs[corners]
     return CalibrationCounts(
         about=reader.about,
         genuine=genuine,
@@ -165,6 +181,7 @@ def count_for_calibration(
         pooled=pooled,
         low=low,
         high=high,
+        points=points,
     )
 
 
@@ -175,8 +192,9 @@ def _ranges(
     low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
     parts: Any = [attempts.values]
     if attempts.marks is not None:  # not all are known
-        parts = (increasing(x.reshape(-1)) for _, x in verification.fresh().parts())
-    for part in chain(parts, [attempts.genuine]):
+        parts = (increasing(x.reshape(-1)) for x in verification.fresh().impostors())
+    failed = np.full(min(attempts.missed + attempts.missed_impostors, 1), np.inf)
+    for part in chain(parts, [attempts.genuine, failed]):
         ends = np.append(part.searchsorted(edges, side="right"), len(part))
         starts = np.append(0, ends[:-1])
         some = starts < ends

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.attempts.thresholds import require_values
-from bioeval.scores.arrays import Mask
+from bioeval.scores.arrays import Mask, farthest
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.studies.calibration.kernel import logistic_sums
@@ -81,7 +81,7 @@ class SeveralSystems:
         if are_pairs(first):
             rows = [s._distances()[None] for s in self.systems if are_pairs(s)]
             classes = np.where(first.genuine, Mask.GENUINE, Mask.IMPOSTOR)[None].astype(np.uint8)
-            yield classes, _stack(rows)
+            yield classes, self._stack(rows)
             return
         step = min(map(BlockReader.rows_per_block, self._readers))
         for low in range(0, first.shape[0], step):
@@ -94,7 +94,14 @@ class SeveralSystems:
                 classes[place == block.probe_position[:, None]] = 0
             else:
                 classes = np.array(block.mask, dtype=np.uint8)
-            yield classes, _stack([b.values for b in parts])
+            yield classes, self._stack([b.values for b in parts])
+
+    def _stack(self, distances: list[np.ndarray]) -> np.ndarray:
+        """Return similarities of all systems; a comparison that failed is as far as any."""
+        stack = np.empty((len(distances), *distances[0].shape))
+        for k, (scores, values) in enumerate(zip(self.systems, distances, strict=True)):
+            np.negative(farthest(values) if scores.nan == "reject" else values, out=stack[k])
+        return stack
 
     def spreads(self) -> list[Spread]:
         """Return the spread of each system's finite scores, of both classes."""
@@ -124,11 +131,3 @@ class SeveralSystems:
         hessian = np.zeros((2, size, size))
         hessian[:, i, j] = hessian[:, j, i] = total[:, 2 + size :]
         return LogisticSums(total[:, 0], total[:, 1], total[:, 2 : 2 + size], hessian, low, high)
-
-
-def _stack(distances: list[np.ndarray]) -> np.ndarray:
-    """Return similarities of all systems."""
-    stack = np.empty((len(distances), *distances[0].shape))
-    for k, values in enumerate(distances):
-        np.negative(values, out=stack[k])
-    return stack

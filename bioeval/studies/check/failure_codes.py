@@ -101,7 +101,7 @@ def failed(scores: Scores, scanned: DataScan) -> Finding:
 _FAILED = {
     "reject": ": rejected at every threshold",
     "exclude": ": left out",
-    "raise": "; choose how to treat them: {arg.nan=reject} (as attempts at an infinite distance) "
+    "raise": "; choose how to treat them: {arg.nan=reject} (as attempts that no threshold accepts) "
     "or {arg.nan=exclude} (no attempt)",
 }
 

@@ -136,7 +136,7 @@ def by_attempts(
                 tally.attempts, points, symmetric=False, with_rows=not tally.given
             )
             people = int((~subjects.no_person).sum())
-            attempts += [len(tally.genuine), tally.impostors]
+            attempts += [tally.genuine_attempts, tally.impostor_attempts]
             # Of a symmetric matrix each pair is one attempt.
             both_ways = is_symmetric(scores)
             genuine, impostor = (x / (1 + both_ways) for x in attempts)
@@ -348,7 +348,8 @@ def _hits_within(
     within = np.zeros((len(targets), len(hits)))
     for i, target in enumerate(targets):
         allowed = int((far <= target).sum())
-        inside = tally.mate < nearest[allowed] if allowed < len(nearest) else True
+        limit = nearest[allowed] if allowed < len(nearest) else np.nan
+        inside = tally.mate == tally.mate if np.isnan(limit) else tally.mate < limit
         within[i] = hits * inside
     return hits, within
 

@@ -171,7 +171,10 @@ def _require_one_kind(dev: Scores, test: Scores) -> None:
 
 def _attempts_of(tally: VerificationTally) -> dict[str, int]:
     """Return the numbers of genuine and of impostor attempts."""
-    return {"genuine_attempts": len(tally.genuine), "impostor_attempts": tally.impostors}
+    return {
+        "genuine_attempts": tally.genuine_attempts,
+        "impostor_attempts": tally.impostor_attempts,
+    }
 
 
 def _errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -144,7 +144,7 @@ class Rows:
             if value != value:
                 reason = reasons[column]
             elif raw[column] != raw[column]:
-                reason = "failed comparison (NaN): an attempt at an infinite distance"
+                reason = "failed comparison (NaN): an attempt that no threshold accepts"
             is_itself = itself >= 0 and column == columns[itself]
             score = None if is_itself else raw[column]
             entries.append(replace(entry, score=score, reason=reason))
@@ -180,7 +180,7 @@ class Rows:
         if distance == distance:
             role = GENUINE if genuine else IMPOSTOR
             if self.threshold is not None:
-                accepted = distance <= self.threshold
+                accepted = bool(distance <= self.reader.among_distances(self.threshold))
         return Entry(
             place=None,
             column=column,

@@ -213,8 +213,8 @@ class Searched:
 
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
-        first = self.ranks == 1
-        return Attempts.listed(self.mate[first], self.other, int((~first).sum()))
+        mate = np.where(self.ranks == 1, self.mate, np.nan)
+        return Attempts.with_failures(mate, self.other)
 
     def detected(self, threshold: float, ranks: np.ndarray) -> np.ndarray:
         """Return the genuine attempts accepted at each rank or better; none at NaN."""

@@ -144,6 +144,8 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
         counter.listed += counter.parts()
     attempts = counter.result().attempts
     both = attempts.genuine, np.repeat(*attempts.listed_impostors())
+    failed = attempts.missed, attempts.missed_impostors  # which are farther than any score
+    both = [np.append(x, np.full(n, np.inf)) for x, n in zip(both, failed, strict=True)]
     genuine, impostor = (to_user(x.astype(np.float64), scores.kind) for x in both)
     if not len(genuine) or not len(impostor):
         return float("nan")

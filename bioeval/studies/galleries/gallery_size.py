@@ -75,7 +75,8 @@ class SizeCounter(Counter[SizeTally]):
         self.ranks.add(block)
         fused = block.fused(self.ranks.fusion)
         last = len(self.thresholds)  # beyond all thresholds, or no attempt
-        place = self.thresholds.searchsorted(fused.impostors().astype(np.float64))
+        thresholds = self.reader.among_distances(self.thresholds)
+        place = thresholds.searchsorted(fused.impostors().astype(np.float64))
         place += np.arange(len(place))[:, None] * (last + 1)
         within = np.bincount(place.reshape(-1), minlength=len(place) * (last + 1))
         counts = np.cumsum(within.reshape(-1, last + 1)[:, :-1], axis=1)

@@ -11,12 +11,12 @@ from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.threshold_rules import Rule, choose
+from bioeval.attempts.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError
-from bioeval.base.messages import message_attrs
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader, threads_for
@@ -147,12 +147,15 @@ def by_group(
     rates = GroupRates.of(counts, of_person, chosen.defined)
     ds = groups_dataset(rates, groups, alpha, Provenance.of(scores), is_symmetric(scores))
     is_given = rule.name == "fixed"
+    messages = [] if doubt is None else [doubt]
+    if tally.attempts.defined and not chosen.defined:
+        messages.append(Message("no-threshold", why=no_such_threshold(rule, tally.attempts)))
     ds.attrs |= {
         "by": group if isinstance(group, str) else "given values",
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
         "chosen_on": "given" if is_given else "the same data; its errors there are optimistic",
-        **message_attrs([] if doubt is None else [doubt], ds.attrs),
+        **message_attrs(messages, ds.attrs),
     }
     if options is not None:
         with threads_for(scores):

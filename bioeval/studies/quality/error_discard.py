@@ -56,7 +56,7 @@ def count_by_quality(
     - `cuts` (int64 (steps,)): numbers of samples that are discarded, not falling
     - `threshold`: a distance; NaN rejects everything
     """
-    gallery = reader.gallery
+    gallery, threshold = reader.gallery, float(reader.among_distances(threshold))
     # Code k: left at the first k steps, and discarded at the next.
     probe = np.searchsorted(cuts, places[0], side="right")
     template = np.searchsorted(cuts, places[1], side="right")

@@ -191,20 +191,18 @@ def rates_at(
     there = verification(
         scores,
         interval=interval,
-        thresholds=[where if finite else 0.0],
+        thresholds=[where if finite or threshold == np.inf else 0.0],
         costs=costs or [(0.5, 1, 1)],
         far_targets=(),
         auc=bool(costs),
     )
     genuine, impostor = int(there["genuine_attempts"]), int(there["impostor_attempts"])
     rates: dict[str, Any] = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-    if finite:
+    if finite or threshold == np.inf:
         rates |= {name: there[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
     else:
-        accepts = threshold == np.inf
-        rates |= {"fa": impostor * accepts, "fr": genuine * (not accepts)}
-        rates["far"] = rates["fa"] / impostor if impostor else math.nan
-        rates["frr"] = rates["fr"] / genuine if genuine else math.nan
+        rates |= {"fa": 0, "fr": genuine}
+        rates |= {"far": 0.0 if impostor else math.nan, "frr": 1.0 if genuine else math.nan}
     for name in ("far_low", "far_high", "frr_low", "frr_high"):
         rates[name] = there[name].values[0].item() if finite and name in there else math.nan
     return rates, there

@@ -14,7 +14,7 @@ from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.identification_counter import RankUnit
 from bioeval.attempts.passes import count_together
 from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
+from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
@@ -141,7 +141,8 @@ def study_threshold(
         of the searches of people who are not enrolled that raise a false alarm, FRR is 1 - DIR at
         rank 1, and the people who search are divided, while the gallery stays whole.
     folds : int, optional
-        Folds of subjects; 10, or those of the pairs, by default.
+        Folds of subjects; by default those of the pairs, or else 10, or as many as have two
+        subjects each.
     repeats : int, optional
         Number of random divisions into folds; 20 by default.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -219,7 +220,10 @@ def study_threshold(
     rule = Rule.parse(target, "target")
     _check_number(scores, "folds", folds, low=2)
     _check_number(scores, "repeats", repeats, low=1)
-    folds, repeats = folds or FOLDS, repeats or REPEATS
+    notes = []
+    if folds is None:
+        folds, notes = _usual_folds(scores)
+    repeats = repeats or REPEATS
     require_scores(scores)
     task = chosen_task(task, get_args(ThresholdTask))
     searched = task == "open_set"  # by all enrolled templates of a subject
@@ -254,6 +258,7 @@ def study_threshold(
     }
     if searched:
         attrs |= {"rank_unit": rank_unit, "fusion": fusion}
+    messages += notes
     if not _by_people(scores):
         messages.append(Message("pairs-divided"))
     messages += counted.messages
@@ -324,8 +329,7 @@ def _of_comparisons(
 ) -> _Counted:
     """Count verification in folds, and at the threshold of all data."""
     in_folds = IntervalMethod("nadeau-bengio", interval.confidence)
-    threshold = rule.values[0] if rule.name == "fixed" else str(rule)
-    folds = cross_evaluate(scores, splitter, threshold=threshold, interval=in_folds)
+    folds = cross_evaluate(scores, splitter, threshold=rule, interval=in_folds)
     counter = VerificationCounter(BlockReader(scores))
     of_kind = rule.as_distance(scores.kind)
     (tally,) = count_together(counter.reader, [counter], PointsWanted.of_rule(of_kind))
@@ -334,6 +338,8 @@ def _of_comparisons(
     pairs = impostor // 2 if is_symmetric(scores) else impostor
     subjects = len(scores.subjects) if knows_people(scores) else 0
     rates, messages = _on_all(scores, chosen, interval)
+    if attempts.defined and not chosen.defined:
+        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     variables = _where_chosen(chosen, scores.kind, rates)
     variables |= {
         "genuine_attempts": genuine,
@@ -381,7 +387,10 @@ def _of_searches(
         "unenrolled_people": searches.unenrolled_people,
     }
     people = _People(searches.unenrolled_people, attempts.impostor_attempts, searched=True)
-    return _Counted(searches.folds, variables, people, [], shares=searches.shares)
+    messages = []
+    if attempts.defined and not chosen.defined:
+        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
+    return _Counted(searches.folds, variables, people, messages, shares=searches.shares)
 
 
 @stage("bootstrap")
@@ -453,6 +462,25 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
     require_integer(name, number, low=low, of_draws=True)
     if are_pairs(scores) and scores.pair_folds is not None:
         raise DataError(f"{Argument(name)} is {number}, but these pairs define folds; leave it out")
+
+
+def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
+    """Return the number of folds where none is given, and a message where it is not the usual one.
+
+    Each fold has at least two people, or a pair of each class.
+    """
+    if are_pairs(scores) and scores.pair_folds is not None:
+        return FOLDS, []
+    if _by_people(scores):
+        there, most, what = len(scores.subjects), len(scores.subjects) // 2, "people"
+    else:
+        genuine = int(np.count_nonzero(scores.genuine))
+        there = most = min(genuine, len(scores.genuine) - genuine)
+        what = "pairs of the rarer class"
+    folds = min(FOLDS, max(most, 2))
+    if folds == FOLDS:
+        return folds, []
+    return folds, [Message("fewer-folds", folds=folds, usual=FOLDS, there=there, what=what)]
 
 
 def _splitter(

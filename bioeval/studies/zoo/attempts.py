@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.attempts.cells import is_accepted
+from bioeval.scores.arrays import farthest
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes
 from bioeval.stats.people import ratio
@@ -73,6 +74,7 @@ def attempts_by_subject(
 ) -> Attempts:
     """Return the attempts by subject, the codes of `person`; NaN accepts nothing."""
     scores, order = reader.scores, reader.gallery.columns[0]
+    threshold = float(reader.among_distances(threshold))
     (m, n), pieces = scores.shape, -(-scores.shape[1] // PIECE)
     subjects, group = len(person.values), halves.group
     # Blocks have the gallery in the order of its subjects.
@@ -89,12 +91,15 @@ def attempts_by_subject(
             own_half[own_half != half_of_column[position]] = -1
             genuine.append((block.values[row, position], probe[rows][row], own_half))
             others = block.impostors()
+            taken = np.flatnonzero(is_accepted(others, threshold))
+            if block.rejected:
+                others = farthest(others)
             sums = np.zeros((pieces, len(others), GROUPS))
             lacking = np.zeros((pieces, len(others), GROUPS + 1), dtype=np.int64)
             of_row, of_column = group[probe[rows]], group[claimed]
             add_scores(others, of_row, of_column, sums, lacking, column_sums, column_lacking)
             row_sums[rows], row_lacking[rows] = sums.sum(axis=0), lacking.sum(axis=0)
-            row, position = np.divmod(np.flatnonzero(is_accepted(others, threshold)), n)
+            row, position = np.divmod(taken, n)
             accepted[0] += np.bincount(probe[rows][row], minlength=subjects)
             accepted[1] += np.bincount(claimed[position], minlength=subjects)
         whole = [np.bincount(group[side], minlength=GROUPS) for side in (claimed, probe)]
@@ -105,12 +110,15 @@ def attempts_by_subject(
     distance, who, own_half = map(np.concatenate, zip(*genuine, strict=True))
     added = np.argsort(distance)  # added in this order, whatever the order of the templates
     distance = distance[added]
+    genuine_accepted = is_accepted(distance, threshold)
+    if scores.nan == "reject":
+        distance = farthest(distance)
     return Attempts(
         Genuine(
             distance.astype(np.float64),
             who[added],
             own_half[added],
-            is_accepted(distance, threshold),
+            genuine_accepted,
         ),
         as_probe,
         as_claimed,

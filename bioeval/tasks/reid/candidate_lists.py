@@ -247,6 +247,7 @@ class Lists:
         dtype = np.dtype(scores._base.dtype)
         as_given = dtype.kind == "f" and dtype.itemsize <= 8
         as_given = as_given and not scores._has_mask and not scores.exclude
+        as_given = as_given and scores.nan != "reject"
         step = min(step, most or step)
         part = range(scores.shape[0]) if part is None else part
         for low in range(part.start, part.stop, step):

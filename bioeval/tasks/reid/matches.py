@@ -103,7 +103,7 @@ def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
     """Return the order of the first and the last match tied with each match."""
     order = lists.order
     new = order == 1
-    new[1:] |= lists.distance[1:] != lists.distance[:-1]
+    new[1:] |= ~_same(lists.distance[1:], lists.distance[:-1])
     first = np.flatnonzero(new)
     last = np.append(first[1:], len(order)) - 1
     run = np.cumsum(new) - 1
@@ -200,7 +200,7 @@ def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, 
     chosen = np.flatnonzero(lists.counts > 0)
     first = lists.starts[chosen]
     best = np.repeat(lists.distance[first], lists.counts[chosen])
-    mates_tied = np.bincount(lists.query[lists.distance == best], minlength=len(lists.counts))
+    mates_tied = np.bincount(lists.query[_same(lists.distance, best)], minlength=len(lists.counts))
     index, rank, weight = place_weights(
         lists.closer[first], lists.tied[first], lists.before[first], mates_tied[chosen], ties
     )
@@ -317,3 +317,8 @@ class RetrievedSets:
         whole = self.retrieved.sum(axis=0) + self.positives.sum()
         with np.errstate(invalid="ignore"):
             return 2 * self.hits.sum(axis=0) / whole
+
+
+def _same(distance: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return where distances are equal; those that failed, NaN, are."""
+    return (distance == other) | (np.isnan(distance) & np.isnan(other))

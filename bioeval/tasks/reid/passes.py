@@ -16,7 +16,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import rows_reported_to
 from bioeval.protocol.tasks import Gom
-from bioeval.scores.arrays import Mask
+from bioeval.scores.arrays import Mask, scored
 from bioeval.scores.blocks import is_small, threads_for
 from bioeval.scores.labels import NAME_COLUMNS, template_names
 from bioeval.scores.matrix import Scores
@@ -112,6 +112,9 @@ class RetrievalPass:
                 matches, found = self._of_all_rows(fact)
         if taus is not None:
             found["retrieved"][lists.left_out] = 0
+            if self.scores.nan == "reject":
+                for its in matches.values():
+                    its.distance = scored(its.distance)
         return ReidTally(
             about=lists.about(self.reader),
             rules=convention,
@@ -199,6 +202,7 @@ class RetrievalPass:
         """Return the entries of each row's list within each threshold, a distance."""
         values, lists = ranked.queries.values, self.lists
         counts = np.empty((len(values), len(thresholds) + 1), dtype=np.int64)
+        thresholds = self.reader.among_distances(thresholds)
         guide = guide_to(thresholds)
         kernel.count_retrieved(ranked.queries, ranked.columns, thresholds, guide, counts)
         row, column = lists.own_of(ranked.rows)

@@ -23,6 +23,7 @@ from bioeval.cli.program import main
 from bioeval.studies.calibration.calibration import LOG_ODDS
 
 PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)
+NAN = math.nan
 
 
 def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +78,12 @@ def test_primary_cost_is_that_of_its_parts(data):
     scores = be.Scores(**case.scores())
     rows = naive.read(**case.naive()).rows
     attempts = tuple(
-        [-float(c.distance) for row in rows for c in row if c.mate is mate]
+        [
+            NAN if c.distance is naive.FAILED else -float(c.distance)
+            for row in rows
+            for c in row
+            if c.mate is mate
+        ]
         for mate in (True, False)
     )
     result = be.calibration(scores, PRIORS, costs=COSTS)
@@ -99,14 +105,14 @@ def test_primary_cost_by_hand():
 def test_other_kinds_have_the_minima_alone(case):
     result = be.calibration(be.Scores(**case.scores()), PRIORS)
     genuine, impostor = (
-        [-naive.sign_of(case.kind) * x for x in side]
+        [NAN if x is naive.FAILED else -naive.sign_of(case.kind) * x for x in side]
         for side in naive.attempts_single(**case.naive())
     )
     assert "cllr" not in result and "act_dcf" not in result
     if genuine and impostor:
-        np.testing.assert_allclose(
-            result.min_cllr, twin.min_cllr(genuine, impostor), rtol=1e-11, atol=1e-12
-        )
+        # What failed is the farthest.
+        ratios = [[-math.inf if math.isnan(x) else x for x in side] for side in (genuine, impostor)]
+        np.testing.assert_allclose(result.min_cllr, twin.min_cllr(*ratios), rtol=1e-11, atol=1e-12)
         expected = [twin.min_dcf(genuine, impostor, prior, (1.0, 1.0)) for prior in PRIORS]
         np.testing.assert_allclose(result.min_dcf, expected, rtol=1e-11)
 

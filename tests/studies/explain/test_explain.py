@@ -103,7 +103,7 @@ def test_why_others_are_left_out():
     }
     rejected = be.Scores(d, ["a"], ["a", "a", "b", "b", "c", "c"], nan="reject")
     failed = next(e for e in be.explain(rejected, 0, threshold=1).lists[0].entries if e.column == 3)
-    assert failed.place == 6 and "infinite distance" in failed.reason and failed.outcome == "GR"
+    assert failed.place == 6 and "no threshold accepts" in failed.reason and failed.outcome == "GR"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,304 @@
+"""Comparisons that failed: attempts that no threshold accepts, an infinite one neither.
+
+Everything is held to slow loops over the attempts, in which a failure is no number. The scores are
+small whole numbers, infinite ones among them, so that there are ties of all kinds.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.attempts import folds, looks
+from bioeval.scores import blocks
+
+NAN, INF = math.nan, math.inf
+FAILED = naive.FAILED
+RULES = ("eer", "far=0.2", "far=1.0", "frr=0.1", "frr=0.5", "frr=1.0", "hter", "accuracy")
+
+
+def world(seed: int, kind: str, dtype: Any = float) -> tuple[be.Scores, dict[str, Any]]:
+    """Scores of seven people with failures and infinities, and the arguments of the twins."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(7), rng.integers(1, 5, 7))
+    values = rng.integers(0, 6, (len(who), len(who))).astype(dtype)
+    values += 2 * (who[:, None] != who) * (1 if kind == "distance" else -1)
+    share = rng.choice([0.05, 0.3, 0.6])
+    for value, part in ((INF, 0.06), (-INF, 0.03), (NAN, share)):
+        values[rng.random(values.shape) < part] = value
+    options = {"kind": kind, "nan": "reject"}
+    case = {"values": values.tolist(), "probe_labels": who.tolist(), **options}
+    return be.Scores(values, who, **options), case
+
+
+@contextmanager
+def way_of(name: str):
+    """Sort all attempts, or count them in few cells."""
+    with pytest.MonkeyPatch.context() as patch:
+        if name == "counted":
+            for module in (blocks, folds):
+                patch.setattr(module, "LISTED", 0)
+            for module in (looks, folds):
+                patch.setattr(module, "LEAST_CELLS", 8)
+                patch.setattr(module, "MOST_CELLS", 8)
+        yield
+
+
+each_way = pytest.mark.parametrize("way", ["listed", "counted"])
+each_world = pytest.mark.parametrize("seed", range(3))
+each_kind = pytest.mark.parametrize("kind", ["distance", "similarity"])
+
+
+def same(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(np.asarray(found, float), float(expected), rtol=1e-12, atol=1e-12)
+
+
+def attempts_of(case: dict[str, Any], templates: str = "single") -> tuple[list, list]:
+    if templates == "single":
+        return naive.attempts_single(**case)
+    return naive.attempts_multi(**case)
+
+
+def threshold_of(rule: str, genuine: list, impostor: list, kind: str) -> float | None:
+    """The threshold of a rule, by going through all points; None where there is none."""
+    points = naive.roc_points(genuine, impostor, kind)
+    name, _, target = rule.partition("=")
+    if name == "eer":
+        found = naive.crossing(points)
+        return None if math.isnan(found.value) else found.threshold
+    if name == "far":
+        return [p.threshold for p in points if float(p.far) <= float(target)][-1]
+    if name == "frr":
+        return next((p.threshold for p in points if float(p.frr) <= float(target)), None)
+    weights = (len(genuine), len(impostor)) if name == "accuracy" else (1, 1)
+    return min(points, key=lambda p: weights[0] * p.frr + weights[1] * p.far).threshold
+
+
+def errors_at(threshold: float, genuine: list, impostor: list, kind: str) -> tuple[int, int]:
+    """False accepts and false rejects; NaN rejects all."""
+    fa = sum(naive.accepted(x, threshold, kind) for x in impostor)
+    return fa, sum(not naive.accepted(x, threshold, kind) for x in genuine)
+
+
+def test_a_failed_genuine_attempt_bounds_frr():
+    """FRR is never below 1/3: no threshold has FRR at most 10 %."""
+    given = [0.9, 0.8, NAN, 0.1, 0.2, 0.3], [1, 1, 1, 0, 0, 0]
+    scores = be.Scores.from_pairs(*given, kind="similarity", nan="reject")
+    ds = be.verification(scores, frr_targets=[0.1, 0.4])
+    assert np.isnan(ds.far_at_frr[0]) and np.isnan(ds.threshold_at_frr[0])
+    assert (ds.far_at_frr[1], ds.threshold_at_frr[1]) == (0, 0.8)
+    assert ds.frr.min() == 1 / 3 and ds.failed_attempts == 1 and np.isnan(ds.zero_frr)
+    assert ds.auc == 2 / 3
+    with pytest.raises(be.ProtocolError, match="accepts 1 of 3 genuine and 0 of 3 impostor"):
+        be.judge_threshold(scores, scores, "frr=0.1")
+    study = be.study_threshold(scores, "frr=0.1", folds=2, repeats=1)
+    assert np.isnan(study.threshold) and "no-threshold" in study.attrs["messages"]
+
+
+def test_rates_that_never_meet_are_never_equal():
+    given = [0.9, 0.8, NAN, NAN, NAN, 0.1, 0.2, NAN, NAN, NAN], [1] * 5 + [0] * 5
+    scores = be.Scores.from_pairs(*given, kind="similarity", nan="reject")
+    ds = be.verification(scores, thresholds=[-INF, 0.15, 0.85])
+    assert np.isnan([ds.eer, ds.eer_threshold, ds.eer_hull]).all()
+    assert ds.frr.values.tolist() == [0.6, 0.6, 0.8] and ds.far.values.tolist() == [0.4, 0.2, 0]
+    # 2 x 5 pairs in order, and 3 x 3 tied ones, of 25.
+    assert ds.auc == 14.5 / 25
+
+
+def test_an_infinite_score_is_accepted_at_infinity_and_a_failure_is_not():
+    values = [0.0, INF, NAN, 1.0, INF, NAN]
+    scores = be.Scores.from_pairs(values, [1, 1, 1, 0, 0, 0], nan="reject")
+    ds = be.verification(scores, thresholds=[0, 9, INF], frr_targets=[0.4])
+    assert ds.ga.values.tolist() == [1, 1, 2] and ds.fa.values.tolist() == [0, 1, 2]
+    assert (ds.threshold_at_frr.item(), ds.far_at_frr.item()) == (INF, 2 / 3)
+
+
+@each_kind
+@each_world
+@each_way
+@pytest.mark.parametrize("templates", ["single", "multi"])
+def test_verification(seed, kind, way, templates):
+    scores, case = world(seed, kind)
+    genuine, impostor = attempts_of(case, templates)
+    targets = [0.0, 0.1, 0.5, 1.0]
+    options = {"templates": templates, "far_targets": targets, "frr_targets": targets}
+    both = genuine, impostor, kind
+    with way_of(way):
+        ds = be.verification(scores, **options)
+        grid = be.verification(scores, thresholds=[-INF, 0, 2.5, INF], templates=templates)
+    error = naive.eer(*both)
+    assert ds.failed_attempts == sum(x is FAILED for x in genuine + impostor)
+    same(ds.eer, error.value)
+    same(ds.eer_threshold, error.threshold)
+    same(ds.eer_hull, naive.eer_hull(*both))
+    same(ds.auc, naive.auc(*both))
+    same(ds.zero_frr, naive.zero_frr(*both))
+    same(ds.min_cost.values[0], naive.min_cost(*both)[0])
+    for i, x in enumerate(targets):
+        for name, at in (("far", naive.frr_at_far), ("frr", naive.far_at_frr)):
+            rate, threshold = at(*both, x)
+            other = "frr" if name == "far" else "far"
+            same(ds[f"{other}_at_{name}"][i], rate)
+            same(ds[f"threshold_at_{name}"][i], threshold)
+    ga, fr, fa, gr = naive.verification_counts(genuine, impostor, [-INF, 0, 2.5, INF], kind)
+    for name, expected in (("ga", ga), ("fr", fr), ("fa", fa), ("gr", gr)):
+        assert grid[name].values.tolist() == expected
+    assert (ds.frr.values >= sum(x is FAILED for x in genuine) / len(genuine) - 1e-12).all()
+
+
+@each_kind
+@each_world
+@each_way
+@pytest.mark.parametrize("rule", RULES)
+def test_rules(seed, kind, way, rule):
+    """A threshold chosen on all data, and judged there; by all pairs of the list, too."""
+    scores, case = world(seed, kind)
+    genuine, impostor = attempts_of(case)
+    threshold = threshold_of(rule, genuine, impostor, kind)
+    values = np.array(case["values"])
+    off = ~np.eye(len(values), dtype=bool)
+    who = np.array(case["probe_labels"])
+    mates = np.equal.outer(who, who)[off]
+    pairs = be.Scores.from_pairs(values[off], mates, kind=kind, nan="reject")
+    for given in (scores, pairs):
+        with way_of(way):
+            if threshold is None:
+                with pytest.raises(be.ProtocolError, match="because none accepts"):
+                    be.judge_threshold(given, given, rule, interval="wilson")
+                continue
+            ds = be.judge_threshold(given, given, rule, interval="wilson")
+        same(ds.threshold, threshold if not math.isnan(threshold) else ds.threshold)
+        fa, fr = errors_at(threshold, genuine, impostor, kind)
+        assert (ds.fa, ds.fr) == (fa, fr)
+        same(ds.far, Fraction(fa, len(impostor)))
+
+
+@each_kind
+@each_world
+@each_way
+@pytest.mark.parametrize("rule", [*RULES, "inf"])
+def test_folds(seed, kind, way, rule):
+    """The threshold of each training part, and the errors of each test part."""
+    scores, case = world(seed, kind)
+    rule = ("-inf" if kind == "similarity" else "inf") if rule == "inf" else rule
+    splitter = be.partition.SubjectKFold(2, shuffle=True, random_state=seed)
+    with way_of(way):
+        ds = be.cross_evaluate(scores, splitter, threshold=rule)
+    who = np.array(case["probe_labels"])
+    values = np.array(case["values"])
+    for k, (train, test) in enumerate(splitter.split(range(len(who)), who)):
+        parts = []
+        for part in (train, test):
+            its = {**case, "values": values[np.ix_(part, part)], "probe_labels": who[part]}
+            parts.append(attempts_of(its))
+        fold = {name: x.values.reshape(-1)[k] for name, x in ds.data_vars.items() if x.size == 2}
+        if not all(parts[0]):
+            continue
+        threshold = float(rule) if "inf" in rule else threshold_of(rule, *parts[0], kind)
+        if threshold is None:
+            assert np.isnan(fold["threshold"]) and np.isnan(fold["far"])
+            continue
+        assert (fold["fa"], fold["fr"]) == errors_at(threshold, *parts[1], kind)
+        assert (fold["genuine_attempts"], fold["impostor_attempts"]) == tuple(map(len, parts[1]))
+
+
+@each_kind
+@each_world
+def test_people_and_groups(seed, kind):
+    """Tables of people, of groups and of the zoo at the threshold that accepts every score."""
+    scores, case = world(seed, kind)
+    at = -INF if kind == "similarity" else INF
+    who = np.array(case["probe_labels"])
+    rows = naive.read(**case).rows
+    attempts = np.zeros((7, 7), int)
+    accepted = np.zeros((7, 7), int)
+    for i, row in enumerate(rows):
+        for cell in row:
+            attempts[who[i], cell.subject] += 1
+            accepted[who[i], cell.subject] += cell.distance is not FAILED
+    counts = be.stats.people_counts(scores, [at])
+    others = ~np.eye(7, dtype=bool)
+    assert (counts.table(counts.impostor_attempts) == attempts * others).all()
+    assert (counts.table(counts.impostor_accepted[0]) == accepted * others).all()
+    assert (counts.genuine_attempts == np.diag(attempts)).all()
+    assert (counts.genuine_accepted[0] == np.diag(accepted)).all()
+    group = np.where(who < 3, "a", "b")
+    ds = be.by_group(scores, group.tolist(), threshold=at)
+    small = np.arange(7) < 3
+    mine = np.diag(accepted)[small].sum(), np.diag(attempts)[small].sum()
+    same(ds.frr.sel(group="a"), Fraction(int(mine[1] - mine[0]), int(mine[1])))
+    zoo = be.zoo(scores, threshold=at)
+    assert zoo.fr.values.tolist() == (np.diag(attempts) - np.diag(accepted)).tolist()
+
+
+@each_kind
+@each_world
+@each_way
+@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
+def test_identification(seed, kind, way, ties):
+    """A mate that failed ranks after every score, and is detected at no threshold."""
+    scores, case = world(seed, kind)
+    grid = [-INF, 0, 2.5, INF]
+    with way_of(way):
+        found = be.open_set(scores, thresholds=grid, ties=ties, far_targets=[0.1, 0.5, 1.0])
+        closed = be.closed_set(scores, ties=ties)
+    expected = naive.open_set(**case, thresholds=grid, ties=ties)
+    np.testing.assert_allclose(found["dir"].values, np.array(expected.dir, float), atol=1e-12)
+    assert found.fa.values.tolist() == expected.fa
+    np.testing.assert_allclose(found.ttr.values, np.array(expected.ttr, float), atol=1e-12)
+    same(found.eer, naive.open_set_eer(1, **case, ties=ties).value)
+    for i, x in enumerate([0.1, 0.5, 1.0]):
+        rate, threshold = naive.dir_at_far(x, 1, **case, ties=ties)
+        same(found.dir_at_far[i, 0], rate)
+        same(found.threshold_at_far[i, 0], threshold)
+    cms = naive.closed_set(**case, ties=ties).cms
+    np.testing.assert_allclose(closed.cms.values, np.array(cms, float), atol=1e-12)
+
+
+@pytest.mark.parametrize("fusion", ["mean", "max", "median", "kth:2"])
+@each_kind
+@each_world
+def test_a_fused_group_is_rejected_only_if_all_of_it_failed(seed, kind, fusion):
+    for dtype in (float, np.float32):
+        scores, case = world(seed, kind, dtype)
+        genuine, impostor = naive.attempts_multi(**case, fusion=fusion)
+        ds = be.verification(scores, templates="multi", fusion=fusion, thresholds=[-INF, 1, INF])
+        ga, fr, fa, gr = naive.verification_counts(genuine, impostor, [-INF, 1, INF], kind)
+        assert (ds.ga.values.tolist(), ds.fr.values.tolist()) == (ga, fr)
+        assert (ds.fa.values.tolist(), ds.gr.values.tolist()) == (fa, gr)
+
+
+@each_kind
+def test_attacks_that_failed_are_rejected(kind):
+    at = -INF if kind == "similarity" else INF
+    scores, _ = world(3, kind)
+    attacks = be.Scores(
+        [[NAN, 1.0], [NAN, NAN], [INF * (1 if kind == "distance" else -1), NAN]],
+        [0, 0, 0], [0, 1], kind=kind, nan="reject", probe_meta={"attack": ["mask"] * 3},
+    )  # fmt: skip
+    gallery = be.Scores(
+        [[1.0, NAN], [NAN, 2.0], [NAN, NAN]], [0, 1, 1], [0, 1], kind=kind, nan="reject"
+    )
+    ds = be.vulnerability(gallery, attacks, threshold=at)
+    assert ds.attack_attempts == 3 and ds.iapar_pooled_at_threshold == 1 / 3
+    assert ds.frr_at_threshold == 1 / 3 and ds.far_at_threshold == 0
+
+
+def test_intervals_have_no_point_that_accepts_all():
+    """With three of four genuine attempts failed and few false accepts there is no EER."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(12), 3)
+    values = rng.random((36, 36)) + 3.0 * (who[:, None] != who)
+    values[rng.random(values.shape) < 0.7] = NAN
+    scores = be.Scores(values, who, nan="reject")
+    ds = be.verification(scores, interval="subject-bootstrap", frr_targets=[0.5])
+    assert np.isnan([ds.eer, ds.eer_low, ds.eer_high]).all()
+    assert np.isnan([ds.far_at_frr_low, ds.far_at_frr_high]).all()
+    assert (ds.frr_high >= ds.frr - 1e-12).all() and ds.auc_low <= ds.auc <= ds.auc_high
