@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 
 import naive
 import numpy as np
@@ -14,6 +15,7 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.attempts import looks
+from bioeval.base.messages import MessageWarning
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import VERIFICATION_SCALARS
 from bioeval.scores import blocks
@@ -202,7 +204,9 @@ def test_targets_are_rates(targets):
             be.verification(be.simulate(4, 2), **{name: targets})
 
 
-@pytest.mark.parametrize("costs", [[(0.5, 1)], [(2, 1, 1)], [(0.5, -1, 1)], "abc"])
+@pytest.mark.parametrize("costs", [
+    [(0.5, 1)], [(2, 1, 1)], [(0.5, -1, 1)], "abc", [[0.5, 1], [1, 0.5], [1, 1]], [0.5, 1] * 3,
+])  # fmt: skip
 def test_costs_are_rows_of_prior_and_two_costs(costs):
     with pytest.raises(be.DataError, match="costs"):
         be.verification(be.simulate(4, 2), costs=costs)
@@ -310,3 +314,16 @@ def test_a_function_of_far_and_frr(scalar):
         result = [float(scalar.of_rates(float(x.far), float(x.frr))) for x in points]
         best = max(result) if scalar.best == "max" else min(result)
         same(be.verification(scores)[scalar.name], best)
+
+
+@pytest.mark.parametrize("given", [{"far_targets": [1]}, {"far_targets": [0.1, 0.6]}])
+def test_a_rate_that_may_be_meant_in_per_cent_is_warned_of(given):
+    rate = given["far_targets"][-1]
+    with pytest.warns(MessageWarning, match=f"FAR {rate:g} is {100 * rate:g} %; for {rate:g} %"):
+        be.verification(be.simulate(4, 2), **given)
+    with pytest.warns(MessageWarning, match="FRR 1 is 100 %"):
+        be.by_group(be.simulate(4, 2), ["a"] * 8, threshold="frr=1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        be.verification(be.simulate(4, 2), far_targets=[0.5], frr_targets=[0.0])
+        be.by_group(be.simulate(4, 2), ["a"] * 8, threshold="far=100%")

@@ -115,7 +115,8 @@ def infinite(d: np.ndarray) -> np.ndarray:
 
 def failed(d: np.ndarray) -> np.ndarray:
     """Some comparisons failed, and all of one probe."""
-    return np.where((np.add.outer(np.arange(len(d)), 3 * np.arange(len(d))) % 7 == 0), np.nan, d)
+    rows, columns = map(np.arange, d.shape)
+    return np.where(np.add.outer(rows, 3 * columns) % 7 == 0, np.nan, d)
 
 
 def stored_by_quality(d: np.ndarray) -> np.ndarray:

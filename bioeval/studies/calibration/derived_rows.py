@@ -18,8 +18,9 @@ Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
 def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> Scores:
     """Return scores by a rule over the first system's templates.
 
-    Where a system's policy is to reject failed comparisons, they enter as its farthest score. A
-    score that is undefined though no system's is (infinities of both signs) is the farthest one.
+    Where a system's policy is to reject failed comparisons, they enter as its farthest score; where
+    all of a comparison failed, so has the new one. A score that is undefined though no system's is
+    (infinities of both signs) is the farthest one.
     """
     first = systems[0]
 
@@ -34,6 +35,8 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
             new = rule(entering, index)
         undefined = np.isnan(new) & ~np.any(np.isnan(entering), axis=0)
         new[undefined] = _farthest(kind)
+        if first.nan == "reject":
+            new[np.all(np.isnan(blocks), axis=0)] = np.nan
         return new
 
     if are_pairs(first):

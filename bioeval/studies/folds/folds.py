@@ -371,7 +371,8 @@ class Judged:
             if total <= FEW and len(every) <= SubjectAttempts.EXACT:
                 return TrainingThresholds(every, True)
         else:
-            places, reached = train.cells.grid.edges, np.cumsum(train.cells.counts)
+            cells = train.cells
+            places, reached = cells.grid.edges, cells.negative_infinite + np.cumsum(cells.counts)
         around = [train.about_equal_error() * total]
         if math.isfinite(chosen):
             around.append(float(train.false_accepts(chosen)))

@@ -167,7 +167,7 @@ def test_nothing_to_choose_on(shown):
     assert math.isnan(ds.optimistic_far.item())
     assert "No threshold: there are no attempts" in shown(ds, 100)
     with pytest.raises(be.DataError, match="only 2 subjects"):
-        be.study_threshold(one)
+        be.study_threshold(one, folds=3)
     with raises_about(be.DataError, "target"):
         be.study_threshold(one, "faar")
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
@@ -328,3 +328,26 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
     assert uncertain["needed"] == {"people": 56, "pairs of people": 1500}
     at_target = be.verification(scores, far_targets=[0.02], auc=False)
     assert arguments(at_target, "target-uncertain")["have"] == {"people": 40}
+
+
+def test_a_rule_keeps_its_digits_in_the_folds():
+    """Of 3 x 2 impostor pairs a third are two; 0.333333 would allow one."""
+    scores = be.simulate(9, 3, random_state=1)
+    study = be.study_threshold(scores, "far=1/3", folds=3, repeats=1, random_state=0)
+    assert study.attrs["threshold_rule"] == "far=0.3333333333333333"
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=1, random_state=0)
+    who = scores.probe_labels
+    for k, (train, _) in enumerate(splitter.split(range(len(who)), who)):
+        part = be.verification(scores.select(train), far_targets=[1 / 3])
+        assert study.fold_threshold.values[0, k] == part.threshold_at_far.item()
+    given = be.study_threshold(scores, 0.1234567890123, folds=3, repeats=1)
+    assert given.attrs["threshold_rule"] == "fixed=0.1234567890123"
+    judged = be.judge_threshold(scores, scores, "cost=1/3,1,1".replace("1/3", repr(1 / 3)))
+    assert judged.attrs["threshold_rule"] == "cost=0.3333333333333333,1,1"
+
+
+@pytest.mark.parametrize(("people", "folds"), [(4, 2), (9, 4), (19, 9), (20, 10), (30, 10)])
+def test_the_usual_folds_have_two_people_each(people, folds):
+    study = be.study_threshold(be.simulate(people, 2, random_state=1), "far=0.1", repeats=1)
+    assert study.sizes["fold"] == folds
+    assert ("fewer-folds" in study.attrs["messages"]) == (folds < 10)
