@@ -18,11 +18,12 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.tasks.counted import of_card
 from bioeval.tasks.gallery_means import mean_over_galleries
 from bioeval.tasks.plan import (
     MEAN,
+    CardTasks,
     EvaluationOptions,
-    Plan,
     check_systems,
     galleries_of,
     resolve_card,
@@ -153,17 +154,15 @@ def _evaluate_system(
         from bioeval.studies.partitions import cards as folds
 
         return folds.evaluate(scores, card, options)
-    plan, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
-    ranks = card.report.ranks
-    datasets = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}
-    if options.interval is None:
-        return tree_of(datasets)
-    with threads_for(scores):
-        for node, part in counted.items():
-            counted_by = plan.counted_by(node)
-            datasets[node] = part.with_intervals(
-                datasets[node], counted_by, plan.reader, options.interval
-            )
+    tasks = CardTasks.of(scores, card, options, automatic=protocol == "auto")
+    counted, limits = tasks.count(), options.interval
+    ranks, datasets = card.report.ranks, {}
+    for node, part in counted.items():
+        datasets[node] = of_card(part, card.name, ranks)
+    if limits is not None:
+        with threads_for(scores):
+            for node, part in counted.items():
+                datasets[node] = part.with_intervals(datasets[node], limits)
     return tree_of(datasets)
 
 

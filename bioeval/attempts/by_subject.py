@@ -10,16 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from bioeval.attempts.counters import gather_claims, guide_to
-from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import EqualError
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import (
     Argument,
     Part,
     ProtocolError,
 )
 from bioeval.base.progress import report
+from bioeval.counting.verification import Verified, Verifying
 from bioeval.kernels import count as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader
@@ -164,16 +163,17 @@ class SubjectAttempts:
             f"subjects of the templates. Give labels{instead('attempts')}"
         )
 
-    def __init__(self, counter: VerificationCounter):
+    def __init__(self, verifying: Verifying):
         """Number the people of the attempts."""
-        scores, reader = counter.scores, counter.reader
-        self.scores, self.counter, self.reader = scores, counter.fresh(), reader
+        reader, scores = verifying.reader, verifying.reader.scores
+        self.scores, self.reader, self.use = scores, reader, verifying.use
+        self.claims = verifying.claims
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = codes_of(scores)
         if are_pairs(scores):
             self._pairs = codes = known.probe, known.gallery
-        elif counter.claims is not None:
-            probes, groups = counter.claims
+        elif self.claims is not None:
+            probes, groups = self.claims
             codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
         else:
             codes = known.probe, known.gallery
@@ -186,7 +186,7 @@ class SubjectAttempts:
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
         self.names = known.values[who].tolist()
         self.no_person = known.no_person[who]
-        if self._pairs is None and counter.claims is None:
+        if self._pairs is None and self.claims is None:
             everybody = np.arange(self.people)
             sizes = map(self.persons_among, (*self.sides, everybody))
             self.disjoint_pairs = disjoint_pairs(*sizes)
@@ -210,12 +210,12 @@ class SubjectAttempts:
     #: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
     EXACT = 512
 
-    def thresholds(self, tally: VerificationTally) -> tuple[np.ndarray, bool]:
+    def thresholds(self, tally: Verified) -> tuple[np.ndarray, bool]:
         """Return increasing thresholds, and whether they are all the distinct scores.
 
         They are denser around the equal error rate of the tally, and depend on the scores alone.
         """
-        genuine = np.unique(tally.genuine.astype(np.float64))
+        genuine = np.unique(tally.attempts.genuine.astype(np.float64))
         total = tally.attempts.impostors
         if total <= FEW and len(genuine) <= FEW:
             every_score = tally.attempts
@@ -263,10 +263,9 @@ class SubjectAttempts:
         return np.concatenate([few, ratios[ratios < total], most, [total]])
 
     def impostors(self) -> Iterator[np.ndarray]:
-        """Yield the impostor scores, and NaN."""
-        yield np.empty(0)
-        for impostors in self.counter.impostors():
-            yield impostors.reshape(-1)
+        """Yield the impostor scores in parts, NaN of an attempt that failed."""
+        for value, probe, claimed in self.listed_in_parts():
+            yield value[probe != claimed]
 
     def _scored(self, distances: np.ndarray) -> np.ndarray:
         """Return the scores of attempts, NaN where one failed."""
@@ -289,10 +288,10 @@ class SubjectAttempts:
             )
             return
         enrolled, probing = person[self.reader.gallery.subjects], self.scores._codes.probe
-        claims = self.counter.claims
+        claims = self.claims
         for block in self.reader:
-            if self.counter.templates == "multi":
-                block = block.fused(self.counter.fusion)
+            if self.use.fused is not None:
+                block = block.fused(self.use.fused)
             if claims is not None:
                 value, made = gather_claims(block, claims)
                 probes = person[probing[claims[0][made]]]
@@ -315,7 +314,7 @@ class SubjectAttempts:
         ``thresholds[k]``; the last layer, all others. A genuine score is NaN where one failed.
         """
         self.failed = False
-        if self._pairs is None and self.counter.claims is None:
+        if self._pairs is None and self.claims is None:
             return self._of_all(thresholds, sink)
         parts = zip(*self.listed_in_parts(), strict=True)
         values, probe_person, claimed_person = map(np.concatenate, parts)
@@ -339,7 +338,7 @@ class SubjectAttempts:
             reader = BlockReader(scores)
         sides = self._person[reader.scores._codes.probe], self._person[reader.gallery.subjects]
         thresholds = reader.among_distances(thresholds)
-        counter = _PairCounter(sides, self.counter, thresholds, sink)
+        counter = _PairCounter(sides, self.use.fused, thresholds, sink)
         genuine, owners = [], []
         for block in reader:
             if block.rejected and not self.failed:
@@ -359,7 +358,7 @@ class _PairCounter:
     """
 
     people: tuple[np.ndarray, np.ndarray]
-    counter: VerificationCounter
+    fusion: str | None
     thresholds: np.ndarray
     sink: Sink
 
@@ -369,8 +368,8 @@ class _PairCounter:
 
     def of_block(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Count a block into the sink; return its genuine scores and their subjects."""
-        if self.counter.templates == "multi":
-            block = block.fused(self.counter.fusion)
+        if self.fusion is not None:
+            block = block.fused(self.fusion)
         who = self.people[0][block.low : block.low + len(block.values)]
         self._count(block, who)
         row, position = block.own()

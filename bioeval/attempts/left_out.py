@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.attempts.counts import IdentificationTally
-from bioeval.attempts.ranks import mates_of
+from bioeval.counting.identification import Searches
 from bioeval.kernels.left_out import ByGroup, count_by_group
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
@@ -40,7 +39,7 @@ class LeftOut:
 
     @classmethod
     def of(
-        cls, tally: IdentificationTally, reader: BlockReader, ties: str, ranks: int | None = None
+        cls, tally: Searches, reader: BlockReader, ties: str, ranks: int | None = None
     ) -> LeftOut:
         """Read all scores; `tally` has the facts of each probe.
 
@@ -73,7 +72,7 @@ def _before_mate(
     return closer + least, closer + (tied if ties == "expected" else least)
 
 
-def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: int) -> int:
+def _ranks_within(tally: Searches, ties: str, largest: int, groups: int) -> int:
     """Return the rank up to which pairs of probes and subjects fit into memory.
 
     A subject has `largest` candidates at most, by which a probe's rank may improve.
@@ -102,13 +101,13 @@ def _count(
         shape = len(block.values), len(block.starts) - 1
         closer, tied, before = np.empty((3, *shape), dtype=np.int32)
         nearest, second = np.empty(shape[0], dtype=np.int64), np.empty(shape[0])
-        mates = mates_of(block)
+        mates = _mates_of(block)
         count_by_group(
             block.values,
             block.columns,
             block.starts,
             block.probe_group,
-            (mates.best, mates.place),
+            mates,
             ByGroup(closer, tied, before, nearest, second),
         )
         least, most = _before_mate(ties, closer, tied, before)
@@ -120,3 +119,15 @@ def _count(
     return {
         name: np.concatenate(x) for name, x in zip(names, zip(*parts, strict=True), strict=True)
     }
+
+
+def _mates_of(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distance of the best mate of each row, NaN for none, and its first place."""
+    row, position = block.own()
+    value, place = block.values[row, position], np.broadcast_to(block.columns, block.values.shape)
+    best = np.full(len(block.values), np.nan, dtype=value.dtype)
+    first = np.full(len(best), np.iinfo(np.int64).max)
+    np.fmin.at(best, row, value)
+    nearest = value == best[row]
+    np.minimum.at(first, row[nearest], place[row, position][nearest])
+    return best, first

@@ -55,6 +55,8 @@ class Attempts:
     counted_moments: Moments | None = None
     #: Returns the impostor scores up to a threshold in a part that was looked into.
     reached: Callable[[float], int] | None = None
+    #: Of counted attempts: returns thresholds next to given ones, and the false accepts there.
+    near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
     @classmethod
     def listed(

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from bioeval.attempts.counters import grid_over_attempts, guide_to
-from bioeval.attempts.counting import Counter
 from bioeval.attempts.lists import runs
 from bioeval.attempts.thresholds import check_thresholds, to_internal
 from bioeval.attempts.tied_places import ENDS
 from bioeval.kernels import single_template as kernel
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.provenance import Provenance
 
 
@@ -104,7 +103,7 @@ class SingleTemplateTally:
     first_unmated: int = -1  # the first probe without a mate, -1 if there is none
 
 
-class SingleTemplateCounter(Counter[SingleTemplateTally]):
+class SingleTemplateCounter:
     """Sums over probes of the chances over all galleries of one template of each subject.
 
     Without thresholds (increasing distances), only ranks are counted.
@@ -128,6 +127,13 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
         most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
         self.rules = _rules(most_tied)
         self.steps = _steps(int(np.diff(reader.gallery.starts).max()))
+
+    def count(self) -> SingleTemplateTally:
+        """Count all rows, and return the sums."""
+        with threads_for(self.reader.scores):
+            for block in self.reader.blocks():
+                self.add(block)
+        return self.tally
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -198,10 +204,6 @@ class SingleTemplateCounter(Counter[SingleTemplateTally]):
         add_chances(tally.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
         add_chances(tally.within, anyones, np.where(enrolled, TARGET, -1))
         add_chances(tally.within, oneself, np.where(enrolled, MATE, -1))
-
-    def result(self) -> SingleTemplateTally:
-        """Return the tally."""
-        return self.tally
 
 
 def _grouped(block: Block, rows: slice) -> kernel.GroupedBlock:

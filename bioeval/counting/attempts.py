@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.lists import Attempts, increasing
-from bioeval.attempts.looks import CountedAttempts
 from bioeval.counting.blocks import Block
+from bioeval.counting.counted import CountedAttempts, Found
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
 
@@ -26,7 +26,7 @@ class CollectAttempts(Reducer):
     thresholds : ndarray of float64
         Distances, increasing, at which false accepts will be asked for.
     more : ndarray
-        Further impostor scores, such as those of attacks.
+        Further impostor scores, such as those of attacks; NaN is one that failed.
     """
 
     def __init__(
@@ -38,9 +38,9 @@ class CollectAttempts(Reducer):
     ):
         self.fusion, self.wanted = fusion, wanted
         self.thresholds = np.empty(0) if thresholds is None else thresholds
-        self.more = np.empty(0) if more is None else more
+        self.more = np.empty(0) if more is None else more[~np.isnan(more)]
         self.kept: list[np.ndarray] = []
-        self.failed = 0
+        self.failed = 0 if more is None else len(more) - len(self.more)
 
     def prepare(self, parts: Parts) -> None:
         """Take the genuine scores, and expect by a sample where the points are."""
@@ -49,15 +49,24 @@ class CollectAttempts(Reducer):
         self.counted: CountedAttempts | None = None
         if parts.few:
             return
-        of_templates = self.fusion in (None, "min", "max")
-        plain = of_templates and not len(self.more)
-        dtype = parts.dtype if plain else np.dtype(np.float64)
+        exact = self.fusion in (None, "min", "max") and not len(self.more)
+        dtype = parts.dtype if exact else np.dtype(np.float64)
         self.genuine = self.genuine.astype(np.float64)
-        self.counted = CountedAttempts(dtype, self.wanted, self.thresholds, self.genuine)
+        self.counted = CountedAttempts(
+            dtype, self.wanted, self.thresholds, self.genuine, self.missed
+        )
         sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
         self.counted.place(sample, parts.size)
         self.counted.prepare()
-        self.found: list[Any] = []
+        self.found = self._begun()
+
+    def _begun(self) -> list[Found]:
+        """Return what is found before any block: further impostor scores."""
+        if self.counted is None or not len(self.more):
+            return []
+        found = self.counted.start()
+        self.counted.count(found, self.more[None], -1)
+        return [found]
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
@@ -96,8 +105,9 @@ class CollectAttempts(Reducer):
         """Whether points are where no scores were kept."""
         if self.counted is None:
             return False
-        found, self.found = self.found, []
-        return self.counted.finish(found)
+        another = self.counted.finish(self.found, self.failed)
+        self.found = self._begun()
+        return another
 
     def result(self) -> Attempts:
         """Return the attempts in order."""

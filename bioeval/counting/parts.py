@@ -7,7 +7,7 @@ one set of embeddings each pair of tiles is computed once, and stands for both s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -67,29 +67,42 @@ class RowParts:
         return math.prod(self.scores.shape)
 
     @cached_property
+    def mates_at_hand(self) -> Mates | None:
+        """The genuine attempts, where cells can be read one by one."""
+        return None if self.few else at_hand(self.reader)
+
+    @cached_property
     def mates(self) -> Mates:
         """The genuine attempts: of what can only be read by rows, a pass over all of them."""
-        known = None if self.few else at_hand(self.reader)
-        if known is not None:
-            return known
-        parts = []
-        blocks = [self._only] if self.few else self.reader.blocks(reported=False)
-        for block in blocks:
+        known = self.mates_at_hand
+        return self.mates_of(self.mates_in(None)) if known is None else known
+
+    def mates_in(self, part: range | None) -> list[tuple[np.ndarray, ...]]:
+        """Return probes, columns and distances of the genuine attempts of some rows."""
+        found = []
+        for block in self._reads(range(self.scores.shape[0]) if part is None else part):
             row, position = self._genuine_cells(block)
             distance = block.values[row, position].astype(self.dtype, copy=False)
-            parts.append((row + block.low, self.reader.gallery.columns[0][position], distance))
+            found.append((row + block.low, self.reader.gallery.columns[0][position], distance))
+        return found
+
+    def mates_of(self, found: list[tuple[np.ndarray, ...]]) -> Mates:
+        """Return the genuine attempts that were found in parts, in order."""
         probes, rejected = self.scores.shape[0], self.scores.nan == "reject"
-        return joined(parts, self.dtype, probes, rejected=rejected)
+        return joined(found, self.dtype, probes, rejected=rejected)
+
+    def _reads(self, rows: range) -> Iterator[RowBlock]:
+        """Yield some rows as they are read together."""
+        step = len(rows) if self.few else self.step
+        for first in range(rows.start, rows.stop, step):
+            yield self.reader.block(first, min(first + step, rows.stop))
+            give_back(self.scores)
 
     def _genuine_cells(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the genuine attempts of rows that were read."""
         if self.scores._labelled:
             return block.own()
         return np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
-
-    @cached_property
-    def _only(self) -> RowBlock:
-        return self.reader.block(0, self.scores.shape[0])
 
     @cached_property
     def columns(self) -> Lines:
@@ -138,6 +151,10 @@ class RowParts:
             give_back(scores)
         return blocks
 
+    def first(self) -> Block:
+        """Return the first rows."""
+        return self.block(self.reader.block(0, min(16, self.scores.shape[0])))
+
     @cached_property
     def step(self) -> int:
         """The number of rows that are read together."""
@@ -156,20 +173,17 @@ class RowParts:
         """Show all blocks, or those of a part, to what `take` returns for each thread."""
         m, n = self.scores.shape
         if self.few:
-            take()(self.block(self._only))
+            take()(self.block(self.reader.block(0, m)))
             report_rows(m, m)
             return
         from bioeval.kernels.compiling import in_turns
 
         adding: list[Add] = []
-        rows, step = range(m) if part is None else part, self.step
         height = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
-        for first in range(rows.start, rows.stop, step):
-            read = self.reader.block(first, min(first + step, rows.stop))
-            starts = range(first, first + len(read.values), height)
+        for read in self._reads(range(m) if part is None else part):
+            starts = range(read.low, read.low + len(read.values), height)
             in_turns(partial(self._add, read, starts, take, adding), len(starts))
-            give_back(self.scores)
-            report_rows(first + len(read.values), m)
+            report_rows(read.low + len(read.values), m)
 
     def _add(
         self,
@@ -343,3 +357,21 @@ def parts_of(scores: Scores, *, nearest: bool, reader: BlockReader | None = None
         if squares is not None:
             return TileParts(squares)
     return RowParts(reader)
+
+
+def look_at(parts: Parts, reducers: Sequence[Any], part: range | None = None) -> list[list[Any]]:
+    """Show all blocks, or those of a part, to copies of reducers, and return them by thread."""
+    copies: list[list[Any]] = []
+
+    def take() -> Add:
+        mine = [reducer.fresh() for reducer in reducers]
+        copies.append(mine)
+
+        def add(block: Block) -> None:
+            for reducer in mine:
+                reducer.add(block)
+
+        return add
+
+    parts.visit(take, part)
+    return copies

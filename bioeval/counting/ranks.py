@@ -92,8 +92,7 @@ class RankFacts(Reducer):
         self.tied = (self.within - self.closer) * mated
         self.closer = self.closer * mated
         self.before = self.before * mated
-        self.best = np.where(mated, self.best.astype(np.float64), np.nan)
-        self.nearest = np.where(self.others > 0, self.nearest.astype(np.float64), np.nan)
+        self.nearest[self.others == 0] = np.nan
         return self
 
 

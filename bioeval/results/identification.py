@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.counts import IdentificationTally
 from bioeval.attempts.points import (
     FAR_TARGETS,
     EqualError,
@@ -25,6 +24,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.counting.identification import Searches
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.ties import rank_message, tie_message
@@ -120,7 +120,7 @@ CMS_WORDS = ("the recognition rate", "{cms} at rank")
 
 
 def closed_set_dataset(
-    tally: IdentificationTally,
+    tally: Searches,
     *,
     max_rank: int | None = None,
     ties: str = "pessimistic",
@@ -142,7 +142,7 @@ def closed_set_dataset(
 
 
 def closed_set_counts(
-    tally: IdentificationTally,
+    tally: Searches,
     *,
     max_rank: int | None,
     ties: str,
@@ -423,7 +423,7 @@ class OpenSetCounts:
 
 
 def open_set_dataset(
-    tally: IdentificationTally,
+    tally: Searches,
     *,
     thresholds: np.ndarray | int | None = None,
     max_rank: int | None = None,
@@ -468,14 +468,15 @@ def open_set_dataset(
     return counts.dataset(variables, targets, tally.about, options, notes, remarks)
 
 
-def open_set_rows(tally: IdentificationTally, options: Mapping[str, Any]) -> np.ndarray:
+def open_set_rows(
+    tally: Searches, ties: str, impostors: str, far_targets: np.ndarray
+) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""
-    searches = _Searches(tally, options["ties"], options["impostors"])
-    return searches.rows(options["far_targets"])
+    return _Searches(tally, ties, impostors).rows(far_targets)
 
 
 def open_set_scalars(
-    tally: IdentificationTally,
+    tally: Searches,
     *,
     ties: str,
     impostors: str,
@@ -490,7 +491,7 @@ def open_set_scalars(
 class _Searches:
     """The mated and non-mated searches of a tally, under the options of open set."""
 
-    def __init__(self, tally: IdentificationTally, ties: str, impostors: str):
+    def __init__(self, tally: Searches, ties: str, impostors: str):
         self.tally = tally
         self.role = tally.impostor_role(impostors)
         self.mated = np.nonzero(tally.mates > 0)[0]

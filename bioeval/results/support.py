@@ -9,11 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
+from bioeval.counting.verification import Verified
 from bioeval.scores.disjoint import distinct_pairs
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import Provenance, pairs_of_people
@@ -97,7 +97,7 @@ class ComparedPeople:
         return n + 1
 
     @classmethod
-    def of_tally(cls, tally: VerificationTally) -> ComparedPeople | None:
+    def of_tally(cls, tally: Verified) -> ComparedPeople | None:
         """Of the attempts of a tally; None where they are unknown."""
         if tally.people is not None:
             return cls(tally.people.subjects, tally.people.pairs)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.points import VerificationPoints
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
+from bioeval.counting.verification import Verified
 from bioeval.results.dataset import (
     Scalars,
     Variables,
@@ -30,12 +30,12 @@ from bioeval.results.ties import tie_message
 from bioeval.scores.provenance import disjoint_pairs
 
 
-def verification_scalars(tally: VerificationTally) -> Scalars:
+def verification_scalars(tally: Verified) -> Scalars:
     """Return the attempts and the operating points."""
     points = points_of(tally)
     variables: Variables = {
-        "genuine_attempts": ((), np.int64(tally.genuine_attempts)),
-        "impostor_attempts": ((), np.int64(tally.impostor_attempts)),
+        "genuine_attempts": ((), np.int64(tally.attempts.genuine_attempts)),
+        "impostor_attempts": ((), np.int64(tally.attempts.impostor_attempts)),
         "skipped_claims": ((), np.int64(tally.skipped_claims)),
     }
     people = None
@@ -51,25 +51,25 @@ def verification_scalars(tally: VerificationTally) -> Scalars:
     return Scalars(variables | numbers, labels)
 
 
-def points_of(tally: VerificationTally) -> VerificationPoints:
+def points_of(tally: Verified) -> VerificationPoints:
     """Return the operating points, which have been found."""
     assert tally.points is not None
     return tally.points
 
 
-def verification_dataset(tally: VerificationTally) -> xr.Dataset:
+def verification_dataset(tally: Verified) -> xr.Dataset:
     """Return counts and rates over the tally's thresholds.
 
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
     over the impostor attempts. A rate without attempts is NaN.
     """
     points = points_of(tally)
-    thresholds, fa = tally.thresholds, tally.accepted
-    genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
+    thresholds, fa = tally.curve
+    genuine, impostor = tally.attempts.genuine_attempts, tally.attempts.impostor_attempts
     every = np.append(thresholds, points.rows)
     thresholds, first = np.unique(every, return_index=True)
     fa = np.append(fa, points.rows_fa)[first]
-    ga = np.searchsorted(tally.genuine, thresholds, side="right").astype(np.int64)
+    ga = np.searchsorted(tally.attempts.genuine, thresholds, side="right").astype(np.int64)
     unenrolled = tally.unenrolled
     if unenrolled is not None:
         accepted = np.searchsorted(unenrolled, thresholds, side="right").astype(np.int64)
@@ -90,9 +90,9 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     coordinates.pop("cost", None)
     messages = _messages(tally, points, doubt_of_kind(tally, points.equal_error.eer))
     attrs = about_attrs(
-        tally.about, "verification", f"verification, {tally.templates}-template", messages
+        tally.about, "verification", f"verification, {tally.use.templates}-template", messages
     )
-    attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    attrs |= {**tally.use.attrs, "claims": tally.claims}
     if tally.people is not None:
         attrs["pairs_of_people"] = tally.people.pairs
     if tally.about.nan == "reject":
@@ -100,11 +100,9 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     return build(variables, names_of("verification"), coordinates, attrs)
 
 
-def _messages(
-    tally: VerificationTally, points: VerificationPoints, doubt: Message | None
-) -> list[Message]:
+def _messages(tally: Verified, points: VerificationPoints, doubt: Message | None) -> list[Message]:
     """Return the messages of a result; of them a `doubt` about its labels and kind, if any."""
-    genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
+    genuine, impostor = tally.attempts.genuine_attempts, tally.attempts.impostor_attempts
     error = points.equal_error
     messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
     if not genuine:
@@ -125,20 +123,20 @@ def _messages(
     return messages
 
 
-def doubt_of_kind(tally: VerificationTally, eer: float) -> Message | None:
+def doubt_of_kind(tally: Verified, eer: float) -> Message | None:
     """Return the message of attempts near chance or below it; None where there is no doubt."""
     return KindVerdict.doubt(
         eer,
         tally.about.kind,
         _people(tally),
-        fused=tally.templates == "multi" or bool(tally.about.use),
+        fused=tally.use.fused is not None or bool(tally.about.use),
         metric=tally.about.metric,
     )
 
 
-def _people(tally: VerificationTally) -> int:
+def _people(tally: Verified) -> int:
     """Return the number of subjects, or of genuine attempts where these are fewer or unknown."""
-    genuine, subjects = tally.genuine_attempts, 0
+    genuine, subjects = tally.attempts.genuine_attempts, 0
     if tally.people:
         subjects = tally.people.subjects
     elif tally.about.people:
@@ -146,6 +144,10 @@ def _people(tally: VerificationTally) -> int:
     return min(genuine, subjects or genuine)
 
 
-def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
+def _independent(tally: Verified, points: VerificationPoints) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
-    return tally.impostor_attempts / 2 if points.symmetric else tally.impostor_attempts
+    return (
+        tally.attempts.impostor_attempts / 2
+        if points.symmetric
+        else tally.attempts.impostor_attempts
+    )

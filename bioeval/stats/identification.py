@@ -14,7 +14,6 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.attempts.counts import IdentificationTally
 from bioeval.attempts.left_out import LeftOut
 from bioeval.attempts.points import allowed_errors
 from bioeval.attempts.thresholds import to_internal
@@ -24,6 +23,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.counting.identification import Searches
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import SubjectMeans
@@ -218,7 +218,7 @@ class NewPeople:
 
     def __init__(
         self,
-        tally: IdentificationTally,
+        tally: Searches,
         left_out: LeftOut,
         ties: str,
         options: IntervalMethod,
@@ -358,7 +358,7 @@ class NewPeople:
 
 
 def _moved(
-    tally: IdentificationTally, left_out: LeftOut, ties: str
+    tally: Searches, left_out: LeftOut, ties: str
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Return the hits lost without each subject, and, with negative weights, the hits gained."""
     probe, subject = left_out.probe, left_out.subject
@@ -454,7 +454,7 @@ RANKS = 10
 
 def closed_set_intervals(
     dataset: xr.Dataset,
-    tally: IdentificationTally,
+    tally: Searches,
     subjects: np.ndarray | None,
     options: IntervalMethod,
     left_out: LeftOut | None = None,
@@ -488,7 +488,7 @@ def closed_set_intervals(
 
 def open_set_intervals(
     dataset: xr.Dataset,
-    tally: IdentificationTally,
+    tally: Searches,
     subjects: np.ndarray | None,
     options: IntervalMethod,
     left_out: LeftOut | None = None,
@@ -543,7 +543,7 @@ def open_set_intervals(
 
 
 def _without_lower_limit(
-    limits: dict[str, Limits], dataset: xr.Dataset, tally: IdentificationTally
+    limits: dict[str, Limits], dataset: xr.Dataset, tally: Searches
 ) -> list[Message]:
     """Let DIR at a FAR that the people cannot support have the lower limit 0; return a message.
 
@@ -581,7 +581,7 @@ def _without_limits(left_out: LeftOut, ranks: int) -> list[Message]:
 
 
 def identification_replicates(
-    tally: IdentificationTally,
+    tally: Searches,
     subjects: np.ndarray,
     search: OpenSet,
     targets: np.ndarray,
@@ -606,7 +606,7 @@ class _ProbeSubjects:
 
     def __init__(
         self,
-        tally: IdentificationTally,
+        tally: Searches,
         subjects: np.ndarray | None,
         ties: str,
         options: IntervalMethod,

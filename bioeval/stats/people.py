@@ -14,10 +14,10 @@ import scipy
 
 from bioeval.attempts.by_subject import PairCounts, Sink, Sinks, SubjectAttempts, summed
 from bioeval.attempts.thresholds import require_values
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
+from bioeval.counting.verification import Use, Verifying
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, require_scores
@@ -156,9 +156,9 @@ def people_counts(
     at = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
     SubjectAttempts.require_people(scores, purpose="a table of people")
     require_values(scores, "a table of people")
-    counter = VerificationCounter(BlockReader(scores), templates=templates, fusion=fusion)
+    verifying = Verifying(BlockReader(scores), Use(templates, fusion))
     with threads_for(scores):
-        return counts_of_attempts(SubjectAttempts(counter), at)
+        return counts_of_attempts(SubjectAttempts(verifying), at)
 
 
 def counts_of_attempts(attempts: SubjectAttempts, thresholds: np.ndarray) -> PeopleCounts:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.points import VerificationPoints
 from bioeval.attempts.thresholds import to_internal
 from bioeval.base.errors import Argument, ProtocolError
@@ -18,6 +17,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import names_of
+from bioeval.counting.verification import Verified
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import SubjectMeans, variance
 from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
@@ -44,7 +44,7 @@ _DENSE = 1 << 30
 
 def verification_intervals(
     dataset: xr.Dataset,
-    tally: VerificationTally,
+    tally: Verified,
     attempts: SubjectAttempts | None,
     options: IntervalMethod,
 ) -> xr.Dataset:
@@ -100,7 +100,7 @@ def _independent(
 class Replicates:
     """Verification rates of the data and of each replicate, one column each."""
 
-    tally: VerificationTally
+    tally: Verified
     attempts: SubjectAttempts
     options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
@@ -118,7 +118,7 @@ class Replicates:
     @stage("bootstrap")
     def of(
         cls,
-        tally: VerificationTally,
+        tally: Verified,
         attempts: SubjectAttempts,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
@@ -321,7 +321,7 @@ class Replicates:
         return open_limits(value, *limits, self.mixed, confidence)
 
 
-def copies_of(tally: VerificationTally) -> int:
+def copies_of(tally: Verified) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
     return 2 if tally.points is not None and tally.points.symmetric else 1
 
@@ -331,11 +331,11 @@ def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.union1d(thresholds, wanted[np.isfinite(wanted)])
 
 
-def _wanted(tally: VerificationTally) -> np.ndarray:
+def _wanted(tally: Verified) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
     points = tally.points
     assert points is not None
-    given_thresholds = tally.thresholds if tally.given else np.empty(0)
+    given_thresholds = tally.curve[0] if tally.given is not None else np.empty(0)
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given_thresholds if len(given_thresholds) <= 64 else []])
@@ -343,7 +343,7 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
 
 def _resampled(
     dataset: xr.Dataset,
-    tally: VerificationTally,
+    tally: Verified,
     attempts: SubjectAttempts,
     options: IntervalMethod,
 ) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
@@ -363,7 +363,7 @@ def _resampled(
     return limits, [*options.few_people(people), *remarks], {"genuine_subjects": drawn.subjects}
 
 
-def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) -> list[Message]:
+def _without_upper_limit(limits: dict[str, Limits], tally: Verified) -> list[Message]:
     """Let FRR at each FAR that the people cannot support have the upper limit 1; return a message.
 
     There may be no threshold in the data that has this FAR in the population.
@@ -371,7 +371,7 @@ def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) ->
     assert tally.points is not None
     if "frr_at_far" not in limits:
         return []
-    targets, attempts = tally.points.far_target, tally.impostor_attempts / copies_of(tally)
+    targets, attempts = tally.points.far_target, tally.attempts.impostor_attempts / copies_of(tally)
     people = ComparedPeople.of_tally(tally)
     supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
     low, high = limits["frr_at_far"]
@@ -383,7 +383,7 @@ def _without_upper_limit(limits: dict[str, Limits], tally: VerificationTally) ->
     return [Message("limit-not-supported", **about, targets=targets[unlimited].tolist())]
 
 
-def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
+def _grid_far(dataset: xr.Dataset, tally: Verified) -> np.ndarray:
     """Return the FAR at the thresholds of a result, from strict to loose."""
     far = dataset["far"].values
     if larger_is_closer(tally.about.kind):
@@ -454,7 +454,7 @@ class _Genuine:
 @stage("intervals")
 def _analytic(
     dataset: xr.Dataset,
-    tally: VerificationTally,
+    tally: Verified,
     attempts: SubjectAttempts,
     options: IntervalMethod,
 ) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:

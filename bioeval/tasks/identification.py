@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.counts import IdentificationTally, ImpostorProbes
-from bioeval.attempts.identification_counter import IdentificationCounter, RankUnit
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import FAR_TARGETS, check_targets
-from bioeval.attempts.thresholds import check_thresholds, to_user
+from bioeval.attempts.thresholds import check_thresholds, require_values, to_user
 from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
 from bioeval.base.variables import IntervalName
+from bioeval.counting.identification import (
+    ImpostorProbes,
+    RankUnit,
+    Searches,
+    check_max_rank,
+    search,
+)
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
@@ -26,8 +30,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.tasks.task_counts import TaskCounts
-from bioeval.tasks.task_plan import TaskPlanner
+from bioeval.tasks.counted import Counted, SearchCounted, count_single_template
 
 RANKS = {
     "subject": Name("subject of the probe"),
@@ -42,31 +45,31 @@ RANKS = {
 }
 
 
-def ranks_dataset(tally: IdentificationTally, ties: str, subjects: np.ndarray | None) -> xr.Dataset:
+def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) -> xr.Dataset:
     """Return rank, scores and candidates of each probe, and its subject where labels name it."""
-    chosen = np.nonzero(tally.mates > 0)[0]
-    probes, ranks, weights = tally.rank_weights(chosen, ties)
-    rank = np.full(len(tally.mate), np.nan)
+    chosen = np.nonzero(searches.mates > 0)[0]
+    probes, ranks, weights = searches.rank_weights(chosen, ties)
+    rank = np.full(len(searches.mate), np.nan)
     rank[chosen] = np.bincount(probes, weights * ranks, minlength=len(rank))[chosen]
-    kind = tally.about.kind
+    kind = searches.about.kind
     over = ("probe",)
     variables = {
         **along(
             over,
             identification_rank=rank,
-            mate_distance=to_user(tally.mate, kind),
-            nearest_other=to_user(tally.other, kind),
-            closer=tally.closer,
-            tied=tally.tied,
-            mates=tally.mates,
-            others=tally.others,
-            enrolled=tally.enrolled.astype(np.int64),
+            mate_distance=to_user(searches.mate, kind),
+            nearest_other=to_user(searches.other, kind),
+            closer=searches.closer,
+            tied=searches.tied,
+            mates=searches.mates,
+            others=searches.others,
+            enrolled=searches.enrolled.astype(np.int64),
         )
     }
     if subjects is not None:
         variables |= along(over, subject=subjects.astype(str))
-    attrs = about_attrs(tally.about, "ranks", "ranks of the best mates", [])
-    attrs |= {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": ties}
+    attrs = about_attrs(searches.about, "ranks", "ranks of the best mates", [])
+    attrs |= {"rank_unit": searches.rank_unit, "fusion": searches.fusion, "ties": ties}
     return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 
 
@@ -170,10 +173,9 @@ def open_set(
     )
     targets = check_targets(far_targets)
     require_scores(scores)
-    check_thresholds(thresholds)
-    planner = TaskPlanner(BlockReader(scores), thresholds, targets)
+    given = check_thresholds(thresholds)
     with rows_reported():
-        return _identify(planner, options, limits)
+        return _identify(BlockReader(scores), options, limits, targets, given)
 
 
 @leaves_out_attacks
@@ -247,13 +249,15 @@ def closed_set(
         gallery=gallery,
     )
     with rows_reported():
-        return _identify(TaskPlanner(BlockReader(scores)), options, limits)
+        return _identify(BlockReader(scores), options, limits)
 
 
 def _identify(
-    planner: TaskPlanner,
+    reader: BlockReader,
     task: OpenSet | ClosedSet,
     limits: IntervalMethod | None,
+    far_targets: np.ndarray | None = None,
+    thresholds: np.ndarray | int | None = None,
 ) -> xr.Dataset:
     """Return the result of open-set or closed-set identification."""
     if limits is not None and task.gallery == "single":
@@ -262,13 +266,17 @@ def _identify(
             "gallery, which here is single; count the whole gallery, or leave "
             f"{Argument('interval')} out"
         )
-    counter, options = planner.identification(task)
-    reader = planner.reader
-    (tally,) = count_together(reader, [counter])
-    node = "open_set" if isinstance(task, OpenSet) else "closed_set"
-    counts = TaskCounts(tally, options)
-    dataset = counts.dataset(node)
-    return dataset if limits is None else counts.with_intervals(dataset, counter, reader, limits)
+    check_max_rank(task.max_rank, reader.scores.shape[-1])
+    if isinstance(task, OpenSet):
+        require_values(reader.scores, "open-set identification")
+    targets = np.empty(0) if far_targets is None else far_targets
+    counted: Counted
+    if task.gallery == "single":
+        counted = count_single_template(reader, task, thresholds, targets)
+    else:
+        counted = SearchCounted(reader, search(reader, task), task, {}, targets, thresholds)
+    dataset = counted.dataset()
+    return dataset if limits is None else counted.with_intervals(dataset, limits)
 
 
 @leaves_out_attacks
@@ -301,8 +309,7 @@ def ranks(
     >>> be.ranks(scores).identification_rank.values
     array([1., 2.])
     """
-    search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
-    reader = BlockReader(scores)
+    how = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     with rows_reported():
-        (result,) = count_together(reader, [IdentificationCounter(reader, search)])
-    return ranks_dataset(result, ties, scores.probe_labels if knows_people(scores) else None)
+        searches = search(BlockReader(scores), how)
+    return ranks_dataset(searches, ties, scores.probe_labels if knows_people(scores) else None)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from bioeval.attempts.counting import Counter
-from bioeval.attempts.counts import IdentificationTally
 from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.identification_counter import check_max_rank
-from bioeval.attempts.passes import at_thresholds, count_together
 from bioeval.attempts.points import (
     RARE_TARGETS,
     check_costs,
@@ -20,25 +16,37 @@ from bioeval.attempts.points import (
     with_rare_targets,
 )
 from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.thresholds import check_extra, check_thresholds, to_internal
-from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.attempts.thresholds import (
+    check_extra,
+    check_thresholds,
+    require_values,
+    to_internal,
+)
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import scalar_registry
+from bioeval.counting.identification import Searching, check_max_rank
+from bioeval.counting.verification import Use, Verified, Verifying, count
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.identification import open_set_rows
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod
-from bioeval.tasks.task_counts import TaskCounts
-from bioeval.tasks.task_plan import StudyPlan, TaskPlan, TaskPlanner
+from bioeval.tasks.counted import (
+    Counted,
+    RetrievalCounted,
+    SearchCounted,
+    VerificationCounted,
+    count_single_template,
+)
 
 #: The tasks that one pass counts; studies offer others.
 _CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
@@ -123,71 +131,30 @@ class EvaluationOptions:
         return task
 
 
-class Plan:
-    """The counters of a card over some scores, and the options of their results, by node.
+@dataclass(eq=False)
+class CardTasks:
+    """The tasks of a card over some scores.
 
     Tasks that the scores cannot support are left out if the card was chosen by the layout of the
-    scores (`automatic`), and an error otherwise. The tasks of studies, such as re-identification,
-    are in `searches` and not in `tasks`: each has a pass of its own, counted by ``run()``.
+    scores (`automatic`), and an error otherwise.
     """
 
-    def __init__(
-        self,
-        scores: Scores,
-        card: Protocol,
-        options: EvaluationOptions,
-        *,
-        automatic: bool,
-        whole: Provenance | None = None,
-    ):
-        """Make the counters of the tasks that the card names; of a part, `whole` is known."""
-        options.refuse_unused(card)
-        if galleries_of(scores, card) is not None:
-            raise ProtocolError(
-                f"protocol {card.name} averages over several galleries; use be.evaluate, or "
-                "select one: scores.select(gallery=...)"
-            )
-        scores = with_exclusions(scores, card)
-        self.options, self.automatic = options, automatic
-        self.searches: dict[str, StudyPlan] = {}
-        retrieval = [x for x in card.tasks if x not in _CORE_TASKS]
-        if retrieval:
-            from bioeval.tasks.reid import tasks as reid
-
-            for section in retrieval:
-                self.searches[section] = StudyPlan(*reid.plan(section, scores, card, options))
-            if not _searches_only(card):
-                scores = reid.compared(scores, card)
-        self.scores = compared_scores(scores, card)
-        self.reader = BlockReader(self.scores)
-        notes: list[Message] = []
-        if card.galleries is not None:
-            notes.append(Message("one-gallery", column=card.galleries.column))
-        if automatic and not are_pairs(self.scores) and whole is None:
-            from bioeval.tasks.reid.convention import column_warnings
-
-            notes += column_warnings(self.scores)
-        if whole is not None:
-            self.reader.about = whole.of_part(self.scores)
-        elif notes:
-            about = self.reader.about
-            self.reader.about = replace(about, notes=(*about.notes, *notes))
-        thresholds = options.thresholds
-        if thresholds is None:
-            thresholds = check_thresholds(card.curve.requested())
-        far_targets: Any = options.far_targets
-        if far_targets is None:
-            far_targets = card.report.far_targets
-        self.far_targets = check_targets(far_targets)
-        frr_targets: Any = options.frr_targets
-        if frr_targets is None:
-            frr_targets = card.report.frr_targets or ()
-        self.frr_targets = check_targets(frr_targets)
-        self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
-        self._add_tasks(card, thresholds)
+    card: Protocol
+    scores: Scores
+    options: EvaluationOptions
+    reader: BlockReader
+    automatic: bool
+    far_targets: np.ndarray
+    frr_targets: np.ndarray
+    costs: np.ndarray
+    thresholds: np.ndarray | int | None
+    verifying: dict[str, Verifying] = field(default_factory=dict)
+    searching: dict[str, OpenSet | ClosedSet] = field(default_factory=dict)
+    #: Passes of re-identification and of GOM, with the options of their results.
+    retrieval: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
 
     @classmethod
-    def counted(
+    def of(
         cls,
         scores: Scores,
         card: Protocol,
@@ -195,51 +162,75 @@ class Plan:
         *,
         automatic: bool,
         whole: Provenance | None = None,
-        curves: bool = True,
-    ) -> tuple[Plan, dict[str, TaskCounts]]:
-        """Return the plan of a card, and the counts of all tasks with their operating points."""
-        limits = options.interval
+    ) -> CardTasks:
+        """Check the tasks that a card names; of a part, `whole` is known."""
+        options.refuse_unused(card)
+        if galleries_of(scores, card) is not None:
+            raise ProtocolError(
+                f"protocol {card.name} averages over several galleries; use be.evaluate, or "
+                "select one: scores.select(gallery=...)"
+            )
         if card.verification is not None:  # its operating points may take another look
             scores = scores._held()
-        plan = cls(scores, card, options, automatic=automatic, whole=whole)
-        if limits is not None and limits.by_subject:
-            from bioeval.attempts.by_subject import SubjectAttempts
+        scores = with_exclusions(scores, card)
+        retrieval = {}
+        sections = [x for x in card.tasks if x not in _CORE_TASKS]
+        if sections:
+            from bioeval.tasks.reid import tasks as reid
 
-            SubjectAttempts.require_people(scores, limits.method)
-        counted = plan.count()
-        with threads_for(scores):
-            plan.refine(counted, curves=curves)
-        return plan, counted
+            retrieval = {x: reid.plan(x, scores, card, options) for x in sections}
+            if not _searches_only(card):
+                scores = reid.compared(scores, card)
+        scores = compared_scores(scores, card)
+        reader = BlockReader(scores)
+        reader.about = _provenance(reader, card, whole, automatic=automatic)
+        thresholds, report = options.thresholds, card.report
+        if thresholds is None:
+            thresholds = check_thresholds(card.curve.requested())
+        far, frr = options.far_targets, options.frr_targets
+        tasks = cls(
+            card,
+            scores,
+            options,
+            reader,
+            automatic,
+            check_targets(report.far_targets if far is None else far),
+            check_targets((report.frr_targets or ()) if frr is None else frr),
+            check_costs([(prior, 1.0, 1.0) for prior in report.priors]),
+            thresholds,
+            retrieval=retrieval,
+        )
+        tasks._add()
+        return tasks
 
-    def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
-        """Plan the tasks of verification and identification of a card."""
-        self.tasks: dict[str, TaskPlan] = {}
-        planner = TaskPlanner(self.reader, thresholds, self.far_targets)
-        drawn = card.claims
-        claims = None
+    def _add(self) -> None:
+        """Add verification and identification, as far as the scores support them."""
+        card, scores, use = self.card, self.scores, self.card.verification
+        drawn, claims = card.claims, None
         if drawn is not None:
             from bioeval.partition.claims import ClaimSampler
 
             claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
-        if card.verification is not None and self._has("verification"):
-            for templates in card.verification.templates:
-                if self.automatic and templates == "multi" and not self.scores._labelled:
-                    continue  # a mask alone does not say which templates belong together
-                counter = VerificationCounter(
-                    self.reader,
-                    templates=templates,
-                    fusion=card.verification.fusion,
-                    thresholds=thresholds,
-                    claims=claims,
-                )
-                self.tasks[f"verification/{templates}"] = TaskPlan(counter, {})
+        for templates in use.templates if use and self._supports("verification") else ():
+            if self.automatic and templates == "multi" and not scores._labelled:
+                continue  # a mask alone does not say which templates belong together
+            self.verifying[f"verification/{templates}"] = Verifying(
+                self.reader,
+                Use(templates, use.fusion),
+                wanted=self.wanted(rare=True),
+                thresholds=self.thresholds,
+                claims=claims,
+            )
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
-            if task is not None and self._has(name):
+            if task is not None and self._supports(name):
                 section = f"{card.name}: [{name}]"
-                task = self.options.with_last_rank(task, self.scores.shape[-1], section)
-                self.tasks[name] = planner.identification(task)
+                task = self.options.with_last_rank(task, scores.shape[-1], section)
+                check_max_rank(task.max_rank, scores.shape[-1])
+                if name == "open_set":
+                    require_values(scores, "open-set identification")
+                self.searching[name] = task
 
-    def _has(self, task: str) -> bool:
+    def _supports(self, task: str) -> bool:
         """Whether a task of the card is evaluated."""
         if not self.automatic:
             return True
@@ -249,89 +240,122 @@ class Plan:
             return False  # only ranks within a row have a meaning
         return self.scores._derives_subjects
 
-    def count(self) -> dict[str, TaskCounts]:
-        """Return the counts of all tasks by node; those of the same scores are made together."""
-        distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
-        results: dict[Counter[Any], Any] = {}
-        wanted = self.wanted()
-        if self._rare:
-            wanted = replace(wanted, targets=np.union1d(wanted.targets, RARE_TARGETS))
-        for reader in dict.fromkeys(counter.reader for counter in distinct):
-            counters = [counter for counter in distinct if counter.reader is reader]
-            results |= zip(counters, count_together(reader, counters, wanted), strict=True)
-        counts = {}
-        for node, (counter, task_options) in self.tasks.items():
-            counts[node] = TaskCounts(results[counter], task_options)
-        for node, search in self.searches.items():
-            counts[node] = TaskCounts(search.study_pass.run(), search.options)
-        return counts
-
-    @stage("finding operating points")
-    def refine(self, counted: dict[str, TaskCounts], *, curves: bool = True) -> None:
-        """Find the operating points of verification; they are rows of `curves`.
-
-        With extra thresholds, those and the points of all tasks are rows of each.
-        """
-        reader, extra = self.reader, self.options.extra_thresholds
-        both_ways = bool(self.tasks) and is_symmetric(reader.scores)
-        rows = to_internal(extra, reader.scores.kind) if extra is not None else None
-        for node in self.verifications:
-            tally: Any = counted[node].tally
-            symmetric = both_ways and tally.templates == "single"
-            targets = self.far_targets
-            if self._rare:
-                targets = with_rare_targets(
-                    targets, tally.impostor_attempts / (2 if symmetric else 1)
-                )
-            tally.points = points_of(
-                tally.attempts,
-                replace(self.wanted(), targets=targets),
-                symmetric=symmetric,
-                with_rows=curves and (not tally.given or rows is not None),
-            )
-        if rows is None:
-            return
-        tallies: list[Any] = [counted[node].tally for node in self.verifications]
-        points = [rows, *(tally.points.rows for tally in tallies)]
-        searches = counted.get("open_set")
-        if searches is not None and isinstance(searches.tally, IdentificationTally):
-            from bioeval.results.identification import open_set_rows
-
-            points.append(open_set_rows(searches.tally, searches.options))
-            rows = np.unique(np.concatenate(points))
-            counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
-        rows = np.unique(np.concatenate(points))
-        counters = list(self.verifications.values())
-        accepted = at_thresholds(reader, counters, tallies, rows)
-        for tally, reached in zip(tallies, accepted, strict=True):
-            tally.points.add_rows(rows, reached)
-
-    def wanted(self) -> PointsWanted:
-        """Return the operating points of verification that are wanted."""
-        return PointsWanted(
-            self.far_targets,
-            self.costs,
-            self.options.auc,
-            frr_targets=self.frr_targets,
-            optima=scalar_registry().optima,
-        )
-
-    @property
-    def verifications(self) -> dict[str, VerificationCounter]:
-        """The counters of verification, by node."""
-        counters = {node: task.counter for node, task in self.tasks.items()}
-        return {k: x for k, x in counters.items() if isinstance(x, VerificationCounter)}
-
-    def counted_by(self, node: str) -> Any:
-        """Return the counter of a task, or the pass of a study that counts it."""
-        if node in self.tasks:
-            return self.tasks[node].counter
-        return self.searches[node].study_pass
+    def wanted(self, *, rare: bool = False) -> PointsWanted:
+        """Return the operating points of verification that are wanted, with `rare` targets."""
+        targets = self.far_targets
+        if rare and self._rare:
+            targets = np.union1d(targets, RARE_TARGETS)
+        optima, auc = scalar_registry().optima, self.options.auc
+        return PointsWanted(targets, self.costs, auc, frr_targets=self.frr_targets, optima=optima)
 
     @property
     def _rare(self) -> bool:
         """Whether verification reports rare FAR targets that the data can support."""
         return self.automatic and self.options.far_targets is None
+
+    def count(self, *, curves: bool = True) -> dict[str, Counted]:
+        """Return what is counted of all tasks by node, in one pass where the scores are the same.
+
+        The operating points of verification are rows of its `curves`.
+        """
+        if (limits := self.options.interval) is not None and limits.by_subject:
+            from bioeval.attempts.by_subject import SubjectAttempts
+
+            SubjectAttempts.require_people(self.scores, limits.method)
+        searching = {}
+        for task in self.searching.values():
+            if task.gallery == "all":  # open and closed set share it where ranks are alike
+                searching.setdefault((task.rank_unit, task.fusion), Searching(self.reader, task))
+        reducers = [reducer for x in searching.values() for reducer in x.reducers]
+        verified: list[Verified] = []
+        ranked: Any = iter(())
+        if self.verifying or reducers:
+            verified, found = count(self.reader, [*self.verifying.values()], *reducers)
+            ranked = iter(found)
+        searches = {}
+        for key, one in searching.items():
+            searches[key] = one.result(*(next(ranked) for _ in one.reducers)), {}
+        counted: dict[str, Counted] = {}
+        for node, made in zip(self.verifying, verified, strict=True):
+            counted[node] = VerificationCounted(self.verifying[node], made)
+        for node, task in self.searching.items():
+            if task.gallery == "single":
+                counted[node] = count_single_template(
+                    self.reader, task, self.thresholds, self.far_targets
+                )
+                continue
+            found, left_out = searches[task.rank_unit, task.fusion]
+            counted[node] = SearchCounted(
+                self.reader, found, task, left_out, self.far_targets, self.thresholds
+            )
+        for node, (retrieval, options) in self.retrieval.items():
+            tally, people = retrieval.run(), retrieval.lists.query_identity
+            counted[node] = RetrievalCounted(tally, options, people, self.scores)
+        with threads_for(self.scores):
+            self._refine(counted, verified, curves=curves)
+        return counted
+
+    @stage("finding operating points")
+    def _refine(
+        self, counted: dict[str, Counted], verified: Sequence[Verified], *, curves: bool
+    ) -> None:
+        """Find the operating points of verification.
+
+        With extra thresholds, those and the points of all tasks are rows of each.
+        """
+        extra, kind = self.options.extra_thresholds, self.scores.kind
+        both_ways = bool(verified) and is_symmetric(self.scores)
+        rows = None if extra is None else to_internal(extra, kind)
+        for made in verified:
+            symmetric = both_ways and made.use.fused is None
+            targets = self.far_targets
+            if self._rare:
+                attempts = made.attempts.impostor_attempts / (2 if symmetric else 1)
+                targets = with_rare_targets(targets, attempts)
+            made.points = points_of(
+                made.attempts,
+                replace(self.wanted(), targets=targets),
+                symmetric=symmetric,
+                with_rows=curves and (made.given is None or rows is not None),
+            )
+        if rows is None:
+            return
+        points = [rows, *(made.points.rows for made in verified if made.points is not None)]
+        searches = counted.get("open_set")
+        if isinstance(searches, SearchCounted):
+            task = searches.task
+            assert isinstance(task, OpenSet)
+            points.append(
+                open_set_rows(searches.searches, task.ties, task.impostors, self.far_targets)
+            )
+            rows = np.unique(np.concatenate(points))
+            counted["open_set"] = replace(searches, rows=rows)
+        rows = np.unique(np.concatenate(points))
+        again = verified
+        if any(made.attempts.marks is not None for made in verified):  # by another look
+            at = to_internal(rows, kind)  # which is its own inverse: in the user's units
+            uses = [Verifying(self.reader, x.use, thresholds=at) for x in verified]
+            again, _ = count(self.reader, uses)
+        for made, other in zip(verified, again, strict=True):
+            assert made.points is not None
+            made.points.add_rows(rows, other.attempts.false_accepts(rows))
+
+
+def _provenance(
+    reader: BlockReader, card: Protocol, whole: Provenance | None, *, automatic: bool
+) -> Provenance:
+    """Return the provenance of the results; of a part, that of the `whole` is known."""
+    notes: list[Message] = []
+    if card.galleries is not None:
+        notes.append(Message("one-gallery", column=card.galleries.column))
+    if whole is not None:
+        return whole.of_part(reader.scores)
+    if automatic and not are_pairs(reader.scores):
+        from bioeval.tasks.reid.convention import column_warnings
+
+        notes += column_warnings(reader.scores)
+    about = reader.about
+    return replace(about, notes=(*about.notes, *notes)) if notes else about
 
 
 def check_systems(scores: Mapping[str, Scores]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.passes import count_together
-from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.attempts.thresholds import to_internal
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs
 from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
 from bioeval.scores.arrays import as_distances
@@ -44,9 +44,8 @@ def _histograms(data: Any) -> ScoreHistograms:
             "of name to Scores"
         )
     data = without_attacks(data)
-    counter = VerificationCounter(BlockReader(data))
-    (tally,) = count_together(counter.reader, [counter])
-    attempts, kind = tally.attempts, data.kind
+    reader = BlockReader(data)
+    attempts, kind = verify(reader).attempts, data.kind
     edges = edges_of(attempts.genuine)
     counts = np.diff(attempts.genuine.searchsorted(edges, side="right"))
     genuine = Histogram.of_distances(edges, counts, attempts.genuine_attempts, kind)
@@ -55,12 +54,11 @@ def _histograms(data: Any) -> ScoreHistograms:
         reached = attempts.false_accepts(edges)
     else:
         edges = edges_of(_sample(data), attempts.cells.ends)
-        counter = counter.fresh()
-        counter.given = edges
-        reached = count_together(counter.reader, [counter])[0].accepted
-    impostor = Histogram.of_distances(edges, np.diff(reached), tally.impostor_attempts, kind)
+        at = to_internal(edges, kind)  # in the units of the user
+        reached = verify(reader, thresholds=at).curve[1]
+    impostor = Histogram.of_distances(edges, np.diff(reached), attempts.impostor_attempts, kind)
     numbers = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
-    about = xr.Dataset(numbers, attrs=about_attrs(tally.about, "histogram", "", ()))
+    about = xr.Dataset(numbers, attrs=about_attrs(reader.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
 
 

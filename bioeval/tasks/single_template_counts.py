@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.counts import role_of
 from bioeval.attempts.single_template import (
     ENROLLED,
     MATE,
@@ -22,6 +21,7 @@ from bioeval.attempts.single_template import (
 from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
+from bioeval.counting.identification import role_of
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import rate
 from bioeval.results.identification import (

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.threshold_rules import Rule, choose, no_such_threshold
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.counting.verification import Use, verify
 from bioeval.scores.blocks import BlockReader
 
 
@@ -27,9 +26,7 @@ def chosen_threshold(
     rule = rule.as_distance(scores.kind)
     if rule.name == "fixed":
         return rule.values[0]
-    counter = VerificationCounter(reader, templates=templates, fusion=fusion)
-    (tally,) = count_together(reader, [counter], PointsWanted.of_rule(rule))
-    attempts = tally.attempts
+    attempts = verify(reader, Use(templates, fusion), wanted=PointsWanted.of_rule(rule)).attempts
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
+from bioeval.counting.identification import check_max_rank
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, along, build, rate, tree_of
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures

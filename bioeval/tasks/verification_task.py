@@ -8,21 +8,19 @@ from typing import Any
 import xarray as xr
 
 from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import scalar_registry
 from bioeval.base.variables import IntervalName
-from bioeval.results.verification import verification_dataset
-from bioeval.scores.arrays import FusionRule
+from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, count
+from bioeval.scores.arrays import FusionRule, Templates
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.views.messages import warn_of_kinds
+from bioeval.tasks.counted import VerificationCounted
 
 
 @leaves_out_attacks
@@ -129,17 +127,7 @@ def verification(
     require_scores(scores)
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
-    reader = BlockReader(scores)
-    reader.scores = scores._held()  # operating points may take another look
-    scores = reader.scores
-    counter = VerificationCounter(
-        reader,
-        templates=templates,
-        fusion=fusion,
-        thresholds=thresholds,
-        claims=claims,
-        unenrolled_claims=unenrolled_claims,
-    )
+    reader = BlockReader(scores._held())  # operating points may take another look
     wanted = PointsWanted(
         targets,
         weights,
@@ -147,16 +135,20 @@ def verification(
         frr_targets=at_frr,
         optima=scalar_registry().optima,
     )
+    verifying = Verifying(
+        reader,
+        Use(templates, fusion),
+        wanted=wanted,
+        thresholds=thresholds,
+        claims=claims,
+        unenrolled_claims=unenrolled_claims,
+    )
     with rows_reported():
-        (result,) = count_together(reader, [counter], wanted)
-    symmetric = templates == "single" and is_symmetric(scores)
-    with threads_for(scores):
-        result.points = points_of(
-            result.attempts, wanted, symmetric=symmetric, with_rows=not result.given
-        )
-        dataset = warn_of_kinds(verification_dataset(result))
-        if limits is not None:
-            from bioeval.tasks.task_counts import TaskCounts
-
-            dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
-    return dataset
+        ((made,), _) = count(reader, [verifying])
+    symmetric = templates == "single" and is_symmetric(reader.scores)
+    with threads_for(reader.scores):
+        with_rows = made.given is None
+        made.points = points_of(made.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
+        counted = VerificationCounted(verifying, made)
+        dataset = counted.dataset()
+        return dataset if limits is None else counted.with_intervals(dataset, limits)

@@ -14,9 +14,8 @@ import numpy as np
 
 from bioeval.attempts.by_subject import SubjectAttempts, summed
 from bioeval.attempts.cells import is_accepted
-from bioeval.attempts.passes import count_together
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.messages import Message
+from bioeval.counting.verification import Verifying, count
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.people import count_layers
@@ -120,13 +119,13 @@ def pair_shares(scores: Scores, *, up_to: float | None = None, at: float | None 
     `up_to` a rate; or at one distance.
     """
     reader = BlockReader(scores)
-    counter = VerificationCounter(reader, templates="single", fusion="min")
-    attempts = SubjectAttempts(counter)
+    verifying = Verifying(reader)
+    attempts = SubjectAttempts(verifying)
     if at is not None:
         with threads_for(scores):
             return _of_pairs(attempts, np.array([at]), at)
     assert up_to is not None  # one of both is given
-    (tally,) = count_together(reader, [counter])
+    ((tally,), _) = count(reader, [verifying])
     cells = tally.attempts.cells
     reached = cells.negative_infinite + np.cumsum(cells.counts)
     edges = np.append(cells.grid.edges, _ALL)

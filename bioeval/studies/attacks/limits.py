@@ -222,7 +222,7 @@ def with_limits(
     target, times its instrument and its attacker where these are known.
     """
     attacks, confidence, kind = counts.attacks, options.confidence, parts.bona_fide.kind
-    people = SubjectAttempts(counts.counter)
+    people = SubjectAttempts(counts.verifying)
     wanted = {
         point: to_user(dataset[name].values, kind)
         for point, name in _THRESHOLDS.items()
@@ -257,10 +257,10 @@ def with_limits(
     of_species = ratio(of_attacks[:, :-1], of_attacks[:, -1:]).swapaxes(0, 1)
     targets = len(np.unique(codes_of(parts.attacks).probe))
     order = in_order_of_scores(kind)
-    claim: dict[str, Any] = asdict(counts.claim)
+    use: dict[str, Any] = asdict(counts.verifying.use)
     bona_fide = verification(
         parts.bona_fide,
-        **claim,
+        **use,
         thresholds=to_user(at, kind)[order],
         far_targets=(),
         costs=(),

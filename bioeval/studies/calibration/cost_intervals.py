@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
+from bioeval.counting.verification import Verifying
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.independent import sum_limits
@@ -93,8 +93,7 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     In a replicate a genuine attempt of a person counts as often as the person was drawn, and an
     impostor attempt as often as both were, their product.
     """
-    counter = VerificationCounter(BlockReader(scores))
-    attempts = SubjectAttempts(counter)
+    attempts = SubjectAttempts(Verifying(BlockReader(scores)))
     people = attempts.people
     genuine = np.zeros((2, people))  # losses, and attempts
     keys, losses, numbers = [], [], []

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import scipy
 
 from bioeval.attempts.lists import Attempts, increasing
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import ErrorCurve
-from bioeval.attempts.verification_counter import VerificationCounter
+from bioeval.counting.attempts import CollectAttempts
+from bioeval.counting.reduce import OfEachBlock, Reducer, reduce
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
@@ -130,24 +129,24 @@ def count_for_calibration(
     With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
     """
     reader = BlockReader(scores)
-    verification = VerificationCounter(reader)
     given = np.array([-np.inf, np.inf])
-    verification.given = given if wanted is None else np.union1d(given, wanted)
-    (tally,) = count_together(reader, [verification])
+    if wanted is not None:
+        given = np.union1d(given, wanted)
+    counting: list[Reducer] = [CollectAttempts(thresholds=given)]
+    if shifts is not None:
+        counting.append(OfEachBlock(lambda part: _losses(part, -1.0, shifts)))
+    attempts, *of_blocks = reduce(scores, *counting)
     with threads_for(scores):
         # What failed supports nobody: the ratio of minus infinity.
-        attempts = tally.attempts
-        genuine = np.append(tally.genuine, np.full(attempts.missed, np.inf))
+        genuine = np.append(attempts.genuine, np.full(attempts.missed, np.inf))
         distances = np.unique(genuine)
-        thresholds = np.union1d(verification.given, distances)
-        fa = tally.attempts.false_accepts(thresholds).astype(np.int64)
-        impostors = tally.impostor_attempts
+        thresholds = np.union1d(given, distances)
+        fa = attempts.false_accepts(thresholds).astype(np.int64)
+        impostors = attempts.impostor_attempts
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
         genuine_loss = impostor_loss = None
         if shifts is not None:
-            losses = np.zeros(len(shifts))
-            for _, of_part in verification.fresh().parts():
-                losses += _losses(of_part, -1.0, shifts)
+            losses = np.sum(of_blocks[0], axis=0)
             genuine_loss = _mean_losses(genuine, shifts)
             impostor_loss = _mean(losses, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
@@ -163,7 +162,7 @@ def count_for_calibration(
                 at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
                 added = 2
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
-            low, high = _ranges(attempts, verification, pooled.edges)
+            low, high = _ranges(scores, attempts, pooled.edges)
             points = pooled.points
             if attempts.missed or attempts.missed_impostors:  # which no threshold accepts
                 curve = attempts.corners()
@@ -185,21 +184,27 @@ def count_for_calibration(
     )
 
 
-def _ranges(
-    attempts: Attempts, verification: VerificationCounter, edges: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _ranges(scores: Scores, attempts: Attempts, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest distance between edges; inf and -inf of none."""
     low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
-    parts: Any = [attempts.values]
+    parts, of_blocks = [attempts.values], []
     if attempts.marks is not None:  # not all are known
-        parts = (increasing(x.reshape(-1)) for x in verification.fresh().impostors())
+        counting = OfEachBlock(lambda x: _ends_between(increasing(x.ravel()), edges))
+        of_blocks, parts = reduce(scores, counting)[0], []
     failed = np.full(min(attempts.missed + attempts.missed_impostors, 1), np.inf)
-    for part in chain(parts, [attempts.genuine, failed]):
-        ends = np.append(part.searchsorted(edges, side="right"), len(part))
-        starts = np.append(0, ends[:-1])
-        some = starts < ends
-        low[some] = np.minimum(low[some], part[starts[some]])
-        high[some] = np.maximum(high[some], part[ends[some] - 1])
+    of_lists = (_ends_between(part, edges) for part in (*parts, attempts.genuine, failed))
+    for least, most in chain(of_blocks, of_lists):
+        low, high = np.minimum(low, least), np.maximum(high, most)
+    return low, high
+
+
+def _ends_between(part: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of increasing distances."""
+    low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
+    ends = np.append(part.searchsorted(edges, side="right"), len(part))
+    starts = np.append(0, ends[:-1])
+    some = starts < ends
+    low[some], high[some] = part[starts[some]], part[ends[some] - 1]
     return low, high
 
 

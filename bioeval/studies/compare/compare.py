@@ -11,8 +11,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.counts import ImpostorProbes
-from bioeval.attempts.identification_counter import RankUnit
 from bioeval.attempts.points import FAR_TARGETS, check_targets
 from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import (
@@ -27,6 +25,7 @@ from bioeval.base.errors import (
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.base.version import __version__
+from bioeval.counting.identification import ImpostorProbes, RankUnit
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import KindVerdict

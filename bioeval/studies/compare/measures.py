@@ -14,17 +14,16 @@ import numpy as np
 
 from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.left_out import LeftOut
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.thresholds import to_internal
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import Scalar
+from bioeval.counting.identification import Searching
+from bioeval.counting.verification import Verifying, count
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import ComparedPeople, RuleOf, support_messages
@@ -104,18 +103,7 @@ def by_attempts(
     """Measure verification, identification and functions of scores, as far as they are defined."""
     thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
     reader = BlockReader(scores)
-    counters: dict[str, Any] = {}
     of_curves = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
-    if scores.kind != "order" and wanted.asks(*of_curves):
-        given = thresholds if len(thresholds) else None
-        counters["claims"] = VerificationCounter(reader, thresholds=given)
-    if not (are_pairs(scores) or scores._claims) and wanted.asks(*IDENTIFICATION):
-        counters["searches"] = IdentificationCounter(reader, search)
-    if not counters and not wanted.functions:
-        raise ProtocolError(
-            "there is nothing to compare: pairs and claims have no identification, and scores "
-            "that hold only an order no verification"
-        )
     points = PointsWanted(
         wanted.far_targets,
         np.array([(x, 1, 1) for x in sorted(set(wanted.numbers("min_dcf")))]).reshape(-1, 3),
@@ -123,20 +111,31 @@ def by_attempts(
         frr_targets=wanted.frr_targets,
         optima=scalar_registry().optima,
     )
-    counted = count_together(reader, [*counters.values()], points) if counters else []
-    tallies: dict[str, Any] = dict(zip(counters, counted, strict=True))
+    verifying: list[Verifying] = []
+    searching: list[Searching] = []
+    if scores.kind != "order" and wanted.asks(*of_curves):
+        given = thresholds if len(thresholds) else None
+        verifying = [Verifying(reader, wanted=points, thresholds=given)]
+    if not (are_pairs(scores) or scores._claims) and wanted.asks(*IDENTIFICATION):
+        searching = [Searching(reader, search)]
+    if not verifying and not searching and not wanted.functions:
+        raise ProtocolError(
+            "there is nothing to compare: pairs and claims have no identification, and scores "
+            "that hold only an order no verification"
+        )
+    verified, facts = count(reader, verifying, *(r for x in searching for r in x.reducers))
     measures: list[SystemMeasure] = []
     people = len(codes_of(scores).people(codes_of(scores).probe))
     attempts: list[int] = []
     messages: list[Message] = []
     with threads_for(scores):
-        if "claims" in tallies:
-            tally, subjects = tallies["claims"], SubjectAttempts(counters["claims"])
+        if verified:
+            tally, subjects = verified[0], SubjectAttempts(verifying[0])
             tally.points = points_of(
-                tally.attempts, points, symmetric=False, with_rows=not tally.given
+                tally.attempts, points, symmetric=False, with_rows=tally.given is None
             )
             people = int((~subjects.no_person).sum())
-            attempts += [tally.genuine_attempts, tally.impostor_attempts]
+            attempts += [tally.attempts.genuine_attempts, tally.attempts.impostor_attempts]
             # Of a symmetric matrix each pair is one attempt.
             both_ways = is_symmetric(scores)
             genuine, impostor = (x / (1 + both_ways) for x in attempts)
@@ -148,14 +147,14 @@ def by_attempts(
                 messages += support_messages(at_far, impostor, both_ways, "frr", who)
             if impostor:
                 messages += support_messages(at_frr, genuine, both_ways, "far", who, "frr")
-        if "searches" in tallies:
-            tally = tallies["searches"]
-            attempts.append(int((tally.mates > 0).sum()))
-            non_mated, role = 0, tally.impostor_role(search.impostors)
+        if searching:
+            searches = searching[0].result(*facts)
+            attempts.append(int((searches.mates > 0).sum()))
+            non_mated, role = 0, searches.impostor_role(search.impostors)
             if scores.kind != "order" and attempts[-1]:
-                non_mated = len(tally.impostor_probes(role))
-            made = non_mated, ComparedPeople.searching(tally.about, role)
-            measures += _identification(tally, reader, wanted, search, interval, gallery, made)
+                non_mated = len(searches.impostor_probes(role))
+            made = non_mated, ComparedPeople.searching(searches.about, role)
+            measures += _identification(searches, reader, wanted, search, interval, gallery, made)
             if non_mated and wanted.asks("dir_at_far"):
                 messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.counts import VerificationTally
 from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.passes import count_together
+from bioeval.attempts.lists import Attempts
 from bioeval.attempts.thresholds import require_values, to_user
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
+from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import without_attempts
 from bioeval.results.verification import doubt_of_kind
@@ -103,16 +102,14 @@ def epc(
     _require_one_kind(dev, test)
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
-    counter = VerificationCounter(dev_reader)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported():
-        (made,) = count_together(dev_reader, [counter], wanted)
-    points = points_of(made.attempts, wanted, symmetric=False, with_rows=False)
+        made = verify(dev_reader, wanted=wanted).attempts
+    points = points_of(made, wanted, symmetric=False, with_rows=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    judge = VerificationCounter(test_reader, thresholds=known if len(known) else None)
     with rows_reported():
-        (judged,) = count_together(test_reader, [judge])
+        judged = verify(test_reader, thresholds=known if len(known) else None).attempts
     attempts = _attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in _attempts_of(made).items()}
     fa, fr = _errors_at(judged, at)
@@ -169,21 +166,19 @@ def _require_one_kind(dev: Scores, test: Scores) -> None:
         )
 
 
-def _attempts_of(tally: VerificationTally) -> dict[str, int]:
+def _attempts_of(attempts: Attempts) -> dict[str, int]:
     """Return the numbers of genuine and of impostor attempts."""
-    return {
-        "genuine_attempts": tally.genuine_attempts,
-        "impostor_attempts": tally.impostor_attempts,
-    }
+    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+    return {"genuine_attempts": genuine, "impostor_attempts": impostor}
 
 
-def _errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _errors_at(attempts: Attempts, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return false accepts and false rejects at thresholds (distances); NaN rejects all."""
-    number = _attempts_of(tally)
+    number = _attempts_of(attempts)
     fa = np.zeros(len(at), dtype=np.int64)
     fr = np.full(len(at), number["genuine_attempts"], dtype=np.int64)
     known = ~np.isnan(at)
     if known.any():
-        fa[known] = tally.attempts.false_accepts(at[known])
-        fr[known] -= np.searchsorted(tally.genuine, at[known], side="right")
+        fa[known] = attempts.false_accepts(at[known])
+        fr[known] -= np.searchsorted(attempts.genuine, at[known], side="right")
     return fa, fr

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.attempts.counts import role_of
-from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import to_user
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
 from bioeval.base.scalars import Kept
+from bioeval.counting.identification import role_of
 from bioeval.document.cells import Label
 from bioeval.document.results import rule_in_words, sides_in_words
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
+from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.labels import template_names
@@ -37,7 +36,7 @@ from bioeval.studies.explain.tasks import (
     total,
     verified,
 )
-from bioeval.tasks.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.tasks.plan import CardTasks, EvaluationOptions, resolve_card
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.views.show import Shown
 
@@ -175,20 +174,22 @@ class _Explainer:
             )
         if self.ordered:  # within one row, an order is a distance
             scores = scores.replace(kind="distance")
-        self.plan = Plan(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
-        if self.plan.searches:
+        self.tasks = CardTasks.of(
+            scores, self.card, EvaluationOptions(), automatic=protocol == "auto"
+        )
+        if self.tasks.retrieval:
             raise ProtocolError(
                 f"protocol {self.card.name} ranks a gallery for each query; the values of each: "
                 f"be.evaluate(..., per_query=True), or bioeval run --protocol {self.card.name} "
                 "--per-query"
             )
-        self.scores = self.plan.scores
+        self.scores = self.tasks.scores
         self.names = template_names(self.given.probe_meta, self.given.shape[0])
         self.keeps: Kept = "far"
         distance, self.source = self._threshold(threshold)
         self.threshold = None if distance is None else float(to_user(distance, scores.kind))
-        ties = [task.options["ties"] for task in self.plan.tasks.values() if "ties" in task.options]
-        self.rows = Rows(self.plan.reader, scores, distance, *(ties[:1] or ["pessimistic"]))
+        ties = [task.ties for task in self.tasks.searching.values() if task.gallery == "all"]
+        self.rows = Rows(self.tasks.reader, scores, distance, *(ties[:1] or ["pessimistic"]))
         if len(scores.gallery_ids) < len(self.given.gallery_ids):  # columns keep their names
             kept = np.isin(self.given.gallery_ids, scores.gallery_ids)
             names = template_names(self.given.gallery_meta, len(kept))
@@ -236,24 +237,24 @@ class _Explainer:
                     lists[key] = self.rows.by_subject(i, fusion)
             return lists[key]
 
-        for node, (counter, options) in self.plan.tasks.items():
-            if isinstance(counter, VerificationCounter):
-                unit = "subject" if counter.fuses else "template"
-                ranked = listed(unit, counter.fusion)
-                tasks.append(verified(ranked, node, counter.fusion))
-            elif not isinstance(counter, IdentificationCounter):
+        for node, verifying in self.tasks.verifying.items():
+            use = verifying.use
+            ranked = listed("template" if use.fused is None else "subject", use.fusion)
+            tasks.append(verified(ranked, node, use.fusion))
+        for node, task in self.tasks.searching.items():
+            if task.gallery == "single":
                 remarks.append(
                     f"{TITLES[node]} is not explained: its counts are means over galleries of one "
                     "template per subject"
                 )
-            elif node == "open_set":
-                enrolled = counter.reader.enrolled
-                role = role_of(scores.layout, options["impostors"], bool(enrolled.all()))
-                ranked = listed(counter.rank_unit, counter.fusion)
-                tasks += searched(ranked, options, role, bool(enrolled[i]))
+                continue
+            ranked = listed(task.rank_unit, task.fusion)
+            if isinstance(task, OpenSet):
+                enrolled = self.tasks.reader.enrolled
+                role = role_of(scores.layout, task.impostors, bool(enrolled.all()))
+                tasks += searched(ranked, task, role, bool(enrolled[i]))
             else:
-                ranked = listed(counter.rank_unit, counter.fusion)
-                tasks.append(closed(ranked, options, scores.layout))
+                tasks.append(closed(ranked, task, scores.layout))
         place = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
         return Explanation(
             probe=place,
@@ -280,10 +281,11 @@ class _Explainer:
         if rule.name == "fixed":
             return rule.as_distance(self.scores.kind).values[0], "as given"
         none = "none: there are no genuine, or no impostor attempts to choose it on"
-        for counter in self.plan.verifications.values():
+        for verifying in self.tasks.verifying.values():
+            use = verifying.use
             try:
                 distance = chosen_threshold(
-                    self.plan.reader, rule, templates=counter.templates, fusion=counter.fusion
+                    self.tasks.reader, rule, templates=use.templates, fusion=use.fusion
                 )
             except ProtocolError:
                 if threshold is not None:
@@ -291,7 +293,7 @@ class _Explainer:
                 return None, none
             return distance, say(
                 "where {templates}-template verification has {rule}, on these data",
-                templates=str(counter.templates),
+                templates=str(use.templates),
                 rule=rule_in_words(rule),
             )
         if threshold is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bioeval.document.cells import Label, Number
 from bioeval.document.text import Enumeration, Text, say
+from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, Entry, RankedList
 
 TITLES = {
@@ -105,13 +106,13 @@ def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
 
 
 def searched(
-    ranked: RankedList, options: Mapping[str, Any], role: str, enrolled: bool
+    ranked: RankedList, task: OpenSet, role: str, enrolled: bool
 ) -> Iterator[Contribution]:
     """Yield what a list adds to open-set identification, in each role that the probe plays.
 
     `role` says which probes are impostors, see :func:`role_of`.
     """
-    ranks = ranked.ranks_of_mate(options["ties"])
+    ranks = ranked.ranks_of_mate(task.ties)
     others = ranked.of(IMPOSTOR)
     counts: Counts | None
     if ranks:
@@ -127,7 +128,7 @@ def searched(
         late = "" if best.accepted is not False else ", and beyond the threshold"
         if best.accepted is not False and missed == 1:
             late = " (not first: always a {false reject})"
-        why = _nearest(ranked, best, ranks, options["ties"], late)
+        why = _nearest(ranked, best, ranks, task.ties, late)
         yield Contribution(
             task="open_set", role=GENUINE, counts=counts, why=why, decides=best, ranks=ranks
         )
@@ -155,16 +156,16 @@ def searched(
     yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=why, decides=near)
 
 
-def closed(ranked: RankedList, options: Mapping[str, Any], layout: str) -> Contribution:
+def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
     """Return what a list adds to closed-set identification: the rank of the nearest mate."""
-    ranks = ranked.ranks_of_mate(options["ties"])
+    ranks = ranked.ranks_of_mate(task.ties)
     if ranks:
         best = ranked.of(GENUINE)[0]
         late = "; it counts in {cms} from there on"
-        why = _nearest(ranked, best, ranks, options["ties"], late)
+        why = _nearest(ranked, best, ranks, task.ties, late)
         counts = {Count("attempts"): 1.0, **{Count("cms_count", k): w for k, w in ranks}}
         return Contribution(task="closed_set", counts=counts, why=why, decides=best, ranks=ranks)
-    unmated = options["unmated"]
+    unmated = task.unmated
     why = f"no usable mate is left: with unmated = {unmated}, an evaluation of these is an error"
     if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
         why = "no usable mate is left: the probe is left out, and counted"

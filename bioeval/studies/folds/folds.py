@@ -12,16 +12,11 @@ import numpy as np
 
 from bioeval import partition
 from bioeval.attempts.by_subject import FEW, SubjectAttempts
-from bioeval.attempts.counts import IdentificationTally, VerificationTally, role_of
 from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.folds import FoldAttempts, Subset
-from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.lists import Attempts
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import normalised_cost
 from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
 from bioeval.attempts.tied_places import PlainTies
-from bioeval.attempts.verification_counter import Claim, VerificationCounter
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import (
     Argument,
@@ -31,7 +26,11 @@ from bioeval.base.errors import (
     received,
     require_choice,
 )
-from bioeval.base.progress import reporter, rows_reported_to
+from bioeval.base.progress import report_rows, reporter, rows_reported_to
+from bioeval.counting.folds import FoldAttempts, Subset
+from bioeval.counting.identification import Searches, role_of, search
+from bioeval.counting.reduce import reduce
+from bioeval.counting.verification import Use, Verified, Verifying, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import BlockReader
@@ -90,7 +89,7 @@ class FoldOptions:
                 "partition, and be.show its mean and standard deviation"
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
-        Claim(self.templates, self.fusion)
+        Use(self.templates, self.fusion)
         require_choice("ties", self.ties, PlainTies)
         self.search()
         require_choice("interval", self.interval, INTERVALS)
@@ -238,7 +237,7 @@ class FoldSide:
         self._view, self._about = view, about
         #: Draws the claims that are its attempts.
         self.draw: Callable[[Scores], partition.DrawnClaims] | None = None
-        self._ranked: dict[tuple[str, str], IdentificationTally] = {}
+        self._ranked: dict[tuple[str, str], Searches] = {}
 
     @cached_property
     def scores(self) -> Scores | None:
@@ -270,18 +269,9 @@ class FoldSide:
             wanted = replace(wanted, rows=np.array(rule.values))
         return self._verified(options, wanted).attempts
 
-    def _verified(
-        self, options: FoldOptions, wanted: PointsWanted | None = None
-    ) -> VerificationTally:
-        counter = VerificationCounter(
-            self.reader,
-            templates=options.templates,
-            fusion=options.fusion,
-            claims=self.claims,
-            thresholds=[0.0],  # no curve is wanted
-        )
-        (tally,) = count_together(self.reader, [counter], wanted)
-        return tally
+    def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verified:
+        use = Use(options.templates, options.fusion)
+        return verify(self.reader, use, claims=self.claims, wanted=wanted)
 
     def unenrolled(self, options: FoldOptions) -> np.ndarray:
         """Return the scores of drawn claims by probes who are not enrolled."""
@@ -325,12 +315,11 @@ class FoldSide:
             int((tally.tied[mated] > 0).sum()),
         )
 
-    def _ranks(self, options: FoldOptions) -> IdentificationTally:
+    def _ranks(self, options: FoldOptions) -> Searches:
         """Return the ranks of all probes, for open and closed set."""
         key = options.rank_unit, options.fusion
         if key not in self._ranked:
-            counter = IdentificationCounter(self.reader, options.search())
-            (self._ranked[key],) = count_together(self.reader, [counter])
+            self._ranked[key] = search(self.reader, options.search())
         return self._ranked[key]
 
 
@@ -582,9 +571,12 @@ def _judged_together(
             codes_of_both = [
                 (together[x][0][sides.probe], together[x][0][sides.gallery]) for x in some
             ]
-            counted = FoldAttempts(reader, options.templates, options.fusion, codes_of_both)
             parts_of_each = [[part for both in together[x][1] for part in both] for x in some]
-            attempts = counted.of_parts(parts_of_each, options.distance_rule)
+            fused = Use(options.templates, options.fusion).fused
+            counting = FoldAttempts(fused, codes_of_both, parts_of_each, options.distance_rule)
+            (attempts,) = reduce(reader.scores, counting)
+            rows = reader.scores.shape[0]
+            report_rows(rows, rows)  # of a second pass that may not be needed
             for repeat, its in zip(some, attempts, strict=True):
                 for fold, both in enumerate(zip(its[::2], its[1::2], strict=True)):
                     found[repeat, fold] = Judged.of(*both, options.distance_rule)
@@ -609,4 +601,4 @@ def attempts_by_subject(
 ) -> SubjectAttempts:
     """Return the verification attempts of some scores, by subject."""
     reader = BlockReader(scores)
-    return SubjectAttempts(VerificationCounter(reader, templates=templates, fusion=fusion))
+    return SubjectAttempts(Verifying(reader, Use(templates, fusion)))

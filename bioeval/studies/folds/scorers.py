@@ -8,14 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bioeval.attempts.lists import increasing
 from bioeval.attempts.points import check_targets
 from bioeval.attempts.thresholds import to_user
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.counting.attempts import CollectAttempts
+from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores, require_scores
@@ -139,13 +140,12 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     scores = without_attacks(scores)
     m, n = (*scores.shape, 1)[:2]
     require_memory(8 * m * n, f"{m:,} x {n:,} scores", "expected fewer templates")
-    counter = VerificationCounter(BlockReader(scores))
-    with threads_for(scores):
-        counter.listed += counter.parts()
-    attempts = counter.result().attempts
-    both = attempts.genuine, np.repeat(*attempts.listed_impostors())
+    attempts, parts = reduce(
+        scores, CollectAttempts(), OfEachBlock(lambda x: increasing(x.ravel()))
+    )
+    lists = attempts.genuine, np.sort(np.concatenate([np.empty(0), *parts]))
     failed = attempts.missed, attempts.missed_impostors  # which are farther than any score
-    both = [np.append(x, np.full(n, np.inf)) for x, n in zip(both, failed, strict=True)]
+    both = [np.append(x, np.full(n, np.inf)) for x, n in zip(lists, failed, strict=True)]
     genuine, impostor = (to_user(x.astype(np.float64), scores.kind) for x in both)
     if not len(genuine) or not len(impostor):
         return float("nan")

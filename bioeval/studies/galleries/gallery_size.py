@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.counting import Counter
-from bioeval.attempts.counts import IdentificationTally, ImpostorProbes
-from bioeval.attempts.identification_counter import IdentificationCounter, check_max_rank
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.single_template import thresholds_over
 from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.attempts.tied_places import Ties
@@ -23,11 +19,15 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
-from bioeval.protocol.tasks import OpenSet, Search
+from bioeval.counting.blocks import Block
+from bioeval.counting.identification import ImpostorProbes, Searches, Searching, check_max_rank
+from bioeval.counting.parts import Parts, parts_of
+from bioeval.counting.reduce import Reducer, reduce
+from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import ClosedSetCounts
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import Block, BlockReader, require_subjects
+from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 
@@ -51,46 +51,47 @@ KINDS = {
 class SizeTally:
     """Counts for averages over gallery sizes."""
 
-    ranks: IdentificationTally  # ranks among subjects, probe by probe
+    ranks: Searches  # ranks among subjects, probe by probe
     thresholds: np.ndarray  # float64 (t,): increasing distances
     #: int64 (2, t, N + 1): impostor probes (enrolled, unenrolled) with 0, 1, ... candidate subjects
     #: within each threshold.
     candidates: np.ndarray
 
 
-class SizeCounter(Counter[SizeTally]):
-    """Counts the ranks among subjects, and the candidates within each threshold."""
+class Candidates(Reducer):
+    """Candidate subjects of each probe within each threshold.
 
-    def __init__(self, reader: BlockReader, search: Search, thresholds: np.ndarray):
-        """Prepare empty counts of a search whose ranks count subjects."""
-        self.reader = reader
-        self.ranks = IdentificationCounter(reader, search)
-        self.thresholds = thresholds
-        subjects = len(reader.gallery.subjects)
-        shape = (2, len(thresholds), subjects + 1)
-        self.candidates = np.zeros(shape, dtype=np.int64)
+    The result counts probes, enrolled and unenrolled, with 0, 1, ... candidates: int64 (2, t, N +
+    1). Thresholds are increasing distances; `subjects` are in the gallery.
+    """
+
+    sums = ("candidates",)
+
+    def __init__(self, fusion: str, thresholds: np.ndarray, subjects: int, enrolled: np.ndarray):
+        self.fusion, self.thresholds, self.enrolled = fusion, thresholds, enrolled
+        self.candidates = np.zeros((2, len(thresholds), subjects + 1), dtype=np.int64)
+
+    def prepare(self, parts: Parts) -> None:
+        """Do nothing: the thresholds are known."""
 
     def add(self, block: Block) -> None:
-        """Count a block of rows."""
-        self.ranks.add(block)
-        fused = block.fused(self.ranks.fusion)
+        """Count the candidates of the probes of a block, which are whole."""
+        claims = block.by_person(self.fusion)
         last = len(self.thresholds)  # beyond all thresholds, or no attempt
-        thresholds = self.reader.among_distances(self.thresholds)
-        place = thresholds.searchsorted(fused.impostors().astype(np.float64))
+        place = self.thresholds.searchsorted(claims.scores()[0].astype(np.float64))
         place += np.arange(len(place))[:, None] * (last + 1)
         within = np.bincount(place.reshape(-1), minlength=len(place) * (last + 1))
         counts = np.cumsum(within.reshape(-1, last + 1)[:, :-1], axis=1)
-        rows = slice(block.low, block.low + len(counts))
-        usable = self.ranks.facts["others"][rows] > 0
-        kind = np.where(block.probe_group >= 0, ENROLLED, UNENROLLED)
-        places = np.arange(len(self.thresholds)) * self.candidates.shape[2] + counts
-        for k, table in enumerate(self.candidates):
-            chosen = places[usable & (kind == k)].ravel()
+        usable = ~np.isnan(claims.values).all(axis=1)
+        enrolled = self.enrolled[block.probes]
+        places = np.arange(last) * self.candidates.shape[2] + counts
+        for table, kind in zip(self.candidates, (enrolled, ~enrolled), strict=True):
+            chosen = places[usable & kind].ravel()
             table += np.bincount(chosen, minlength=table.size).reshape(table.shape)
 
-    def result(self) -> SizeTally:
-        """Return the tally."""
-        return SizeTally(self.ranks.result(), self.thresholds, self.candidates)
+    def result(self) -> np.ndarray:
+        """Return the counts."""
+        return self.candidates
 
 
 def gallery_size_dataset(
@@ -275,9 +276,12 @@ def gallery_size(
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
-    counter = SizeCounter(reader, search, grid)
+    searching = Searching(reader, search)
+    candidates = Candidates(search.fusion, grid, subjects, reader.enrolled)
+    parts = parts_of(scores, nearest=False, reader=reader)  # rows are whole
     with rows_reported():
-        (tally,) = count_together(reader, [counter])
+        *facts, within = reduce(scores, *searching.reducers, candidates, parts=parts)
+    tally = SizeTally(searching.result(*facts), grid, within)
     return gallery_size_dataset(tally, chosen, subjects, search)
 
 

@@ -9,15 +9,14 @@ import xarray as xr
 
 from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.attempts.thresholds import require_values, to_user
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
+from bioeval.counting.verification import Verifying, count
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -129,11 +128,12 @@ def by_group(
     reader, codes = BlockReader(scores), codes_of(scores)
     everyone = np.append(codes.probe, codes.gallery)
     groups, of_code = _groups_of_subjects(everyone, codes.values, *sides, advice)
-    counter, as_distance = VerificationCounter(reader), rule.as_distance(scores.kind)
+    as_distance = rule.as_distance(scores.kind)
+    verifying = Verifying(reader, wanted=PointsWanted.of_rule(as_distance))
     with threads_for(scores), rows_reported(passes=2):
-        (tally,) = count_together(reader, [counter], PointsWanted.of_rule(as_distance))
+        ((tally,), _) = count(reader, [verifying])
         chosen = choose(as_distance, tally.attempts)
-        attempts = SubjectAttempts(counter)
+        attempts = SubjectAttempts(verifying)
         counts = counts_of_attempts(attempts, np.array([to_user(chosen.threshold, scores.kind)]))
     of_person = of_code[np.unique(everyone)]
     doubt = KindVerdict.doubt(

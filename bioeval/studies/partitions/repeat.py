@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.thresholds import to_user
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, BioevalError, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
+from bioeval.counting.verification import verify
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
@@ -27,7 +26,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
-from bioeval.tasks.plan import EvaluationOptions, Plan, check_systems, resolve_card
+from bioeval.tasks.plan import CardTasks, EvaluationOptions, check_systems, resolve_card
 from bioeval.views.messages import warn_of_kind
 
 # Default number of ranks of curves.
@@ -128,8 +127,8 @@ def scalars_of(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
         )
     automatic = protocol == "auto"
-    _, counted = Plan.counted(scores, card, options, automatic=automatic, whole=whole, curves=False)
-    return {k: part.scalars(k) for k, part in counted.items()}, card
+    tasks = CardTasks.of(scores, card, options, automatic=automatic, whole=whole)
+    return {k: part.scalars() for k, part in tasks.count(curves=False).items()}, card
 
 
 @leaves_out_attacks
@@ -260,8 +259,8 @@ def repeated(
                 of_curves = {}
                 if grid is not None:
                     automatic, wanted = protocol == "auto", grid.options(options)
-                    _, counted = Plan.counted(view, card, wanted, automatic=automatic, whole=whole)
-                    of_curves = {k: grid.of_dataset(x.dataset(k)) for k, x in counted.items()}
+                    tasks = CardTasks.of(view, card, wanted, automatic=automatic, whole=whole)
+                    of_curves = {k: grid.of_dataset(x.dataset()) for k, x in tasks.count().items()}
             except BioevalError as error:
                 raise error.preceded_by(f"partition {place}: ") from error
             ranks = card.report.ranks
@@ -279,9 +278,8 @@ def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:
         return CurveGrid(options.thresholds, ranks, scores.kind)
     if scores.kind == "order":
         return CurveGrid(np.empty(0), ranks, scores.kind)
-    reader = BlockReader(scores)
-    (tally,) = count_together(reader, [VerificationCounter(reader, thresholds=options.thresholds)])
-    thresholds = to_user(tally.thresholds, scores.kind)
+    verified = verify(BlockReader(scores), thresholds=options.thresholds)
+    thresholds = to_user(verified.curve[0], scores.kind)
     if larger_is_closer(scores.kind):
         thresholds = thresholds[::-1]
     return CurveGrid(thresholds, ranks, scores.kind)

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.identification_counter import IdentificationCounter
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import ProtocolError
+from bioeval.counting.identification import search
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.assurance.shares import Shares, search_shares
@@ -68,7 +67,7 @@ def search_in_folds(
     )
     reader, person = BlockReader(scores), codes_of(scores).probe
     gallery = int((~scores._no_person[np.unique(codes_of(scores).gallery)]).sum())
-    (tally,) = count_together(reader, [IdentificationCounter(reader, options.search())])
+    tally = search(reader, options.search())
     # Probes of people who are enrolled and have a usable mate, and of people who are not.
     mated, ranks, _ = tally.rank_weights(np.flatnonzero(tally.mates > 0), options.ties)
     unmated = tally.impostor_probes("unenrolled")

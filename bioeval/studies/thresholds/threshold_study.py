@@ -11,12 +11,9 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.identification_counter import RankUnit
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.attempts.thresholds import require_values, to_user
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, chosen_task
 from bioeval.base.messages import Message, messages_of
@@ -24,6 +21,8 @@ from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
+from bioeval.counting.identification import RankUnit
+from bioeval.counting.verification import verify
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.layouts import Layout, expanded
 from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
@@ -330,10 +329,9 @@ def _of_comparisons(
     """Count verification in folds, and at the threshold of all data."""
     in_folds = IntervalMethod("nadeau-bengio", interval.confidence)
     folds = cross_evaluate(scores, splitter, threshold=rule, interval=in_folds)
-    counter = VerificationCounter(BlockReader(scores))
     of_kind = rule.as_distance(scores.kind)
-    (tally,) = count_together(counter.reader, [counter], PointsWanted.of_rule(of_kind))
-    chosen, attempts = choose(of_kind, tally.attempts), tally.attempts
+    attempts = verify(BlockReader(scores), wanted=PointsWanted.of_rule(of_kind)).attempts
+    chosen = choose(of_kind, attempts)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     pairs = impostor // 2 if is_symmetric(scores) else impostor
     subjects = len(scores.subjects) if knows_people(scores) else 0

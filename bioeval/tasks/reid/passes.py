@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from bioeval.attempts.counters import guide_to
-from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import require_values, to_internal
 from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import DataError
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import rows_reported_to
+from bioeval.counting.identification import check_max_rank
 from bioeval.protocol.tasks import Gom
 from bioeval.scores.arrays import Mask, scored
 from bioeval.scores.blocks import is_small, threads_for
@@ -135,7 +135,7 @@ class RetrievalPass:
         m, client = self.scores.shape[0], OPTIONS["client"]
         if client is None or is_small(self.scores):
             return self._of_rows(range(m), fact=fact)
-        from bioeval.attempts.cluster import Sent, Workers
+        from bioeval.counting.cluster import Sent, Workers
 
         workers = Workers(client, Sent(self), self.lists.parts, m)
         matches, found = zip(

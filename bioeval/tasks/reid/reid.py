@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.identification_counter import check_max_rank
 from bioeval.attempts.thresholds import check_thresholds, require_values, to_user
 from bioeval.attempts.tied_places import PlainTies, Ties
 from bioeval.base.arguments import require_flag
@@ -19,6 +18,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
 from bioeval.base.variables import IntervalName
+from bioeval.counting.identification import check_max_rank
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions

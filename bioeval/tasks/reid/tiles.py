@@ -109,7 +109,7 @@ class RankedSquares:
         squares, client = self.squares, OPTIONS["client"]
         if client is None or is_small(self.lists.scores):
             return self.counts(range(len(squares.rows)))
-        from bioeval.attempts.cluster import Sent, Workers
+        from bioeval.counting.cluster import Sent, Workers
 
         m = self.lists.scores.shape[0]
         workers = Workers(client, Sent(self), squares.bands, m)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import io
 import mmap
+import operator
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import cloudpickle
 import numba
@@ -22,14 +23,12 @@ from distributed import CancelledError, KilledWorker
 from distributed.comm import CommClosedError
 
 from bioeval.attempts.squares import Squares
-from bioeval.attempts.tiles import Rows, SquareTiles
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import report_rows
 from bioeval.base.version import __version__
+from bioeval.counting.mates import Mates
+from bioeval.counting.parts import Parts, RowParts, TileParts, look_at
 from bioeval.scores.blocks import BlockReader
-
-if TYPE_CHECKING:
-    from bioeval.attempts.passes import Look, Seen
 
 R = TypeVar("R")
 
@@ -107,48 +106,38 @@ class Workers:
         return answers
 
 
-class LookingWorkers(Workers):
-    """Workers that look at the same tiles each time."""
+class CountingWorkers(Workers):
+    """Workers that count the same scores each time."""
 
-    def __init__(self, client: Any, tiles: Rows | SquareTiles):
-        scores, self.tiles = tiles.reader.scores, tiles
-        if isinstance(tiles, SquareTiles):
-            sent = Sent((scores, tiles.squares.source), _squares)
+    def __init__(self, client: Any, parts: RowParts | TileParts):
+        scores = parts.scores
+        self.rows_here: Any = parts
+        if isinstance(parts, TileParts):
+            sent = Sent((scores, parts.squares.source), _tiles)
         else:
-            sent = Sent((scores, tiles.step), _rows)
-        super().__init__(client, sent, tiles.parts, scores.shape[0])
+            sent = Sent((scores, parts.step), _rows)
+        super().__init__(client, sent, parts.parts, scores.shape[0])
 
-    def look(self, look: Look) -> list[Seen]:
-        """Look at all tiles; return what the workers have seen."""
-        ((seen, mates),) = self.ask(functools.partial(_seen, look=look), _both)
-        for of_all, parts in zip(self.tiles.mates, zip(*mates, strict=True), strict=False):
-            of_all[:] = np.concatenate(parts)
-        return seen
+    def look(self, reducers: Sequence[Any]) -> list[list[Any]]:
+        """Show all blocks to copies of reducers; return what they have counted."""
+        return self.ask(functools.partial(_look_at_part, reducers=reducers), _joined)
 
-
-#: What is seen in a part of the tiles, and the mates of its rows, of which there may be none.
-SeenThere = tuple[list["Seen"], list[Sequence[np.ndarray]]]
+    def mates(self) -> Mates:
+        """Return the genuine attempts of all rows."""
+        (found,) = self.ask(RowParts.mates_in, operator.add)
+        return self.rows_here.mates_of(found)
 
 
-def _seen(tiles: Rows | SquareTiles, part: range, *, look: Look) -> SeenThere:
-    """Look at a part of the tiles, on a worker."""
-    seen = look.over(tiles, part)
-    for one in seen:
-        one.drop_room()
-    if isinstance(tiles, Rows) and look.wants_mates:
-        return seen, [[x[part.start : part.stop] for x in tiles.mates]]
-    return seen, []
+def _look_at_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[Any]:
+    """Count a part, on a worker."""
+    return functools.reduce(_joined, look_at(parts, reducers, part))
 
 
-def _both(one: SeenThere, other: SeenThere) -> SeenThere:
-    """Add what is seen in a part to what is seen in those before."""
-    (seen, mates), (more, other_mates) = one, other
-    for each in more:
-        if seen:
-            seen[0].add(each)
-        else:
-            seen.append(each)
-    return seen, mates + other_mates
+def _joined(one: list[Any], other: list[Any]) -> list[Any]:
+    """Add what was counted in a part to what was counted in those before."""
+    for mine, its in zip(one, other, strict=True):
+        mine.merge(its)
+    return one
 
 
 class Sent:
@@ -185,12 +174,12 @@ class Sent:
         return value if make is None else make(*value)
 
 
-def _squares(scores: Any, source: Any) -> SquareTiles:
-    return SquareTiles(Squares(BlockReader(scores), source, fused=True))
+def _tiles(scores: Any, source: Any) -> TileParts:
+    return TileParts(Squares(BlockReader(scores), source, fused=True))
 
 
-def _rows(scores: Any, step: int) -> Rows:
-    rows = Rows(BlockReader(scores))
+def _rows(scores: Any, step: int) -> RowParts:
+    rows = RowParts(BlockReader(scores))
     rows.step = step  # whatever holds the scores here
     return rows
 

@@ -15,18 +15,18 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.cells import rounded_down
+from bioeval.attempts.cells import CellCounts, rounded_down
 from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.lists import Attempts, distinct, increasing, runs
+from bioeval.attempts.lists import Attempts, distinct, runs
 from bioeval.attempts.points import Moments, allowed_errors, crossed, moment_scale
 from bioeval.base.errors import DataError
 from bioeval.base.memory import at_most
 from bioeval.kernels import cells as kernel
 from bioeval.kernels.cells import LEAST, SPAN, TOO_LARGE
-from bioeval.scores.arrays import scored
 
 # Standard errors of a sample of tiles within which a point is expected, and the most that is kept
 # of the scores, as a proportion, before the points are known.
@@ -66,10 +66,8 @@ class Found:
     """What one thread has found about the attempts of one kind."""
 
     reached: np.ndarray  # int64 (2, marks + 1)
-    genuine: list[np.ndarray] = field(default_factory=list)  # where they were not at hand
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # scores and numbers
     waiting: int = 0
-    failed: int = 0  # impostor attempts without a score
     most: int = JOIN  # of them, before equal ones are joined
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # by tile
     left_out: float = 0.0  # half the largest difference from the origin that they leave out
@@ -77,6 +75,9 @@ class Found:
     cells: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     more: np.ndarray | int = 0  # what was in the cells before they were emptied
     added: int = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "room": np.empty(0)}  # which is needed only while counting
 
     def table(self, size: int) -> np.ndarray:
         """Return the counts of cells, with room for so many scores more."""
@@ -95,11 +96,9 @@ class Found:
         self.reached += other.reached
         self.more = self.counts() + other.counts()
         self.cells, self.added = np.zeros_like(self.cells), 0
-        self.genuine += other.genuine
         self.moments |= other.moments
         self.kept += other.kept
         self.waiting += other.waiting
-        self.failed += other.failed
         self._join()
 
     def keep(self, scores: np.ndarray, weight: int) -> None:
@@ -147,13 +146,10 @@ def window_over(low: int, span: int, number: int) -> Window:
 
 
 class CountedAttempts:
-    """The attempts of one counter of verification, as they are counted in tiles.
+    """Attempts that do not fit, as they are counted block by block.
 
     - `given` (float64): thresholds at which false accepts are wanted
-    - `genuine` (float64): the genuine scores in order, if they are at hand; else they are
-      collected. NaN is one that failed
-    - `rejected`: whether failed comparisons are attempts, see
-      :func:`bioeval.scores.arrays.with_failures`
+    - `genuine` (float64): the genuine scores in order; `missed` more of them failed
     """
 
     def __init__(
@@ -161,16 +157,11 @@ class CountedAttempts:
         dtype: np.dtype,
         wanted: PointsWanted | None,
         given: np.ndarray,
-        genuine: np.ndarray | None = None,
-        *,
-        rejected: bool = False,
+        genuine: np.ndarray,
+        missed: int = 0,
     ):
-        self.dtype, self.wanted, self.given, self.rejected = dtype, wanted, given, rejected
-        #: The genuine scores; attempts of each class that failed.
-        self.genuine: np.ndarray | None = None
-        self.missed = self.missed_impostors = 0
-        if genuine is not None:
-            self._take_genuine(genuine)
+        self.dtype, self.wanted, self.given = dtype, wanted, given
+        self.genuine, self.missed, self.missed_impostors = genuine, missed, 0
         #: What cells are taken from, and moments: near the middle of the scores.
         self.centre, self.origin, self.scale = dtype.type(0), 0.0, 1.0
         #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
@@ -185,11 +176,6 @@ class CountedAttempts:
         self.infinite = 0
         self.tries = 0  # looks that the moments took
 
-    def _take_genuine(self, scores: np.ndarray) -> None:
-        """Take the genuine scores, NaN for those that failed."""
-        self.genuine = increasing(scores)
-        self.missed = len(scores) - len(self.genuine)
-
     # -- before a look
 
     def place_cells(self, low: int, span: int, number: int) -> None:
@@ -201,8 +187,6 @@ class CountedAttempts:
 
     def place(self, sample: Sequence[np.ndarray], scores: int, number: int | None = None) -> None:
         """Choose the cells, and which are kept of so many scores, by tiles of a sample."""
-        if self.rejected:
-            sample = [scored(x) for x in sample]
         finite = [x if np.isfinite(x).all() else x[np.isfinite(x)] for x in sample]
         finite = [x for x in finite if len(x)]
         if not finite:
@@ -214,8 +198,7 @@ class CountedAttempts:
             self.centre = self.dtype.type(middle)
         self.origin, self.scale = middle, moment_scale(*ends)
         if number is None:
-            genuine = 0 if self.genuine is None else len(self.genuine)
-            number = 1 << (CELLS_A_SCORE * genuine).bit_length()
+            number = 1 << (CELLS_A_SCORE * len(self.genuine)).bit_length()
             number = min(max(number, LEAST_CELLS), MOST_CELLS)
         self.window = np.int32(LEAST), np.uint32(1), np.uint32(SPAN >> 1)
         # Few scores are beyond them, and are kept: near 0 there would be cells for all the bits.
@@ -224,12 +207,12 @@ class CountedAttempts:
         low, high = max(low - margin, 0), min(high + margin, SPAN >> bits)
         self.place_cells(LEAST + (low << bits), (high - low) << bits, number)
         self.kept_cells[[0, -2]] = True
-        if self.genuine is not None and self.wanted is not None and len(finite) > 1:
+        if self.wanted is not None and len(finite) > 1:
             self._expect(finite, scores)
 
     def _expect(self, sample: Sequence[np.ndarray], scores: int) -> None:
         """Flag the cells in which a sample expects points, within standard errors."""
-        assert self.genuine is not None and self.wanted is not None
+        assert self.wanted is not None
         cells = []
         for k in range(min(GROUPS, len(sample))):  # one by one: a sample has millions of scores
             cells.append(self.cells_of(np.concatenate(sample[k::GROUPS])).astype(np.uint32))
@@ -263,9 +246,7 @@ class CountedAttempts:
 
     def prepare(self) -> None:
         """Flag the cells of a look: those of marks, and those whose scores are kept."""
-        marks = self.given
-        if self.genuine is not None:
-            marks = distinct(np.sort(np.concatenate([marks, distinct(self.genuine)])))
+        marks = distinct(np.sort(np.concatenate([self.given, distinct(self.genuine)])))
         self.marks, self.scores = marks, rounded_down(marks, self.dtype)
         self.stops = np.append(self.scores, self.scores.dtype.type(np.inf))
         own = self.cells_of(self.scores)
@@ -292,20 +273,8 @@ class CountedAttempts:
         return found
 
     def count(self, found: Found, tile: np.ndarray, number: int, weight: int = 1) -> None:
-        """Count a tile: NaN is no attempt; each score stands for `weight` attempts."""
-        if self.rejected:
-            failed = int(np.count_nonzero(tile == np.inf))
-            found.failed += weight * failed
-            if failed or (tile == np.finfo(tile.dtype).max).any():
-                tile = scored(tile)
-        self._count(found, np.ascontiguousarray(tile, self.dtype), number, weight)
-
-    def count_more(self, found: Found, scores: np.ndarray) -> None:
-        """Count further scores; NaN is an attempt that failed."""
-        found.failed += int(np.count_nonzero(np.isnan(scores)))
-        self._count(found, scores.astype(self.dtype)[None], -1)
-
-    def _count(self, found: Found, tile: np.ndarray, number: int, weight: int = 1) -> None:
+        """Count scores (h, w), NaN where there is none; each stands for `weight` attempts."""
+        tile = np.ascontiguousarray(tile, self.dtype)
         if len(found.room) <= tile.size:
             found.room = np.empty(tile.size + 1, dtype=self.dtype)
         if self.reached is None:
@@ -322,8 +291,11 @@ class CountedAttempts:
             found.moments[number] = found.moments.get(number, 0.0) + weight * sums
         found.keep(found.room[:kept], weight)
 
-    def finish(self, found: Sequence[Found]) -> bool:
-        """Take in what all threads have found; return whether another look is needed."""
+    def finish(self, found: Sequence[Found], failed: int) -> bool:
+        """Take in what all threads have found; return whether another pass is needed.
+
+        `failed` impostor attempts have no score.
+        """
         if self.moments is None:
             self._sum_moments(found)
         if not self.counted:
@@ -333,16 +305,8 @@ class CountedAttempts:
             table[-1] = 0
             self.filled = np.flatnonzero(table)
             self.counts = table[self.filled]
-            self.missed_impostors = sum(one.failed for one in found)
+            self.missed_impostors = failed
         first, self.counted = not self.counted, True
-        if self.genuine is None:  # nothing was known before
-            collected = [scores for one in found for scores in one.genuine]
-            if self.rejected:
-                collected = [scored(x) for x in collected]
-            self._take_genuine(np.concatenate([np.empty(0), *collected]))
-            self.kept_cells = self.cells_with_points()
-            self.prepare()
-            return True
         if self.reached is None:
             self._reach(np.sum([one.reached for one in found], axis=0))
         kept = [part for one in found for part in one.kept]
@@ -407,7 +371,6 @@ class CountedAttempts:
 
     def cells_with_points(self) -> np.ndarray:
         """Return, as flags, the cells in which points lie, and those of the scores before them."""
-        assert self.genuine is not None
         wanted = np.zeros(len(self.kept_cells), dtype=bool)
         genuine = len(self.genuine) + self.missed
         impostors = self.total + self.missed_impostors
@@ -467,7 +430,6 @@ class CountedAttempts:
 
     def attempts(self) -> Attempts:
         """Return the attempts, once no look is missing."""
-        assert self.genuine is not None
         held = self.kept_cells[self.filled]
         if self.weights.sum() != self.counts[held].sum():
             raise DataError("the scores changed while they were read: not as many were found again")
@@ -484,8 +446,26 @@ class CountedAttempts:
             self.missed_impostors,
             marks=self.marks,
             at_marks=self.reached,
+            counted_cells=self.in_cells(),
             counted_moments=self.moments,
+            near=self.near,
         )
+
+    def in_cells(self) -> CellCounts:
+        """Return about how many scores are in cells of one width, which need no second look."""
+        filled, counts, known = self.filled, self.counts.copy(), self.values
+        lowest = known[:1] == -np.inf
+        negative = int(self.weights[:1][lowest].sum())
+        counts[:1] -= negative
+        counts[-1:] -= self.infinite
+        largest = float(np.finfo(self.dtype).max)
+        about = rounded_down(self.about(filled), self.dtype).astype(np.float64)
+        upper = np.clip(about, -largest, largest)
+        finite = known[np.isfinite(known)]
+        if len(filled) and self.beyond(filled[-1]) and len(finite):
+            upper[-1] = finite[-1]
+        least = known[int(lowest.sum()) :][:1]
+        return CellCounts.of(upper[counts > 0], counts[counts > 0], least, negative, self.infinite)
 
     def beyond(self, cell: int) -> bool:
         """Whether a cell is the one of all that is above the others."""

@@ -1,0 +1,304 @@
+"""Verification in folds: the attempts of parts of the templates, from the same scores.
+
+The test part of a fold has the attempts whose templates are both in it, and its training part those
+with neither; pairs across the two are used by neither. Where the attempts fit, a part is a filter
+of the sorted list. Else one look counts all scores by cell, and by the folds of both templates, and
+a second one takes the scores of the cells in which thresholds fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from bioeval.attempts.cells import CellCounts, rounded_down
+from bioeval.attempts.finding import PointsWanted
+from bioeval.attempts.lists import Attempts, distinct, increasing, runs
+from bioeval.attempts.threshold_rules import Rule, wanted_cells
+from bioeval.counting.blocks import Block
+from bioeval.counting.counted import CountedAttempts
+from bioeval.counting.parts import Parts
+from bioeval.counting.reduce import Reducer
+from bioeval.kernels import folds as kernel
+from bioeval.scores.arrays import scored
+
+# Wide cells of a table, at most and at least, and its entries.
+MOST_CELLS, LEAST_CELLS, ENTRIES = 1 << 12, 1 << 8, 1 << 20
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The part of a fold: both templates are inside it (test), or neither is (training)."""
+
+    fold: int
+    inside: bool = True
+
+
+class Placed(NamedTuple):
+    """Distances in increasing order, and which fold each side is in, of each division."""
+
+    distances: np.ndarray
+    probe: np.ndarray  # integer (divisions, k)
+    gallery: np.ndarray
+
+    def those(self, chosen: np.ndarray) -> Placed:
+        """Return some of the distances."""
+        return Placed(self.distances[chosen], self.probe[:, chosen], self.gallery[:, chosen])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Placed], divisions: int, dtype: np.dtype) -> Placed:
+        """Put parts in order; NaN is left out."""
+        none = cls(np.empty(0, dtype), *np.empty((2, divisions, 0), np.int16))
+        every = [none, *parts]
+        distances = np.concatenate([x.distances for x in every])
+        order = np.argsort(distances)
+        order = order[: np.count_nonzero(~np.isnan(distances))]
+        sides = (np.concatenate([x[k] for x in every], axis=1)[:, order] for k in (1, 2))
+        return cls(distances[order], *sides)
+
+    def of(self, division: int, part: Subset) -> np.ndarray:
+        """Return the distances of a part of a division."""
+        inside = self.probe[division] == part.fold, self.gallery[division] == part.fold
+        both = inside[0] & inside[1] if part.inside else ~(inside[0] | inside[1])
+        return self.distances[both]
+
+
+class FoldAttempts(Reducer):
+    """The attempts of parts of divisions of the templates of a matrix, as far as a rule needs them.
+
+    Parameters
+    ----------
+    fusion : str, optional
+        As of :class:`bioeval.counting.attempts.CollectAttempts`. Fused, all templates of a subject
+        in the gallery must be in one fold.
+    codes : sequence of pairs of ndarray
+        The fold of each probe and of each gallery template, from 0, of each division.
+    parts : sequence of sequences of Subset
+        The parts of each division that are wanted.
+    rule : Rule
+        What chooses the thresholds.
+    """
+
+    def __init__(
+        self,
+        fusion: str | None,
+        codes: Sequence[tuple[np.ndarray, np.ndarray]],
+        parts: Sequence[Sequence[Subset]],
+        rule: Rule,
+    ):
+        self.fusion, self.parts, self.rule = fusion, parts, rule
+        #: int16 (divisions, m) and (divisions, n): the folds of probes and of gallery templates.
+        self.probe, self.gallery = (np.array([x[k] for x in codes], np.int16) for k in (0, 1))
+        self.folds = 1 + int(max(self.probe.max(), self.gallery.max()))
+        self.kept: list[Placed] = []
+
+    def prepare(self, parts: Parts) -> None:
+        """Take the genuine scores, and expect by a sample where thresholds are."""
+        mates, scores, divisions = parts.mates, parts.scores, len(self.probe)
+        self.rejected, self.few, self.dtype = mates.rejected, parts.few, parts.dtype
+        if self.fusion not in (None, "min"):
+            self.dtype = np.dtype(np.float64)
+        probe, column, distance = mates.probe, mates.gallery, mates.distance
+        if self.fusion is not None:
+            self.of_person = np.zeros((divisions, len(scores._codes.values)), np.int16)
+            self.of_person[:, scores._codes.gallery] = self.gallery
+            distance = mates.fused(self.fusion)
+            probe = np.flatnonzero(~np.isnan(distance))
+            distance, folds = distance[probe], self.of_person[:, scores._codes.probe[probe]]
+        else:
+            folds = self.gallery[:, column]
+        own = Placed(distance, self.probe[:, probe], folds)
+        self.genuine = Placed.joined([own], divisions, self.dtype)
+        self.counting = False
+        if self.few:
+            return
+        genuine, missed = self._scored(self.genuine.distances)
+        wanted = PointsWanted.of_rule(self.rule)
+        self.kind = CountedAttempts(self.dtype, wanted, np.empty(0), genuine, missed)
+        most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds * divisions)))
+        blocks = parts.sample() or [parts.first()]
+        sample = [x.ravel() for block in blocks for x in self._scores(block)]
+        self.kind.place(sample, parts.size, most)
+        if self.rule.name not in ("eer", "far"):
+            self.kind.kept_cells[:] = False
+        shape = 3, divisions, self.folds
+        self.tables = np.zeros((*shape, len(self.kind.kept_cells)), dtype=np.int64)
+        self.failed = np.zeros(shape, dtype=np.int64)  # impostor attempts, as in the tables
+        self.counting, self.wanted = True, self.kind.kept_cells
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other.kept = []
+        if self.counting:
+            other.tables, other.failed = np.zeros_like(self.tables), np.zeros_like(self.failed)
+        return other
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has counted and kept."""
+        self.kept += other.kept
+        if self.counting:
+            self.tables += other.tables
+            self.failed += other.failed
+
+    def _scores(self, block: Block) -> Iterator[np.ndarray]:
+        """Yield the scores of a block, NaN where there is none."""
+        for side in block.sides():
+            yield (side if self.fusion is None else side.by_person(self.fusion)).scores()[0]
+
+    def add(self, block: Block) -> None:
+        """Keep the distances of a block, or count them by fold."""
+        for side in block.sides():
+            made = side if self.fusion is None else side.by_person(self.fusion)
+            of = self.gallery if self.fusion is None else self.of_person
+            probe, gallery = self.probe[:, made.probes], of[:, made.candidates]
+            rows, columns = (gallery, probe) if made.turned else (probe, gallery)
+            values = made.values
+            if self.few:
+                places = np.nonzero(~np.isnan(values))
+                sides = rows[:, places[0]], columns[:, places[1]]
+                self._keep(values[places], *sides, turned=made.turned)
+                continue
+            if self.rejected:
+                if self.counting:
+                    self._add_failed(values, rows, columns, turned=made.turned)
+                values = scored(values)
+            self._count(np.ascontiguousarray(values, self.dtype), rows, columns, turned=made.turned)
+
+    def _keep(
+        self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray, *, turned: bool
+    ) -> None:
+        """Keep distances, with the folds of both sides."""
+        self.kept.append(Placed(values, *((columns, rows) if turned else (rows, columns))))
+
+    def _count(
+        self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray, *, turned: bool
+    ) -> None:
+        """Count scores by cell and fold, and keep those in wanted cells."""
+        room = np.empty(values.size + 1, self.dtype)
+        places = np.empty((2, len(room)), dtype=np.int32)
+        kind = self.kind
+        if self.counting:
+            by = self.tables[1], self.tables[0], self.tables[2]
+            number = kernel.count_by_fold(
+                values, kind.centre, kind.window, rows, columns,
+                by if turned else tuple(self.tables), self.wanted, room, *places,
+            )  # fmt: skip
+        else:
+            sizes = rows.shape[1], columns.shape[1]
+            number = kernel.keep_wanted(
+                values, kind.centre, kind.window, self.wanted, sizes, room, *places
+            )
+        if number:
+            row, column = places[:, :number]
+            sides = rows[:, row], columns[:, column]
+            self._keep(room[:number].copy(), *sides, turned=turned)
+
+    def _add_failed(
+        self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray, *, turned: bool
+    ) -> None:
+        """Count the attempts that failed."""
+        row, column = np.nonzero(values[: rows.shape[1], : columns.shape[1]] == np.inf)
+        of = (self.failed[1], self.failed[0], self.failed[2]) if turned else tuple(self.failed)
+        for k, (a, b) in enumerate(zip(rows[:, row], columns[:, column], strict=True)):
+            np.add.at(of[0][k], a, 1)
+            np.add.at(of[1][k], b, 1)
+            np.add.at(of[2][k], a[a == b], 1)
+
+    def needs_another_pass(self) -> bool:
+        """Whether thresholds are in cells whose scores were not kept."""
+        if not self.counting:
+            return False
+        self.counting = False
+        self.tables[..., -1] = 0  # NaN
+        kind, rule = self.kind, self.rule
+        wanted, given = np.zeros(len(kind.kept_cells), dtype=bool), 0
+        if rule.name == "fixed":
+            given = int(kind.cells_of(rounded_down(np.array(rule.values), self.dtype))[0])
+        for k, parts in enumerate(self.parts):
+            for part in parts:
+                scores, missed = self._scored(self.genuine.of(k, part))
+                counts = _of_part(self.tables[:, k], part)
+                both = missed, int(_of_part(self.failed[:, k], part))
+                wanted |= wanted_cells(rule, kind.cells_of(scores), counts, given, both)
+        self.kept = [x.those(wanted[kind.cells_of(x.distances)]) for x in self.kept]
+        missing = wanted & ~kind.kept_cells
+        self.held, self.wanted = wanted, missing
+        return bool(missing.any())
+
+    def result(self) -> list[list[Attempts]]:
+        """Return the attempts of the parts of each division."""
+        near = Placed.joined(self.kept, len(self.probe), self.dtype)
+        if self.few:
+            return [
+                [self._listed(self.genuine.of(k, part), near.of(k, part)) for part in parts]
+                for k, parts in enumerate(self.parts)
+            ]
+        return [
+            [self._counted(k, part, near.of(k, part)) for part in parts]
+            for k, parts in enumerate(self.parts)
+        ]
+
+    def _listed(self, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
+        """Return attempts of increasing distances."""
+        if self.rejected:
+            return Attempts.with_failures(scored(genuine), scored(impostor))
+        return Attempts.ordered(genuine, impostor)
+
+    def _scored(self, distances: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return increasing scores, and how many attempts failed."""
+        if not self.rejected:
+            return distances, 0
+        scores = increasing(scored(distances))
+        return scores, len(distances) - len(scores)
+
+    def _counted(self, k: int, part: Subset, known: np.ndarray) -> Attempts:
+        """Return the attempts of a part, whose impostor scores in held cells are known."""
+        counts = _of_part(self.tables[:, k], part)
+        scores, missed = self._scored(self.genuine.of(k, part))
+        genuine = scores.astype(np.float64)
+        values, starts = runs(known.astype(np.float64))
+        weights = np.diff(starts, append=len(known))
+        missing = np.append(0, np.cumsum(np.where(self.held, 0, counts)))
+        accepted = np.cumsum(weights) + missing[self.kind.cells_of(values)]
+        within = np.append(0, np.cumsum(weights))
+        # Up to a genuine score in another cell there are at least so many.
+        marks = distinct(genuine)
+        below = missing[self.kind.cells_of(marks)]
+        left, right = (within[values.searchsorted(marks, side=x)] for x in ("left", "right"))
+
+        def reached(threshold: float) -> int:
+            cell = self.kind.cells_of(rounded_down(np.array([threshold]), self.dtype))[0]
+            return int(missing[cell] + within[values.searchsorted(threshold, side="right")])
+
+        return Attempts(
+            genuine,
+            values,
+            accepted - weights,
+            accepted,
+            int(counts.sum()),
+            missed,
+            int(_of_part(self.failed[:, k], part)),
+            marks=marks,
+            at_marks=np.array([below + left, below + right]),
+            counted_cells=self._in_cells(counts),
+            reached=reached,
+        )
+
+    def _in_cells(self, counts: np.ndarray) -> CellCounts:
+        """Return about how many scores are in cells of one width."""
+        filled = np.flatnonzero(counts)
+        largest = np.finfo(np.float64).max
+        upper = np.clip(self.kind.about(filled), -largest, largest)
+        return CellCounts.of(upper, counts[filled], upper[:0])
+
+
+def _of_part(tables: np.ndarray, part: Subset) -> np.ndarray:
+    """Return the impostor scores of a part by cell, from tables by probe, gallery and both."""
+    by_probe, by_gallery, within = tables[:, part.fold]
+    if part.inside:
+        return within
+    return tables[0].sum(axis=0) - by_probe - by_gallery + within

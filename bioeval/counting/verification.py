@@ -1,0 +1,331 @@
+"""Verification: which attempts are made, and what was counted of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from bioeval.attempts.cells import CellCounts, cell_exponent, joint_exponent
+from bioeval.attempts.counters import gather_claims
+from bioeval.attempts.finding import PointsWanted
+from bioeval.attempts.lists import Attempts
+from bioeval.attempts.points import VerificationPoints
+from bioeval.attempts.thresholds import (
+    DEFAULT_COUNT,
+    check_thresholds,
+    default_grid,
+    grid_over,
+    require_values,
+    to_internal,
+    with_infinities,
+)
+from bioeval.base.errors import require_choice
+from bioeval.counting.attempts import CollectAttempts
+from bioeval.counting.blocks import Block
+from bioeval.counting.parts import Parts, parts_of
+from bioeval.counting.reduce import Reducer, reduce
+from bioeval.scores.arrays import Templates, parse_fusion, scored
+from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.matrix import are_pairs
+from bioeval.scores.provenance import Provenance
+
+UnenrolledClaims = Literal["raise", "skip"]
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a claim is compared with: single templates, or all of the subject, fused."""
+
+    templates: str = "single"
+    fusion: str = "min"
+
+    def __post_init__(self) -> None:
+        """Refuse other words."""
+        require_choice("templates", self.templates, Templates)
+        parse_fusion(self.fusion)
+
+    @property
+    def fused(self) -> str | None:
+        """The fusion rule; None where templates are compared one by one."""
+        return self.fusion if self.templates == "multi" else None
+
+    @property
+    def attrs(self) -> dict[str, str]:
+        """The attributes of results."""
+        return {"templates": self.templates, "fusion": self.fused or "none"}
+
+
+class ListedPeople(NamedTuple):
+    """The subjects of listed pairs or claims, and the pairs of them that are compared.
+
+    - `subjects` (int): on either side
+    - `pairs` (int): pairs of two subjects that are compared, each once, whatever their templates
+    - `disjoint_pairs` (int): the most of these pairs of which no two share a subject
+    """
+
+    subjects: int
+    pairs: int
+    disjoint_pairs: int
+
+
+class Claims(NamedTuple):
+    """Claims that are made, in the order of their probes: the probe, and the subject claimed.
+
+    Subjects are numbered as the groups of the gallery.
+    """
+
+    probe: np.ndarray
+    group: np.ndarray
+
+
+@dataclass(eq=False)
+class Verified:
+    """The attempts of verification, and how they were made.
+
+    `given` are the user's thresholds, as distances, or their number; None is a default. `points`
+    are found afterwards.
+    """
+
+    about: Provenance
+    use: Use
+    attempts: Attempts
+    given: np.ndarray | int | None = None
+    claims: str = "all"
+    skipped_claims: int = 0
+    people: ListedPeople | None = None  # of listed attempts; else they are those of `about`
+    unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
+    points: VerificationPoints | None = None
+
+    @cached_property
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Thresholds (float64, increasing) of the curve, and the false accepts (int64) there."""
+        attempts, thresholds = self.attempts, self.given
+        if thresholds is None and attempts.near is not None:
+            return _counted_curve(attempts)
+        if thresholds is None:
+            thresholds = curve_thresholds(attempts.genuine, attempts.cells)
+        elif isinstance(thresholds, int):
+            thresholds = grid_over(*_extent_of(attempts), number=thresholds)
+        return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
+
+
+class Verifying:
+    """Verification that is about to be counted.
+
+    Thresholds and claims are as the user gives them; see :func:`bioeval.verification`. `more` are
+    further impostor scores, such as those of attacks.
+    """
+
+    def __init__(
+        self,
+        reader: BlockReader,
+        use: Use | None = None,
+        *,
+        wanted: PointsWanted | None = None,
+        thresholds: Any = None,
+        claims: Any = None,
+        unenrolled_claims: str = "raise",
+        more: np.ndarray | None = None,
+    ):
+        """Check what is asked for; nothing is counted yet."""
+        scores, use = reader.scores, use or Use()
+        require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
+        require_values(scores, "verification")
+        if use.fused or claims is not None:
+            require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
+        self.reader, self.use, self.wanted, self.more = reader, use, wanted, more
+        self.claims: Claims | None = None
+        self.not_enrolled: Claims | None = None  # claims of probes who are not enrolled, drawn
+        self.claims_of, self.skipped = "all" if claims is None else "explicit", 0
+        if claims is not None:
+            self._take_claims(claims, unenrolled_claims)
+        self.given = check_thresholds(thresholds)
+        if isinstance(self.given, np.ndarray):
+            self.given = to_internal(self.given, scores.kind)
+
+    def _take_claims(self, claims: Any, unenrolled: str) -> None:
+        """Take explicit or drawn claims; of the latter, those of probes not enrolled apart."""
+        from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
+
+        if isinstance(claims, ClaimSampler):
+            self.claims_of = f"drawn by {claims!r}"
+            claims = claims.draw(self.reader.scores)
+        if isinstance(claims, DrawnClaims):
+            enrolled = claims.enrolled
+            not_enrolled = claims.probe[~enrolled], claims.subject[~enrolled]
+            self.not_enrolled = Claims(*parse_claims(self.reader, not_enrolled, "raise")[0])
+            claims = claims.probe[enrolled], claims.subject[enrolled]
+        listed, self.skipped = parse_claims(self.reader, claims, unenrolled)
+        self.claims = Claims(*listed)
+
+    def reducers(self, parts: Parts) -> list[Reducer]:
+        """Return what counts its attempts; listed claims are read one by one."""
+        if self.claims is not None:
+            return []
+        given = self.given
+        if isinstance(given, int) and not parts.few:
+            (extent,) = reduce(self.reader.scores, Extent(self.use.fused), parts=parts)
+            self.given = given = grid_over(*extent, number=given)
+        marks = given if isinstance(given, np.ndarray) else np.empty(0)
+        if self.wanted is not None and self.wanted.rows is not None:
+            marks = np.union1d(marks, self.wanted.rows)
+        return [CollectAttempts(self.use.fused, self.wanted, marks, self.more)]
+
+    def result(self, attempts: Attempts | None) -> Verified:
+        """Return what was counted; of listed claims, it is read now."""
+        unenrolled = None
+        if attempts is None:
+            assert self.claims is not None
+            values, own = claimed(self.reader, self.use.fused, self.claims)
+            attempts = Attempts.with_failures(values[own], values[~own])
+        if self.not_enrolled is not None:
+            unenrolled = np.sort(claimed(self.reader, self.use.fused, self.not_enrolled)[0])
+        return Verified(
+            self.reader.about,
+            self.use,
+            attempts,
+            self.given,
+            self.claims_of,
+            self.skipped,
+            self._people(),
+            unenrolled,
+        )
+
+    def _people(self) -> ListedPeople | None:
+        """Return the subjects of pairs or claims; None if they are those of the scores."""
+        scores = self.reader.scores
+        if are_pairs(scores):
+            if not scores._knows_subjects:
+                return None
+            codes = scores._pair_codes
+            probe_person, claimed_person = codes.probe, codes.gallery
+        elif self.claims is not None:
+            codes = scores._codes
+            probe_person = codes.probe[self.claims.probe]
+            claimed_person = self.reader.gallery.subjects[self.claims.group]
+        else:
+            return None
+        from bioeval.scores.disjoint import disjoint_among, distinct_pairs
+
+        number, codes_in_use = len(codes.people(probe_person, claimed_person)), len(codes.values)
+        people = ~(codes.no_person[probe_person] | codes.no_person[claimed_person])
+        pairs = distinct_pairs(probe_person[people], claimed_person[people], codes_in_use)
+        disjoint = disjoint_among(pairs[0], pairs[1], codes_in_use)
+        return ListedPeople(number, pairs.shape[1], disjoint)
+
+
+def count(
+    reader: BlockReader, verifying: Sequence[Verifying], *others: Reducer
+) -> tuple[list[Verified], list[Any]]:
+    """Count verifications, and what other reducers count, in one pass over the scores."""
+    if not verifying and not others:
+        return [], []
+    fusions = [*(x.use.fused for x in verifying if x.claims is None), *(x.fusion for x in others)]
+    parts = parts_of(reader.scores, nearest={*fusions} <= {None, "min"}, reader=reader)
+    reducers = [x.reducers(parts) for x in verifying]
+    counted = iter(
+        reduce(reader.scores, *(r for some in reducers for r in some), *others, parts=parts)
+    )
+    with threads_for(reader.scores):
+        verified = [
+            x.result(next(counted) if some else None)
+            for x, some in zip(verifying, reducers, strict=True)
+        ]
+    return verified, [*counted]
+
+
+def verify(reader: BlockReader, use: Use | None = None, **options: Any) -> Verified:
+    """Count one verification; the options are those of :class:`Verifying`."""
+    return count(reader, [Verifying(reader, use, **options)])[0][0]
+
+
+class Extent(Reducer):
+    """The smallest and the largest finite score, and whether -inf and +inf are scores."""
+
+    def __init__(self, fusion: str | None):
+        self.fusion = fusion
+        self.low, self.high, self.negative, self.positive = np.inf, -np.inf, False, False
+
+    def prepare(self, parts: Parts) -> None:
+        """Take the genuine scores."""
+        self._take(parts.mates.scores(self.fusion)[0])
+
+    def add(self, block: Block) -> None:
+        """Take the scores of a block."""
+        for side in block.sides():
+            self._take((side if self.fusion is None else side.by_person(self.fusion)).scores()[0])
+
+    def _take(self, scores: np.ndarray) -> None:
+        finite = scores[np.isfinite(scores)]
+        self.low = min(self.low, float(finite.min(initial=np.inf)))
+        self.high = max(self.high, float(finite.max(initial=-np.inf)))
+        self.negative |= bool((scores == -np.inf).any())
+        self.positive |= bool((scores == np.inf).any())
+
+    def merge(self, other: Extent) -> None:
+        """Take what a copy has found."""
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.negative |= other.negative
+        self.positive |= other.positive
+
+    def result(self) -> tuple[float, float, bool, bool]:
+        """Return all four."""
+        return self.low, self.high, self.negative, self.positive
+
+
+def claimed(
+    reader: BlockReader, fusion: str | None, claims: Claims
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of listed claims, NaN of one that failed, and which are genuine."""
+    values, own = [np.empty(0)], [np.empty(0, dtype=bool)]
+    for block in reader.blocks():
+        if fusion is not None:
+            block = block.fused(fusion)
+        value, claim = gather_claims(block, claims)
+        values.append(scored(value) if block.rejected else value)
+        probes = claims.probe[claim] - block.low
+        own.append(block.probe_group[probes] == claims.group[claim])
+    return np.concatenate(values), np.concatenate(own)
+
+
+def curve_thresholds(genuine: np.ndarray, impostor: CellCounts) -> np.ndarray:
+    """Return about 1,000 thresholds over both classes, on the edges of cells."""
+    finite = genuine[np.isfinite(genuine)].astype(np.float64)
+    ranges = [impostor.range]
+    exponents = []
+    if len(impostor.counts):
+        exponents.append(impostor.exponent)
+    if len(finite):
+        ranges.append((float(finite[0]), float(finite[-1])))
+        exponents.append(cell_exponent(*ranges[-1]))
+    exponent = joint_exponent(max(exponents, default=0), ranges)
+    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+    negative = impostor.negative_infinite > 0 or bool((genuine == -np.inf).any())
+    positive = impostor.positive_infinite > 0 or bool((genuine == np.inf).any())
+    return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
+
+
+def _counted_curve(attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
+    """Return thresholds at which attempts that were counted are known, and false accepts there."""
+    assert attempts.near is not None and attempts.counted_cells is not None
+    thresholds = curve_thresholds(attempts.genuine, attempts.counted_cells)
+    at, accepted = attempts.near(thresholds[np.isfinite(thresholds)])
+    if (thresholds == -np.inf).any():
+        at = np.append(-np.inf, at)
+        accepted = np.append(attempts.counted_cells.negative_infinite, accepted)
+    if (thresholds == np.inf).any():
+        at, accepted = np.append(at, np.inf), np.append(accepted, attempts.impostors)
+    return at, accepted.astype(np.int64)
+
+
+def _extent_of(attempts: Attempts) -> tuple[float, float, bool, bool]:
+    """Return the least and the largest finite score, and whether -inf and +inf are scores."""
+    both = attempts.genuine, attempts.values
+    finite = [x[np.isfinite(x)] for x in both]
+    low = min((float(x[0]) for x in finite if len(x)), default=np.inf)
+    high = max((float(x[-1]) for x in finite if len(x)), default=-np.inf)
+    return low, high, any(-np.inf in x[:1] for x in both), any(np.inf in x[-1:] for x in both)

@@ -1,0 +1,218 @@
+"""What was counted of one task: its numbers, its dataset, and its intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import xarray as xr
+
+from bioeval.attempts.single_template import SingleTemplateTally
+from bioeval.base.messages import Message, message_attrs
+from bioeval.counting.identification import Searches
+from bioeval.counting.verification import Verified, Verifying
+from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.dataset import Scalars
+from bioeval.results.identification import (
+    closed_set_counts,
+    closed_set_dataset,
+    open_set_dataset,
+    open_set_scalars,
+)
+from bioeval.results.verification import verification_dataset, verification_scalars
+from bioeval.scores.blocks import BlockReader
+from bioeval.tasks.single_template_counts import (
+    single_template_counter,
+    single_template_dataset,
+)
+from bioeval.views.messages import warn_of_kinds
+
+if TYPE_CHECKING:
+    from bioeval.attempts.left_out import LeftOut
+    from bioeval.stats.options import IntervalMethod
+
+
+class Counted(Protocol):
+    """What was counted of one task."""
+
+    def scalars(self) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+        ...
+
+    def dataset(self) -> xr.Dataset:
+        """Return the result."""
+        ...
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals, or a message."""
+        ...
+
+
+def of_card(counted: Counted, card: str, ranks: Sequence[int]) -> xr.Dataset:
+    """Return the result of a task of a card, with the ranks that tables show."""
+    attrs = {"protocol": card, "report_ranks": " ".join(map(str, ranks))}
+    return counted.dataset().assign_attrs(attrs)
+
+
+@dataclass(frozen=True, eq=False)
+class VerificationCounted:
+    """Verification."""
+
+    verifying: Verifying
+    verified: Verified
+
+    def scalars(self) -> Scalars:
+        """Return the attempts and the operating points."""
+        return verification_scalars(self.verified)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the result."""
+        return warn_of_kinds(verification_dataset(self.verified))
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals."""
+        from bioeval.attempts.by_subject import SubjectAttempts
+        from bioeval.stats.verification import verification_intervals
+
+        attempts = None
+        if limits.by_subject:
+            SubjectAttempts.require_people(self.verifying.reader.scores, limits.method)
+            attempts = SubjectAttempts(self.verifying)
+        return verification_intervals(dataset, self.verified, attempts, limits)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchCounted:
+    """Open-set or closed-set identification.
+
+    `left_out` holds what leaving each subject out changes, by tie policy, once it was needed; tasks
+    with the same searches share it.
+    """
+
+    reader: BlockReader
+    searches: Searches
+    task: OpenSet | ClosedSet
+    left_out: dict[str, LeftOut]
+    far_targets: np.ndarray
+    thresholds: np.ndarray | int | None = None
+    rows: np.ndarray | None = None  # thresholds of further rows
+
+    def scalars(self) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+        task = self.task
+        if isinstance(task, OpenSet):
+            return open_set_scalars(
+                self.searches,
+                ties=task.ties,
+                impostors=task.impostors,
+                far_targets=self.far_targets,
+            )
+        counts, _ = closed_set_counts(
+            self.searches, ties=task.ties, max_rank=task.max_rank, unmated=task.unmated
+        )
+        return counts.scalars(self.searches.about)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the result."""
+        task = self.task
+        if isinstance(task, OpenSet):
+            return open_set_dataset(
+                self.searches,
+                thresholds=self.thresholds,
+                max_rank=task.max_rank,
+                ties=task.ties,
+                impostors=task.impostors,
+                far_targets=self.far_targets,
+                rows=self.rows,
+            )
+        return closed_set_dataset(
+            self.searches, max_rank=task.max_rank, ties=task.ties, unmated=task.unmated
+        )
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals: of all against all, for new people."""
+        from bioeval.attempts.by_subject import SubjectAttempts
+        from bioeval.attempts.left_out import LeftOut
+        from bioeval.stats.identification import closed_set_intervals, open_set_intervals
+
+        scores, ties = self.reader.scores, self.task.ties
+        add = open_set_intervals if isinstance(self.task, OpenSet) else closed_set_intervals
+        if not limits.by_subject:
+            return add(dataset, self.searches, None, limits, None)
+        SubjectAttempts.require_people(scores, limits.method)
+        codes, square = scores._codes, scores.layout == "all-against-all"
+        same = square and np.array_equal(np.unique(codes.probe), np.unique(codes.gallery))
+        if same and not scores._no_person.any() and ties not in self.left_out:
+            self.left_out[ties] = LeftOut.of(self.searches, self.reader, ties)
+        people = scores._probe_people
+        return add(dataset, self.searches, people, limits, self.left_out.get(ties))
+
+
+@dataclass(frozen=True, eq=False)
+class SingleTemplateCounted:
+    """Identification in galleries of one template of each subject; `node` names the task."""
+
+    tally: SingleTemplateTally
+    node: str
+    options: dict[str, Any]
+
+    def scalars(self) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+        return Scalars.of_dataset(self.dataset())
+
+    def dataset(self) -> xr.Dataset:
+        """Return the result."""
+        return single_template_dataset(self.tally, self.node, self.options)
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with the message that it has no intervals."""
+        of = "means over all galleries of one template of each subject"
+        without = Message("no-interval", of=of, why="their galleries share templates")
+        return dataset.assign_attrs(message_attrs([without], dataset.attrs))
+
+
+def count_single_template(
+    reader: BlockReader,
+    task: OpenSet | ClosedSet,
+    thresholds: np.ndarray | int | None,
+    far_targets: np.ndarray,
+) -> SingleTemplateCounted:
+    """Count identification in galleries of one template of each subject."""
+    counter, notes = single_template_counter(reader, task, thresholds)
+    options: dict[str, Any] = {"notes": notes}
+    if isinstance(task, OpenSet):
+        options |= {"impostors": task.impostors, "far_targets": far_targets}
+        return SingleTemplateCounted(counter.count(), "open_set", options)
+    return SingleTemplateCounted(counter.count(), "closed_set", options | {"unmated": task.unmated})
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalCounted:
+    """Re-identification or GOM; `people` are those of the queries."""
+
+    tally: Any
+    options: dict[str, Any]
+    people: np.ndarray
+    scores: Any
+
+    def scalars(self) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+        return Scalars.of_dataset(self.dataset())
+
+    def dataset(self) -> xr.Dataset:
+        """Return the result."""
+        from bioeval.tasks.reid import tasks as reid
+
+        return reid.dataset(self.tally, self.options)
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals."""
+        from bioeval.attempts.by_subject import SubjectAttempts
+        from bioeval.tasks.reid import tasks as reid
+
+        if limits.by_subject:
+            SubjectAttempts.require_people(self.scores, limits.method)
+        people = self.people if limits.by_subject else None
+        return reid.with_intervals(dataset, self.tally, people, limits)
