@@ -104,14 +104,14 @@ def epc(
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported():
-        made = verify(dev_reader, wanted=wanted).attempts
-    points = points_of(made, wanted, symmetric=False, with_rows=False)
+        made = verify(dev_reader, wanted=wanted)
+    points = points_of(made.attempts, wanted, symmetric=False, with_rows=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     with rows_reported():
         judged = verify(test_reader, thresholds=known if len(known) else None).attempts
     attempts = _attempts_of(judged)
-    attempts |= {f"dev_{name}": n for name, n in _attempts_of(made).items()}
+    attempts |= {f"dev_{name}": n for name, n in _attempts_of(made.attempts).items()}
     fa, fr = _errors_at(judged, at)
     defined = attempts["dev_genuine_attempts"] > 0 and attempts["dev_impostor_attempts"] > 0
     far = frr = np.full(len(at), np.nan)
