@@ -165,12 +165,10 @@ def small_is_counted(request: pytest.FixtureRequest) -> Iterator[None]:
     if not any(request.path.is_relative_to(x) for x in COUNTED):
         yield
         return
-    from bioeval.attempts import folds
     from bioeval.scores import blocks
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "LISTED", 0)
-        patch.setattr(folds, "LISTED", 0)
         yield
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
 
 # Genuine scores of a mapped file that are read together.
-_TOGETHER = 1 << 11
+TOGETHER = 1 << 11
 
 
 class Mates:
@@ -108,7 +108,7 @@ def at_hand(reader: BlockReader) -> Mates | None:
         kept &= mask != Mask.IGNORE
     row, column = row[kept], column[kept]
     parts = []
-    step = _TOGETHER if is_mapped(scores) else max(len(row), 1)
+    step = TOGETHER if is_mapped(scores) else max(len(row), 1)
     for low in range(0, max(len(row), 1), step):
         some = slice(low, low + step)
         parts.append(reader.cells(row[some], column[some]))

@@ -296,7 +296,7 @@ class PairParts:
     def __init__(self, scores: Any):
         self.scores = scores
         self.dtype = distance_dtype(scores.dtype)
-        self.few = scores.shape[0] <= FEW_PAIRS
+        self.few = is_small(scores)
 
     @property
     def size(self) -> int:
@@ -336,8 +336,8 @@ class PairParts:
         return Block(distance, place, place, number, few=self.few, rejected=rejected)
 
 
-# Pairs up to which nothing is compiled, and pairs that are read together.
-FEW_PAIRS, PIECE = 1 << 18, 1 << 20
+# Pairs that are read together.
+PIECE = 1 << 20
 
 Parts = RowParts | TileParts | PairParts
 

@@ -49,7 +49,7 @@ def client():
 @pytest.fixture
 def looks(monkeypatch):
     """The looks by workers, so that no test passes without them."""
-    from bioeval.attempts.cluster import Workers
+    from bioeval.counting.cluster import Workers
 
     seen, ask = [], Workers.ask
     monkeypatch.setattr(Workers, "ask", lambda self, *x: seen.append(x) or ask(self, *x))
@@ -196,7 +196,7 @@ def test_re_identification_has_the_same_results(client, looks, case, convention)
 def test_a_second_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_path):
     """The genuine scores of a file are found in the first look."""
     sent = []
-    from bioeval.attempts.cluster import Sent
+    from bioeval.counting.cluster import Sent
 
     make = Sent.__init__
     monkeypatch.setattr(Sent, "__init__", lambda self, *x: sent.append(1) or make(self, *x))
@@ -232,7 +232,7 @@ def test_a_file_that_workers_lack_is_named(client, case, tmp_path):
 
 @pytest.mark.slow
 def test_other_versions_are_refused(client, monkeypatch):
-    from bioeval.attempts import cluster
+    from bioeval.counting import cluster
 
     monkeypatch.setattr(cluster, "__version__", "0.0")
     with (

@@ -16,7 +16,7 @@ from strategies import examples_of
 from twins import assert_same_but_d_prime, in_folds, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import folds, squares
+from bioeval.attempts import squares
 from bioeval.base.errors import BioevalError
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
@@ -147,7 +147,6 @@ def listed() -> Iterator[None]:
     """Sort all attempts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "LISTED", 1 << 18)
-        patch.setattr(folds, "LISTED", 1 << 16)
         yield
 
 

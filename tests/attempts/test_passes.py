@@ -10,7 +10,7 @@ import pytest
 from limits import limited, streaming
 
 import bioeval as be
-from bioeval.attempts.looks import CountedAttempts
+from bioeval.counting.counted import CountedAttempts
 from bioeval.scores import blocks
 
 

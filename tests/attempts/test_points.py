@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.attempts import looks
 from bioeval.base.messages import MessageWarning
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import VERIFICATION_SCALARS
+from bioeval.counting import counted as looks
 from bioeval.scores import blocks
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -24,9 +24,9 @@ from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
 from twins import assert_all_tasks, in_folds
 
 import bioeval as be
-from bioeval.attempts import folds, looks, tiles
 from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.base.errors import BioevalError
+from bioeval.counting import counted, folds, mates, parts
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
 
@@ -184,26 +184,28 @@ WORLDS: dict[str, Callable[[], World]] = {
 
 def of_constants(patch: pytest.MonkeyPatch, **constants: Any) -> None:
     """Set constants of the modules that count, as ``module__NAME``."""
-    modules = {"looks": looks, "tiles": tiles, "folds": folds, "blocks": blocks}
+    modules = {
+        "counted": counted, "parts": parts, "folds": folds, "blocks": blocks, "mates": mates,
+    }  # fmt: skip
     for name, value in constants.items():
         module, constant = name.split("__")
         patch.setattr(modules[module], constant, value)
 
 
 FEW_CELLS = {
-    "looks__LEAST_CELLS": 8, "looks__MOST_CELLS": 8,
+    "counted__LEAST_CELLS": 8, "counted__MOST_CELLS": 8,
     "folds__LEAST_CELLS": 8, "folds__MOST_CELLS": 8,
 }  # fmt: skip
 WAYS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "few cells": FEW_CELLS,
     "two cells, nothing kept at first": {
-        **FEW_CELLS, "looks__LEAST_CELLS": 2, "looks__MOST_CELLS": 2, "looks__MOST_KEPT": 0.0,
+        **FEW_CELLS, "counted__LEAST_CELLS": 2, "counted__MOST_CELLS": 2, "counted__MOST_KEPT": 0.0,
     },
     "small tiles, two threads": {
-        "tiles__TILE_BYTES": 64, "tiles__VALUES_IN_MEMORY": 99, "tiles__SAMPLE_ROWS": 2,
-        "tiles__MATES": 3, "looks__JOIN": 4, "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
-        "looks__MOST_IN_CELL": 30,
+        "parts__BLOCK_BYTES": 64, "parts__VALUES_IN_MEMORY": 99, "parts__SAMPLE_ROWS": 2,
+        "mates__TOGETHER": 3, "counted__JOIN": 4, "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
+        "counted__MOST_IN_CELL": 30,
     },
 }  # fmt: skip
 
@@ -226,7 +228,7 @@ def counted(way: str = "as it is") -> Iterator[None]:
 def listed() -> Iterator[None]:
     """Sort all attempts."""
     with pytest.MonkeyPatch.context() as patch:
-        of_constants(patch, blocks__LISTED=1 << 18, folds__LISTED=1 << 16)
+        of_constants(patch, blocks__LISTED=1 << 18)
         yield
 
 

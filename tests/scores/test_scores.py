@@ -14,7 +14,7 @@ from result_messages import arguments
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import tiles
+from bioeval.counting import parts
 from bioeval.scores import blocks
 
 NAN, INF = np.nan, np.inf
@@ -50,7 +50,7 @@ def as_case(values: np.ndarray, **options: Any) -> dict[str, Any]:
 def tiny_blocks(monkeypatch):
     """Read the rows one or two at a time, so that every seam between blocks is there."""
     monkeypatch.setattr(blocks, "BLOCK_VALUES", 12)
-    monkeypatch.setattr(tiles, "VALUES_IN_MEMORY", 12)
+    monkeypatch.setattr(parts, "VALUES_IN_MEMORY", 12)
 
 
 # ------------------------------------------------------------------------------- dtypes

@@ -19,9 +19,8 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval import stats
-from bioeval.attempts.identification_counter import IdentificationCounter
-from bioeval.attempts.passes import count_together
 from bioeval.base.random import Stream, seed_sequence
+from bioeval.counting.identification import search as search_all
 from bioeval.protocol.tasks import OpenSet, Search
 from bioeval.results.identification import closed_set_dataset, open_set_dataset
 from bioeval.scores.blocks import BlockReader
@@ -162,8 +161,7 @@ def limits_by_hand(given, drawn, grid, ranks):
 def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     scores = be.Scores(**case.scores())
     reader = BlockReader(scores)
-    counter = IdentificationCounter(reader, Search(rank_unit=unit))
-    (tally,) = count_together(reader, [counter])
+    tally = search_all(reader, Search(rank_unit=unit))
     interval = few_replicates("subject-bootstrap", REPLICATES)
     grid = np.array([-1.0, 0.1, 0.5, 2.0])
     opened = open_set_dataset(

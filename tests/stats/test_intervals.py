@@ -17,10 +17,9 @@ from bioeval import stats
 from bioeval.attempts import by_subject
 from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.passes import count_together
 from bioeval.attempts.points import check_costs
-from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.random import Stream, seed_sequence
+from bioeval.counting.verification import Use, Verifying, count
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import Replicates
@@ -34,16 +33,17 @@ def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> In
 
 def drawn_by(scores, interval, **options):
     reader = BlockReader(scores)
-    counter = VerificationCounter(reader, **options)
+    use = Use(options.pop("templates", "single"), options.pop("fusion", "min"))
     wanted = PointsWanted(
         np.array(TARGETS),
         check_costs(PointsWanted.COSTS),
         every_score=True,
         frr_targets=np.array(TARGETS),
     )
-    (tally,) = count_together(reader, [counter], wanted)
+    verifying = Verifying(reader, use, wanted=wanted, **options)
+    ((tally,), _) = count(reader, [verifying])
     tally.points = points_of(tally.attempts, wanted, symmetric=False, with_rows=False)
-    return Replicates.of(tally, SubjectAttempts(counter), interval)
+    return Replicates.of(tally, SubjectAttempts(verifying), interval)
 
 
 # ------------------------------------------------------------------ by hand

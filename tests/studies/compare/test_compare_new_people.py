@@ -7,9 +7,8 @@ import pytest
 import scipy
 
 import bioeval as be
-from bioeval.attempts.identification_counter import IdentificationCounter
 from bioeval.attempts.left_out import LeftOut
-from bioeval.attempts.passes import count_together
+from bioeval.counting.identification import search as search_all
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.identification import NewPeople
@@ -73,7 +72,7 @@ def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
         scores = enrolled.select(gallery=columns)
     search = OpenSet(rank_unit=unit, fusion="min", ties=ties, impostors="auto")
     reader = BlockReader(scores)
-    (tally,) = count_together(reader, [IdentificationCounter(reader, search)])
+    tally = search_all(reader, search)
     left_out = LeftOut.of(tally, reader, ties, ranks=1)
     options = IntervalMethod("subject-bootstrap").for_new_people
     people = NewPeople(tally, left_out, ties, options)

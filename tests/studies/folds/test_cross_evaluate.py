@@ -15,8 +15,9 @@ from named_arguments import raises_about
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import folds, tiles
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.counting import parts
+from bioeval.scores import blocks
 
 
 @given(data=st.data())
@@ -149,7 +150,7 @@ def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, rule, 
     scores = be.simulate(60, 4, random_state=5)
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = crossed(scores, splitter, threshold=rule)
-    monkeypatch.setattr(folds, "LISTED", 0)
+    monkeypatch.setattr(blocks, "LISTED", 0)
     monkeypatch.setattr(folds, "LEAST_CELLS", cells)
     monkeypatch.setattr(folds, "MOST_CELLS", cells)
     assert crossed(scores, splitter, threshold=rule).identical(plain)
@@ -161,8 +162,8 @@ def test_cells_far_from_the_scores(monkeypatch):
     subject = np.repeat(np.arange(20), 4)
     d = rng.gamma(3, size=(80, 80)) + 5 * (subject[:, None] != subject)
     d[1:40] *= 1e6  # most rows are not among those looked at
-    monkeypatch.setattr(folds, "LISTED", 0)
-    monkeypatch.setattr(tiles, "SAMPLE_ROWS", 1)
+    monkeypatch.setattr(blocks, "LISTED", 0)
+    monkeypatch.setattr(parts, "SAMPLE_ROWS", 1)
     scores = be.Scores(d, subject)
     splitter = be.partition.SubjectKFold(4)
     ds = crossed(scores, splitter, threshold="hter")
