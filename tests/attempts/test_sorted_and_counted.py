@@ -26,7 +26,7 @@ from twins import assert_all_tasks, in_folds
 import bioeval as be
 from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.base.errors import BioevalError
-from bioeval.counting import counted, folds, mates, parts
+from bioeval.counting import counted as cells, folds, mates, parts
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
 
@@ -185,7 +185,7 @@ WORLDS: dict[str, Callable[[], World]] = {
 def of_constants(patch: pytest.MonkeyPatch, **constants: Any) -> None:
     """Set constants of the modules that count, as ``module__NAME``."""
     modules = {
-        "counted": counted, "parts": parts, "folds": folds, "blocks": blocks, "mates": mates,
+        "cells": cells, "parts": parts, "folds": folds, "blocks": blocks, "mates": mates,
     }  # fmt: skip
     for name, value in constants.items():
         module, constant = name.split("__")
@@ -193,19 +193,19 @@ def of_constants(patch: pytest.MonkeyPatch, **constants: Any) -> None:
 
 
 FEW_CELLS = {
-    "counted__LEAST_CELLS": 8, "counted__MOST_CELLS": 8,
+    "cells__LEAST_CELLS": 8, "cells__MOST_CELLS": 8,
     "folds__LEAST_CELLS": 8, "folds__MOST_CELLS": 8,
 }  # fmt: skip
 WAYS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "few cells": FEW_CELLS,
     "two cells, nothing kept at first": {
-        **FEW_CELLS, "counted__LEAST_CELLS": 2, "counted__MOST_CELLS": 2, "counted__MOST_KEPT": 0.0,
+        **FEW_CELLS, "cells__LEAST_CELLS": 2, "cells__MOST_CELLS": 2, "cells__MOST_KEPT": 0.0,
     },
     "small tiles, two threads": {
         "parts__BLOCK_BYTES": 64, "parts__VALUES_IN_MEMORY": 99, "parts__SAMPLE_ROWS": 2,
-        "mates__TOGETHER": 3, "counted__JOIN": 4, "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
-        "counted__MOST_IN_CELL": 30,
+        "mates__TOGETHER": 3, "cells__JOIN": 4, "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
+        "cells__MOST_IN_CELL": 30,
     },
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.counting import parts
+from bioeval.counting import folds, parts as parts_of_scores
 from bioeval.scores import blocks
 
 
@@ -163,7 +163,7 @@ def test_cells_far_from_the_scores(monkeypatch):
     d = rng.gamma(3, size=(80, 80)) + 5 * (subject[:, None] != subject)
     d[1:40] *= 1e6  # most rows are not among those looked at
     monkeypatch.setattr(blocks, "LISTED", 0)
-    monkeypatch.setattr(parts, "SAMPLE_ROWS", 1)
+    monkeypatch.setattr(parts_of_scores, "SAMPLE_ROWS", 1)
     scores = be.Scores(d, subject)
     splitter = be.partition.SubjectKFold(4)
     ds = crossed(scores, splitter, threshold="hter")
