@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.attempts import folds, looks
+from bioeval.counting import counted as cells, folds
 from bioeval.scores import blocks
 
 NAN, INF = math.nan, math.inf
@@ -45,7 +45,7 @@ def way_of(name: str):
         if name == "counted":
             for module in (blocks, folds):
                 patch.setattr(module, "LISTED", 0)
-            for module in (looks, folds):
+            for module in (cells, folds):
                 patch.setattr(module, "LEAST_CELLS", 8)
                 patch.setattr(module, "MOST_CELLS", 8)
         yield

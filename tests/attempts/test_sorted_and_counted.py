@@ -204,8 +204,8 @@ WAYS: dict[str, dict[str, Any]] = {
     },
     "small tiles, two threads": {
         "parts__BLOCK_BYTES": 64, "parts__VALUES_IN_MEMORY": 99, "parts__SAMPLE_ROWS": 2,
-        "mates__TOGETHER": 3, "cells__JOIN": 4, "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
-        "cells__MOST_IN_CELL": 30,
+        "mates__TOGETHER": 3, "cells__JOIN": 4, "cells__MOST_IN_CELL": 30,
+        "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
     },
 }  # fmt: skip
 

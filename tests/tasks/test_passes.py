@@ -58,8 +58,8 @@ MOST_PASSES = {
 
 RULE = """
 {name}: {passes:.1f} passes over the scores; at most {most} were needed.
-Count with the counters of a pass that is there
-(count_together of bioeval.attempts). Where the question needs another pass, raise the number in
+Count with reducers of a pass that is there
+(reduce of bioeval.counting). Where the question needs another pass, raise the number in
 MOST_PASSES of tests/tasks/test_passes.py, and say in the commit what it is for.
 """
 
