@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bioeval.attempts.counters import gather_claims, guide_to
+from bioeval.attempts.counters import guide_to
+from bioeval.counting.verification import gather_claims
 from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import EqualError
 from bioeval.base.errors import (

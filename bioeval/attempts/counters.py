@@ -28,25 +28,6 @@ def grid_over_attempts(
 LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
 
 
-def gather_claims(
-    block: Block, claims: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of the claims of the rows of a block, and the claims' numbers.
-
-    Claim ``c`` is made by the probe ``claims[0][c]`` for the group ``claims[1][c]``; each template
-    of the group makes one attempt.
-    """
-    probes, groups = claims
-    low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
-    chosen = groups[low:high]
-    start, stop = block.starts[chosen], block.starts[chosen + 1]
-    claim, position = cells_between(start, stop)
-    row = probes[low:high][claim] - block.low
-    value = block.values[row, position]
-    there = (position != block.probe_position[row]) & ~np.isnan(value)
-    return value[there], claim[there] + low
-
-
 def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Return base, scale and first threshold of each place; see `threshold_of`."""
     places = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))

@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bioeval.attempts.cells import CellCounts, cell_exponent, joint_exponent
-from bioeval.attempts.counters import gather_claims
 from bioeval.attempts.finding import PointsWanted
 from bioeval.attempts.lists import Attempts
 from bioeval.attempts.points import VerificationPoints
@@ -290,6 +289,25 @@ def claimed(
         probes = claims.probe[claim] - block.low
         own.append(block.probe_group[probes] == claims.group[claim])
     return np.concatenate(values), np.concatenate(own)
+
+
+def gather_claims(
+    block: Block, claims: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of the claims of the rows of a block, and the claims' numbers.
+
+    Claim ``c`` is made by the probe ``claims[0][c]`` for the group ``claims[1][c]``; each template
+    of the group makes one attempt.
+    """
+    probes, groups = claims
+    low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
+    chosen = groups[low:high]
+    start, stop = block.starts[chosen], block.starts[chosen + 1]
+    claim, position = cells_between(start, stop)
+    row = probes[low:high][claim] - block.low
+    value = block.values[row, position]
+    there = (position != block.probe_position[row]) & ~np.isnan(value)
+    return value[there], claim[there] + low
 
 
 def curve_thresholds(genuine: np.ndarray, impostor: CellCounts) -> np.ndarray:
