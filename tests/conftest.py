@@ -155,7 +155,7 @@ def figures_are_closed() -> Iterator[None]:
 #: Tests of small matrices that take the ways of large ones.
 COUNTED = [
     ROOT / "tests" / x
-    for x in ("attempts", "oracle", "scores/test_stored.py", "tasks/test_thresholds_are_exact.py")
+    for x in ("counting", "oracle", "scores/test_stored.py", "tasks/test_thresholds_are_exact.py")
 ]
 
 

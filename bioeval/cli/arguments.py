@@ -55,14 +55,14 @@ def _number(text: str) -> float:
 
 
 def _rate(text: str) -> float:
-    from bioeval.attempts.threshold_rules import Rule
+    from bioeval.counting.threshold_rules import Rule
 
     return Rule.rate_in(text)
 
 
 def _error_rate(text: str, name: str = "FAR") -> float:
     """Return a FAR or FRR, with a warning above one half where it may be meant in per cent."""
-    from bioeval.attempts.points import meant_in_per_cent
+    from bioeval.counting.points import meant_in_per_cent
 
     rate = _rate(text)
     if "%" not in text and (warning := meant_in_per_cent(rate, name)):

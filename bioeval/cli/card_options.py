@@ -214,7 +214,7 @@ def _holds(section: Any, only_if: tuple[str, str] | None) -> bool:
 
 def _with_rule(card: Protocol, target: str) -> Protocol:
     """Return the card with a rule for its threshold."""
-    from bioeval.attempts.threshold_rules import Rule
+    from bioeval.counting.threshold_rules import Rule
     from bioeval.protocol.card import Decision
 
     rule = Rule.parse(target, "target")

@@ -6,12 +6,12 @@ from typing import Self
 
 import numpy as np
 
-from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.lists import Attempts, increasing
 from bioeval.counting.blocks import Block
 from bioeval.counting.counted import CountedAttempts, Found
+from bioeval.counting.operating_points import PointsWanted
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
+from bioeval.counting.sorted_attempts import Attempts, increasing
 
 
 class CollectAttempts(Reducer):

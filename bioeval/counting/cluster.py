@@ -22,12 +22,12 @@ import numpy as np
 from distributed import CancelledError, KilledWorker
 from distributed.comm import CommClosedError
 
-from bioeval.attempts.squares import Squares
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import report_rows
 from bioeval.base.version import __version__
 from bioeval.counting.mates import Mates
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at
+from bioeval.counting.squares import Squares
 from bioeval.scores.blocks import BlockReader
 
 R = TypeVar("R")

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.cells import CellCounts, rounded_down
-from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.lists import Attempts, distinct, runs
-from bioeval.attempts.points import Moments, allowed_errors, crossed, moment_scale
 from bioeval.base.errors import DataError
 from bioeval.base.memory import at_most
+from bioeval.counting.cells import CellCounts, rounded_down
+from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.points import Moments, allowed_errors, crossed, moment_scale
+from bioeval.counting.sorted_attempts import Attempts, distinct, runs
 from bioeval.kernels import cells as kernel
 from bioeval.kernels.cells import LEAST, SPAN, TOO_LARGE
 

@@ -14,14 +14,14 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from bioeval.attempts.cells import CellCounts, rounded_down
-from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.lists import Attempts, distinct, increasing, runs
-from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.counting.blocks import Block
+from bioeval.counting.cells import CellCounts, rounded_down
 from bioeval.counting.counted import CountedAttempts
+from bioeval.counting.operating_points import PointsWanted
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
+from bioeval.counting.sorted_attempts import Attempts, distinct, increasing, runs
+from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.kernels import folds as kernel
 from bioeval.scores.arrays import scored
 

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from bioeval.attempts.tied_places import place_weights
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.counting.ranks import RankFacts
 from bioeval.counting.reduce import reduce
+from bioeval.counting.tied_places import place_weights
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
@@ -109,7 +109,7 @@ class Searches:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (probe, rank, weight) of the best mates of chosen probes; each must have one.
 
-        See :func:`bioeval.attempts.tied_places.place_weights`.
+        See :func:`bioeval.counting.tied_places.place_weights`.
         """
         index, ranks, weights = place_weights(
             self.closer[chosen],

@@ -29,7 +29,7 @@ from bioeval.scores.blocks import (
 from bioeval.scores.matrix import Scores, are_pairs
 
 if TYPE_CHECKING:
-    from bioeval.attempts.squares import Squares
+    from bioeval.counting.squares import Squares
 
 #: Takes a block, on one thread.
 Add = Callable[[Block], None]
@@ -351,7 +351,7 @@ def parts_of(scores: Scores, *, nearest: bool, reader: BlockReader | None = None
         return PairParts(scores)
     reader = BlockReader(scores) if reader is None else reader
     if nearest and not is_small(scores):
-        from bioeval.attempts.squares import Squares
+        from bioeval.counting.squares import Squares
 
         squares = Squares.of(reader)
         if squares is not None:

@@ -9,11 +9,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bioeval.attempts.cells import CellCounts, cell_exponent, joint_exponent
-from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.lists import Attempts
-from bioeval.attempts.points import VerificationPoints
-from bioeval.attempts.thresholds import (
+from bioeval.base.errors import require_choice
+from bioeval.counting.attempts import CollectAttempts
+from bioeval.counting.blocks import Block
+from bioeval.counting.cells import CellCounts, cell_exponent, joint_exponent
+from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.parts import Parts, parts_of
+from bioeval.counting.points import VerificationPoints
+from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.thresholds import (
     DEFAULT_COUNT,
     check_thresholds,
     default_grid,
@@ -22,11 +27,6 @@ from bioeval.attempts.thresholds import (
     to_internal,
     with_infinities,
 )
-from bioeval.base.errors import require_choice
-from bioeval.counting.attempts import CollectAttempts
-from bioeval.counting.blocks import Block
-from bioeval.counting.parts import Parts, parts_of
-from bioeval.counting.reduce import Reducer, reduce
 from bioeval.scores.arrays import Templates, parse_fusion, scored
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.matrix import are_pairs

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.registry import scalar_registry
+from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import (
     Column,
     Fact,

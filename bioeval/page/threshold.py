@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
+from bioeval.counting.threshold_rules import Rule
 from bioeval.document.cells import Quantity, Rate, threshold_to_install
 from bioeval.document.results import cell_of, messages_of_result
 from bioeval.document.text import Text, say

@@ -11,17 +11,17 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from bioeval.attempts.points import (
-    VerificationPoints,
-    normalised_cost,
-    point_variables,
-)
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
+from bioeval.counting.points import (
+    VerificationPoints,
+    normalised_cost,
+    point_variables,
+)
+from bioeval.counting.thresholds import to_user
 from bioeval.results.support import labels_doubtful
 from bioeval.scores.provenance import Provenance
 

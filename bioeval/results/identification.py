@@ -10,7 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.points import (
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.counting.identification import Searches
+from bioeval.counting.points import (
     FAR_TARGETS,
     EqualError,
     ErrorCurve,
@@ -18,13 +23,8 @@ from bioeval.attempts.points import (
     check_targets,
     per_cent,
 )
-from bioeval.attempts.thresholds import check_thresholds, grid_over, to_internal, to_user
-from bioeval.attempts.tied_places import ENDS
-from bioeval.base.errors import Argument, ProtocolError
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.messages import Message
-from bioeval.base.variables import CLOSED_SET, OPEN_SET
-from bioeval.counting.identification import Searches
+from bioeval.counting.thresholds import check_thresholds, grid_over, to_internal, to_user
+from bioeval.counting.tied_places import ENDS
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.ties import rank_message, tie_message

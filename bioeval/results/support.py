@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
+from bioeval.counting.points import FAR_TARGETS
 from bioeval.counting.verification import Verified
 from bioeval.scores.disjoint import distinct_pairs
 from bioeval.scores.matrix import Scores, are_pairs

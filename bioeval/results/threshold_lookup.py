@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import (
     Argument,
     DataError,
 )
+from bioeval.counting.threshold_rules import Rule
 
 # Thresholds that are operating points.
 _POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.tied_places import ENDS
 from bioeval.base.messages import Message
+from bioeval.counting.tied_places import ENDS
 from bioeval.results.dataset import RANKS
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.points import VerificationPoints
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
+from bioeval.counting.points import VerificationPoints
+from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import Verified
 from bioeval.results.dataset import (
     Scalars,

@@ -15,10 +15,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy
 
-from bioeval.attempts.by_subject import listed_tables
 from bioeval.base.arguments import check_confidence, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
+from bioeval.counting.by_subject import listed_tables
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.independent import Interval

@@ -16,15 +16,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.attempts.by_subject import Sink, Sinks, SubjectAttempts
-from bioeval.attempts.points import (
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import EER_HULL, EQUAL_ERROR, FAR_AT_FRR, FRR_AT_FAR, MIN_DCF, Scalar
+from bioeval.counting.by_subject import Sink, Sinks, SubjectAttempts
+from bioeval.counting.points import (
     VerificationPoints,
     attained_hull_error,
     hull_equal_errors,
     normalised_cost,
 )
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import EER_HULL, EQUAL_ERROR, FAR_AT_FRR, FRR_AT_FAR, MIN_DCF, Scalar
 from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
 
 #: The classes of attempts.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from bioeval.attempts.by_subject import PairCounts, summed
+from bioeval.counting.by_subject import PairCounts, summed
 from bioeval.stats.independent import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import Limits
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from bioeval.attempts.by_subject import PairCounts, Sink, Sinks, SubjectAttempts, summed
-from bioeval.attempts.thresholds import require_values
 from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
+from bioeval.counting.by_subject import PairCounts, Sink, Sinks, SubjectAttempts, summed
+from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use, Verifying
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
 from bioeval.scores.blocks import BlockReader, threads_for

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.points import VerificationPoints
-from bioeval.attempts.thresholds import to_internal
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import names_of
+from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.points import VerificationPoints
+from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verified
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import SubjectMeans, variance

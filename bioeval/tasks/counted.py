@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.single_template import SingleTemplateTally
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.identification import Searches
+from bioeval.counting.single_template import SingleTemplateTally
 from bioeval.counting.verification import Verified, Verifying
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars
@@ -30,7 +30,7 @@ from bioeval.tasks.single_template_counts import (
 from bioeval.views.messages import warn_of_kinds
 
 if TYPE_CHECKING:
-    from bioeval.attempts.left_out import LeftOut
+    from bioeval.counting.left_out import LeftOut
     from bioeval.stats.options import IntervalMethod
 
 
@@ -73,7 +73,7 @@ class VerificationCounted:
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals."""
-        from bioeval.attempts.by_subject import SubjectAttempts
+        from bioeval.counting.by_subject import SubjectAttempts
         from bioeval.stats.verification import verification_intervals
 
         attempts = None
@@ -133,8 +133,8 @@ class SearchCounted:
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals: of all against all, for new people."""
-        from bioeval.attempts.by_subject import SubjectAttempts
-        from bioeval.attempts.left_out import LeftOut
+        from bioeval.counting.by_subject import SubjectAttempts
+        from bioeval.counting.left_out import LeftOut
         from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 
         scores, ties = self.reader.scores, self.task.ties
@@ -209,7 +209,7 @@ class RetrievalCounted:
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals."""
-        from bioeval.attempts.by_subject import SubjectAttempts
+        from bioeval.counting.by_subject import SubjectAttempts
         from bioeval.tasks.reid import tasks as reid
 
         if limits.by_subject:

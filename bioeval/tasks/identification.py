@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.points import FAR_TARGETS, check_targets
-from bioeval.attempts.thresholds import check_thresholds, require_values, to_user
-from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
@@ -22,6 +19,9 @@ from bioeval.counting.identification import (
     check_max_rank,
     search,
 )
+from bioeval.counting.points import FAR_TARGETS, check_targets
+from bioeval.counting.thresholds import check_thresholds, require_values, to_user
+from bioeval.counting.tied_places import Ties
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated

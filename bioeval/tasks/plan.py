@@ -8,26 +8,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.points import (
-    RARE_TARGETS,
-    check_costs,
-    check_targets,
-    with_rare_targets,
-)
-from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.thresholds import (
-    check_extra,
-    check_thresholds,
-    require_values,
-    to_internal,
-)
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import scalar_registry
 from bioeval.counting.identification import Searching, check_max_rank
+from bioeval.counting.operating_points import PointsWanted, points_of
+from bioeval.counting.points import (
+    RARE_TARGETS,
+    check_costs,
+    check_targets,
+    with_rare_targets,
+)
+from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.thresholds import (
+    check_extra,
+    check_thresholds,
+    require_values,
+    to_internal,
+)
 from bioeval.counting.verification import Use, Verified, Verifying, count
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
@@ -259,7 +259,7 @@ class CardTasks:
         The operating points of verification are rows of its `curves`.
         """
         if (limits := self.options.interval) is not None and limits.by_subject:
-            from bioeval.attempts.by_subject import SubjectAttempts
+            from bioeval.counting.by_subject import SubjectAttempts
 
             SubjectAttempts.require_people(self.scores, limits.method)
         searching = {}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.thresholds import to_internal
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs
 from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.single_template import (
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.messages import Message
+from bioeval.counting.identification import role_of
+from bioeval.counting.single_template import (
     ENROLLED,
     MATE,
     TARGET,
@@ -18,10 +21,7 @@ from bioeval.attempts.single_template import (
     sums_of,
     thresholds_over,
 )
-from bioeval.attempts.tied_places import ENDS
-from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.messages import Message
-from bioeval.counting.identification import role_of
+from bioeval.counting.tied_places import ENDS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import rate
 from bioeval.results.identification import (

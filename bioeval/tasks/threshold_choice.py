@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.verification import Use, verify
 from bioeval.scores.blocks import BlockReader
 

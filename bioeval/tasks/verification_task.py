@@ -7,13 +7,13 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.points import FAR_TARGETS, check_costs, check_targets
-from bioeval.attempts.symmetry import is_symmetric
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import scalar_registry
 from bioeval.base.variables import IntervalName
+from bioeval.counting.operating_points import PointsWanted, points_of
+from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
+from bioeval.counting.symmetry import is_symmetric
 from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, count
 from bioeval.scores.arrays import FusionRule, Templates
 from bioeval.scores.blocks import BlockReader, threads_for

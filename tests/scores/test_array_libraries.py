@@ -9,9 +9,9 @@ from hypothesis.extra import numpy as hnp
 
 import bioeval as be
 from bioeval import DataError
-from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import check_thresholds
 from bioeval.base.array_libraries import as_numpy
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import check_thresholds
 
 X = np.array([[0.0, 1.0], [0.5, 1.0], [1.0, 0.25], [1.0, 0.0]], dtype=np.float32)
 WHO = ["ann", "ann", "bob", "bob"]

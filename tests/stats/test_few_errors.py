@@ -12,7 +12,7 @@ from hypothesis import example, given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.attempts.by_subject import PairCounts
+from bioeval.counting.by_subject import PairCounts
 from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.few_errors import ErringPairs, FewErrors, Placed, around_few
 from bioeval.stats.options import IntervalMethod

@@ -14,11 +14,11 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
-from bioeval.attempts import by_subject
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.points import check_costs
 from bioeval.base.random import Stream, seed_sequence
+from bioeval.counting import by_subject
+from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.operating_points import PointsWanted, points_of
+from bioeval.counting.points import check_costs
 from bioeval.counting.verification import Use, Verifying, count
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.options import IntervalMethod
@@ -203,7 +203,7 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
 def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
     scores = be.simulate(9, 3, random_state=1)
     whole = drawn_by(scores, few())
-    monkeypatch.setattr("bioeval.attempts.by_subject._MOST_ENTRIES", 1)
+    monkeypatch.setattr("bioeval.counting.by_subject._MOST_ENTRIES", 1)
     monkeypatch.setattr("bioeval.stats.people._TILE", 7)
     parts = drawn_by(scores, few())
     np.testing.assert_array_equal(whole.columns.far, parts.columns.far)

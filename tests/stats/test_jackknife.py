@@ -11,7 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.attempts.by_subject import PairCounts
+from bioeval.counting.by_subject import PairCounts
 from bioeval.stats.limits import jackknife_limits
 from bioeval.stats.people import AttemptsOfEach
 

@@ -14,7 +14,7 @@ from strategies import examples_of
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import left_out
+from bioeval.counting import left_out
 
 SIZES = ((2, 2, 2), (1, 1, 1, 1), (4, 1, 1, 2), (1, 3, 2, 1, 2), (2, 1), (3,))
 BY_SUBJECT = {"interval": "subject-bootstrap"}

@@ -13,8 +13,8 @@ from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
-from bioeval.attempts.by_subject import PairCounts, listed_tables
 from bioeval.base.random import Stream, seed_sequence
+from bioeval.counting.by_subject import PairCounts, listed_tables
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import variance
 from bioeval.stats.limits import open_limits, quantiles

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts.single_template import _rules
+from bioeval.counting.single_template import _rules
 from bioeval.kernels import single_template as kernel
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
@@ -303,6 +303,6 @@ def test_tiles_change_nothing(monkeypatch):
     scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
     options = {"gallery": "single", "thresholds": 30}
     whole = be.open_set(scores, **options)
-    monkeypatch.setattr("bioeval.attempts.single_template.TILE_CHANCES", 100)
+    monkeypatch.setattr("bioeval.counting.single_template.TILE_CHANCES", 100)
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 50)
     assert be.open_set(scores, **options).equals(whole)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.attempts.threshold_rules import Rule
+from bioeval.counting.threshold_rules import Rule
 
 KINDS = ("distance", "similarity")
 

@@ -11,8 +11,8 @@ from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
-from bioeval.attempts.points import per_cent
 from bioeval.base.messages import Message, as_json
+from bioeval.counting.points import per_cent
 from bioeval.tables.sections import table_of
 from bioeval.views.sections.rows import fvc_name
 from bioeval.views.writers.lines import written

@@ -81,7 +81,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         run.file_to_write(out)
         import warnings
 
-        from bioeval.attempts.points import FAR_TARGETS
+        from bioeval.counting.points import FAR_TARGETS
         from bioeval.document.blocks import Fact
         from bioeval.document.cells import Count, Label
         from bioeval.document.results import threshold_choice

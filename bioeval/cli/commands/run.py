@@ -158,7 +158,7 @@ def _has_curves(scores: Scores, card: Any) -> bool:
 
 def _evaluated(run: StudyCommand, scores: Scores, card: Any) -> xr.DataTree:
     """Return the results of scores under a card."""
-    from bioeval.attempts.thresholds import check_thresholds
+    from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
     from bioeval.views.tasks import with_asked_thresholds
 

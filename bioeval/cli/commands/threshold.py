@@ -133,7 +133,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     for name in (*_OF_FOLDS, "on", "target", "threshold", "claim", "replicates", "random_state"):
         del options[name]
     with StudyCommand(data, options) as run:
-        from bioeval.attempts.threshold_rules import Rule
+        from bioeval.counting.threshold_rules import Rule
         from bioeval.studies.assurance.claim import check_claim
 
         rule = Rule.parse(claim, "claim")

@@ -90,7 +90,7 @@ def _evaluated(
     """Return the rates of scores at the operating point, and its rule."""
     from functools import partial
 
-    from bioeval.attempts.threshold_rules import Rule
+    from bioeval.counting.threshold_rules import Rule
     from bioeval.results.threshold_lookup import ResultThresholds
     from bioeval.tasks.identification import open_set
     from bioeval.tasks.verification_task import verification

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import check_confidence
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.scalars import Name
+from bioeval.counting.thresholds import to_user
 from bioeval.results.support import ComparedPeople
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.studies.assurance.limits import PeopleMeans, shares_without_error

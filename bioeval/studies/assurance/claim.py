@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.thresholds import require_values, to_internal
 from bioeval.base.arguments import check_confidence, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import steps_reported
 from bioeval.base.scalars import Name
+from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.attempts.by_subject import SubjectAttempts, summed
-from bioeval.attempts.cells import is_accepted
 from bioeval.base.messages import Message
+from bioeval.counting.by_subject import SubjectAttempts, summed
+from bioeval.counting.cells import is_accepted
 from bioeval.counting.verification import Verifying, count
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs

@@ -10,11 +10,11 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import coo_array
 
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.memory import require_memory
 from bioeval.base.scalars import Name
+from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.thresholds import to_user
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import codes_of
 from bioeval.stats.error_curves import ErrorColumns

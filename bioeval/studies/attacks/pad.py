@@ -9,12 +9,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.thresholds import check_thresholds, linear_grid, to_internal, to_user
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
+from bioeval.counting.thresholds import check_thresholds, linear_grid, to_internal, to_user
 from bioeval.results.dataset import Variables, along, build
 from bioeval.results.support import ALL_REJECTED, KindVerdict
 from bioeval.stats.options import IntervalMethod, interval_of

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.points import EqualError, ErrorCurve
-from bioeval.attempts.threshold_rules import Rule, is_number, is_real
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, received
+from bioeval.counting.points import EqualError, ErrorCurve
+from bioeval.counting.threshold_rules import Rule, is_number, is_real
+from bioeval.counting.thresholds import to_user
 from bioeval.scores.bona_fide import species_of
 from bioeval.stats.people import ratio
 from bioeval.studies.attacks.attempts import accepted_at

@@ -10,8 +10,6 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.attempts.points import check_priors, trivial_cost
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import noun_of
@@ -19,6 +17,8 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import Name
+from bioeval.counting.points import check_priors, trivial_cost
+from bioeval.counting.thresholds import to_user
 from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
 from bioeval.results.support import without_attempts

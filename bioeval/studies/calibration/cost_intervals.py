@@ -8,11 +8,11 @@ from typing import Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
+from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.verification import Verifying
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores

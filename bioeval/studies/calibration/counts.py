@@ -12,10 +12,10 @@ from itertools import chain
 import numpy as np
 import scipy
 
-from bioeval.attempts.lists import Attempts, increasing
-from bioeval.attempts.points import ErrorCurve
 from bioeval.counting.attempts import CollectAttempts
+from bioeval.counting.points import ErrorCurve
 from bioeval.counting.reduce import OfEachBlock, Reducer, reduce
+from bioeval.counting.sorted_attempts import Attempts, increasing
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance

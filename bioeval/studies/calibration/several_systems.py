@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.attempts.thresholds import require_values
+from bioeval.counting.thresholds import require_values
 from bioeval.scores.arrays import Mask, farthest
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, knows_people

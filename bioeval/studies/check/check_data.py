@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.lists import Attempts
-from bioeval.attempts.points import check_targets
-from bioeval.attempts.symmetry import is_symmetric
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument
 from bioeval.base.progress import rows_reported
+from bioeval.counting.points import check_targets
+from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.symmetry import is_symmetric
 from bioeval.document.results import sides_in_words
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol

@@ -30,9 +30,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
+from bioeval.counting.thresholds import to_user
 from bioeval.document.cells import Count
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.blocks import BlockReader, threads_for

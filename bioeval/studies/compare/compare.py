@@ -10,9 +10,6 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.points import FAR_TARGETS, check_targets
-from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import (
     Argument,
     BioevalError,
@@ -25,7 +22,10 @@ from bioeval.base.errors import (
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.base.version import __version__
+from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import ImpostorProbes, RankUnit
+from bioeval.counting.points import FAR_TARGETS, check_targets
+from bioeval.counting.tied_places import Ties
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import KindVerdict

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.left_out import LeftOut
-from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.thresholds import to_internal
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import Scalar
+from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import Searching
+from bioeval.counting.left_out import LeftOut
+from bioeval.counting.operating_points import PointsWanted, points_of
+from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verifying, count
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.points import per_cent
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import Name, Scalar
+from bioeval.counting.points import per_cent
 from bioeval.document.scalars import name_of_scalar
 from bioeval.results.dataset import along, build
 from bioeval.stats.simultaneous import Differences

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.lists import Attempts
-from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
+from bioeval.counting.operating_points import PointsWanted, points_of
+from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import without_attempts

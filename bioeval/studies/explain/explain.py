@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
 from bioeval.base.scalars import Kept
 from bioeval.counting.identification import role_of
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import to_user
 from bioeval.document.cells import Label
 from bioeval.document.results import rule_in_words, sides_in_words
 from bioeval.document.text import Enumeration, Text, say

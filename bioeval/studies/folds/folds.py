@@ -11,12 +11,6 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from bioeval import partition
-from bioeval.attempts.by_subject import FEW, SubjectAttempts
-from bioeval.attempts.finding import PointsWanted, points_of
-from bioeval.attempts.lists import Attempts
-from bioeval.attempts.points import normalised_cost
-from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose
-from bioeval.attempts.tied_places import PlainTies
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import (
     Argument,
@@ -27,9 +21,15 @@ from bioeval.base.errors import (
     require_choice,
 )
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
+from bioeval.counting.by_subject import FEW, SubjectAttempts
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.identification import Searches, role_of, search
+from bioeval.counting.operating_points import PointsWanted, points_of
+from bioeval.counting.points import normalised_cost
 from bioeval.counting.reduce import reduce
+from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
+from bioeval.counting.tied_places import PlainTies
 from bioeval.counting.verification import Use, Verified, Verifying, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints

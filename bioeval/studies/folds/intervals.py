@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.messages import Message
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import rates_of
+from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.threshold_rules import Rule
 from bioeval.stats.limits import jackknife_limits, open_limits
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import AttemptsOfEach, groups_of_people, ratio

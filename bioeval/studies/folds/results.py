@@ -12,10 +12,10 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, Name, rates_of
+from bioeval.counting.thresholds import to_user
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.layouts import Layout
 from bioeval.results.support import ComparedPeople, support_messages

@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.attempts.lists import increasing
-from bioeval.attempts.points import check_targets
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.attempts import CollectAttempts
+from bioeval.counting.points import check_targets
 from bioeval.counting.reduce import OfEachBlock, reduce
+from bioeval.counting.sorted_attempts import increasing
+from bioeval.counting.thresholds import to_user
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores, require_scores

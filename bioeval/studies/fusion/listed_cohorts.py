@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 
-from bioeval.attempts.thresholds import require_values
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import noun_of
+from bioeval.counting.thresholds import require_values
 from bioeval.scores.labels import NAME_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.scores.pairs import PairScores

@@ -6,7 +6,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.attempts.thresholds import require_values
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import (
     Argument,
@@ -17,6 +16,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
+from bioeval.counting.thresholds import require_values
 from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.single_template import thresholds_over
-from bioeval.attempts.thresholds import require_values, to_user
-from bioeval.attempts.tied_places import Ties
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.kinds import larger_is_closer
@@ -23,6 +20,9 @@ from bioeval.counting.blocks import Block
 from bioeval.counting.identification import ImpostorProbes, Searches, Searching, check_max_rank
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.single_template import thresholds_over
+from bioeval.counting.thresholds import require_values, to_user
+from bioeval.counting.tied_places import Ties
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import ClosedSetCounts

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.random import Stream
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
+from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RuleOf
 from bioeval.scores.disjoint import mates_among

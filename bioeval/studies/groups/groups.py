@@ -7,15 +7,15 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.threshold_rules import Rule, choose, no_such_threshold
-from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
+from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import Verifying, count
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader, threads_for

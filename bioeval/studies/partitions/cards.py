@@ -10,10 +10,10 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.points import check_targets
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import Argument, DataError, ProtocolError, enumerated, require_choice
+from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.points import check_targets
+from bioeval.counting.threshold_rules import Rule
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.scores.labels import is_written

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, BioevalError, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
+from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import verify
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol

@@ -12,13 +12,13 @@ import numpy as np
 import scipy.special
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import to_internal, to_user
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import to_internal, to_user
 from bioeval.document.results import messages_of_result
 from bioeval.results.dataset import Variables, along, build
 from bioeval.results.support import ComparedPeople, RuleOf

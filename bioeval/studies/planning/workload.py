@@ -13,11 +13,11 @@ import numpy as np
 import scipy.special
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import Argument, DataError, nearest_name, received
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
+from bioeval.counting.threshold_rules import Rule
 from bioeval.results.dataset import along, build
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.scores.bona_fide import leaves_out_attacks

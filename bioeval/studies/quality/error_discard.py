@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval.attempts.cells import is_accepted
-from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
+from bioeval.counting.cells import is_accepted
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks

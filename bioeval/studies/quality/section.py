@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
+from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import Column, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label, Number, Rate
 from bioeval.document.results import (

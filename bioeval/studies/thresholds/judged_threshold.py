@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.points import trivial_cost
-from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.base.variables import IntervalName
+from bioeval.counting.points import trivial_cost
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.support import without_attempts

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import search
+from bioeval.counting.threshold_rules import Rule
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.studies.assurance.shares import Shares, search_shares

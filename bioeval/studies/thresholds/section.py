@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
+from bioeval.counting.thresholds import to_user
 from bioeval.document.blocks import (
     Block,
     Column,

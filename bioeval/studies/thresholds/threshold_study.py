@@ -10,10 +10,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.attempts.finding import PointsWanted
-from bioeval.attempts.symmetry import is_symmetric
-from bioeval.attempts.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
-from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, chosen_task
 from bioeval.base.messages import Message, messages_of
@@ -22,6 +18,10 @@ from bioeval.base.random import RandomState
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
 from bioeval.counting.identification import RankUnit
+from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.layouts import Layout, expanded

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.cells import is_accepted
-from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
+from bioeval.counting.cells import is_accepted
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import about_attrs, along, build, without_slashes
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks

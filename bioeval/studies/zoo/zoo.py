@@ -9,13 +9,13 @@ import numpy as np
 import xarray as xr
 from scipy.stats import hypergeom
 
-from bioeval.attempts.threshold_rules import Rule
-from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.results.support import ALL_REJECTED
 from bioeval.scores.blocks import BlockReader, require_subjects

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.attempts.tied_places import place_weights
 from bioeval.base.messages import Message
 from bioeval.base.scalars import MATCH_SUMS
+from bioeval.counting.tied_places import place_weights
 from bioeval.results.query_means import QueryMean
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.counters import guide_to
-from bioeval.attempts.thresholds import require_values, to_internal
-from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import DataError
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import rows_reported_to
+from bioeval.counting.grids import guide_to
 from bioeval.counting.identification import check_max_rank
+from bioeval.counting.thresholds import require_values, to_internal
+from bioeval.counting.tied_places import ENDS
 from bioeval.protocol.tasks import Gom
 from bioeval.scores.arrays import Mask, scored
 from bioeval.scores.blocks import is_small, threads_for

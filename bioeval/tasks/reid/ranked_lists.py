@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import DataError, counted
 from bioeval.base.registry import names_of
 from bioeval.base.scalars import Name
+from bioeval.counting.thresholds import to_user
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, require_subjects

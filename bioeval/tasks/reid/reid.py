@@ -9,16 +9,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.by_subject import SubjectAttempts
-from bioeval.attempts.thresholds import check_thresholds, require_values, to_user
-from bioeval.attempts.tied_places import PlainTies, Ties
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import rows_reported
 from bioeval.base.scalars import Name
 from bioeval.base.variables import IntervalName
+from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import check_max_rank
+from bioeval.counting.thresholds import check_thresholds, require_values, to_user
+from bioeval.counting.tied_places import PlainTies, Ties
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions

@@ -10,14 +10,14 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
-from bioeval.attempts.thresholds import check_thresholds, to_user
-from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, MessageWarning, messages_of
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
 from bioeval.base.version import __version__
+from bioeval.counting.thresholds import check_thresholds, to_user
+from bioeval.counting.tied_places import ENDS
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.ties import rank_message, tie_message

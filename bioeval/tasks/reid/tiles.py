@@ -12,8 +12,8 @@ import threading
 
 import numpy as np
 
-from bioeval.attempts.squares import Squares, source_of_tiles
 from bioeval.base.options import OPTIONS
+from bioeval.counting.squares import Squares, source_of_tiles
 from bioeval.scores.blocks import BlockReader, is_small
 from bioeval.scores.labels import Codes
 from bioeval.tasks.reid import kernel

@@ -7,10 +7,10 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.attempts.points import FAR_TARGETS
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
+from bioeval.counting.points import FAR_TARGETS
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label
 from bioeval.document.results import interval_note, is_doubt, messages_of_result

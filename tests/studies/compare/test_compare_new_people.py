@@ -7,8 +7,8 @@ import pytest
 import scipy
 
 import bioeval as be
-from bioeval.attempts.left_out import LeftOut
 from bioeval.counting.identification import search as search_all
+from bioeval.counting.left_out import LeftOut
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.identification import NewPeople

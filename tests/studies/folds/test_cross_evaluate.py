@@ -475,7 +475,7 @@ def test_thresholds_of_many_scores_are_interpolated():
     """Where not every score is a threshold, the limits are nearly those of taking all of them."""
     from unittest import mock
 
-    from bioeval.attempts.by_subject import SubjectAttempts
+    from bioeval.counting.by_subject import SubjectAttempts
 
     scores = be.simulate(30, 4, random_state=4, within=0.9)
     options = {"interval": "subject-bootstrap"}

@@ -17,7 +17,7 @@ from limits import streaming
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import squares
+from bioeval.counting import squares
 from bioeval.scores.embedding_tiles import MOST_OF_SUBJECT
 from bioeval.scores.embeddings import same_in_any_tile
 from bioeval.tasks.reid import kernel, passes

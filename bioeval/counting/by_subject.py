@@ -9,17 +9,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bioeval.attempts.counters import guide_to
-from bioeval.counting.verification import gather_claims
-from bioeval.attempts.lists import Attempts
-from bioeval.attempts.points import EqualError
 from bioeval.base.errors import (
     Argument,
     Part,
     ProtocolError,
 )
 from bioeval.base.progress import report
-from bioeval.counting.verification import Verified, Verifying
+from bioeval.counting.grids import guide_to
+from bioeval.counting.points import EqualError
+from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.verification import Verified, Verifying, gather_claims
 from bioeval.kernels import count as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader

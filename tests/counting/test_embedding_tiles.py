@@ -16,8 +16,8 @@ from strategies import examples_of
 from twins import assert_same_but_d_prime, in_folds, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import squares
 from bioeval.base.errors import BioevalError
+from bioeval.counting import squares
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
 from bioeval.scores.embeddings import same_in_any_tile

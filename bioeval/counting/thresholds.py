@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.cells import cell_exponent, cell_of
 from bioeval.base.arguments import as_float64, require_numbers
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import Argument, DataError, ProtocolError, received
 from bioeval.base.kinds import larger_is_closer
+from bioeval.counting.cells import cell_exponent, cell_of
 from bioeval.scores.matrix import Scores
 
 DEFAULT_COUNT = 1000

@@ -12,8 +12,8 @@ from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.attempts import thresholds as thr
-from bioeval.attempts.cells import cell_exponent
+from bioeval.counting import thresholds as thr
+from bioeval.counting.cells import cell_exponent
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)

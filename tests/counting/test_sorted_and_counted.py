@@ -24,9 +24,9 @@ from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
 from twins import assert_all_tasks, in_folds
 
 import bioeval as be
-from bioeval.attempts.threshold_rules import Rule, wanted_cells
 from bioeval.base.errors import BioevalError
 from bioeval.counting import counted as cells, folds, mates, parts
+from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
 

@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.cells import CellCounts, CellGrid
-from bioeval.attempts.points import (
+from bioeval.base.errors import DataError
+from bioeval.counting.cells import CellCounts, CellGrid
+from bioeval.counting.points import (
     EqualError,
     ErrorCurve,
     Moments,
     allowed_errors,
     moments_of,
 )
-from bioeval.base.errors import DataError
 
 
 @dataclass(eq=False)

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.attempts.thresholds import to_user
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.messages import warn_user
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
+from bioeval.counting.thresholds import to_user
 
 # The FAR targets that results report by default.
 FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bioeval.attempts.lists import Attempts
-from bioeval.attempts.points import (
+from bioeval.base.arguments import require_flag
+from bioeval.base.scalars import Scalar
+from bioeval.counting.points import (
     ErrorCurve,
     VerificationPoints,
     attained_hull_error,
@@ -20,8 +21,7 @@ from bioeval.attempts.points import (
     min_costs,
     moments_of,
 )
-from bioeval.base.arguments import require_flag
-from bioeval.base.scalars import Scalar
+from bioeval.counting.sorted_attempts import Attempts
 
 
 @dataclass(frozen=True, eq=False)

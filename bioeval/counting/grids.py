@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bioeval.attempts.thresholds import grid_over
-from bioeval.scores.blocks import Block, cells_between
+from bioeval.counting.thresholds import grid_over
 
 
 def grid_over_attempts(

@@ -15,17 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.attempts.lists import Attempts
-from bioeval.attempts.points import (
-    allowed_errors,
-    cheapest,
-    check_costs,
-    costs_of_attempts,
-    crossed,
-    per_cent,
-    total_cost,
-    warn_of_per_cent,
-)
 from bioeval.base.arguments import as_float64, number_in, require_array
 from bioeval.base.errors import (
     DataError,
@@ -36,6 +25,17 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Kept
+from bioeval.counting.points import (
+    allowed_errors,
+    cheapest,
+    check_costs,
+    costs_of_attempts,
+    crossed,
+    per_cent,
+    total_cost,
+    warn_of_per_cent,
+)
+from bioeval.counting.sorted_attempts import Attempts
 
 #: How many numbers each rule has after its name.
 RULES = {"eer": 0, "far": 1, "frr": 1, "cost": 3, "hter": 0, "accuracy": 0}
