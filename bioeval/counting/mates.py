@@ -129,4 +129,5 @@ def joined(
 ) -> Mates:
     """Return the mates that were found in parts, in order."""
     none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
-    return Mates(*map(np.concatenate, zip(none, *parts, strict=True)), probes, rejected=rejected)
+    probe, gallery, distance = map(np.concatenate, zip(none, *parts, strict=True))
+    return Mates(probe, gallery, distance, probes, rejected=rejected)

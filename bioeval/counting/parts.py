@@ -79,7 +79,7 @@ class RowParts:
 
     def mates_in(self, part: range | None) -> list[tuple[np.ndarray, ...]]:
         """Return probes, columns and distances of the genuine attempts of some rows."""
-        found = []
+        found: list[tuple[np.ndarray, ...]] = []
         for block in self._reads(range(self.scores.shape[0]) if part is None else part):
             row, position = self._genuine_cells(block)
             distance = block.values[row, position].astype(self.dtype, copy=False)
@@ -102,7 +102,8 @@ class RowParts:
         """Return row and position of the genuine attempts of rows that were read."""
         if self.scores._labelled:
             return block.own()
-        return np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
+        row, position = np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
+        return row, position
 
     @cached_property
     def columns(self) -> Lines:
@@ -246,6 +247,10 @@ class TileParts:
         squares.visit(places, take, again=True)
         return [blocks[k] for k in sorted(blocks)]
 
+    def first(self) -> Block:
+        """Return the first tile."""
+        return self.sample()[0]
+
     def parts(self, number: int) -> list[range]:
         """Return bands of tiles of about so many parts."""
         return self.squares.bands(number)
@@ -316,9 +321,9 @@ class PairParts:
         some = np.arange(0, self.size, max(1, self.size >> 20))
         return [] if self.few else [self._block(some[k::GROUPS], k) for k in range(GROUPS)]
 
-    def parts(self, number: int) -> list[range]:
-        """Return one part: the list is in memory."""
-        return [range(self.size)]
+    def first(self) -> Block:
+        """Return the first piece."""
+        return self._block(np.arange(min(PIECE, self.size)), 0)
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
         """Show all pieces to what `take` returns."""

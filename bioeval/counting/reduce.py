@@ -76,7 +76,7 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
     if parts is None:
         nearest = all(reducer.fusion in (None, "min") for reducer in reducers)
         parts = parts_of(scores, nearest=nearest)
-    look = partial(look_at, parts)
+    look: Callable[[Sequence[Any]], list[list[Any]]] = partial(look_at, parts)
     if OPTIONS["client"] is not None and not parts.few and not isinstance(parts, PairParts):
         from bioeval.counting.cluster import CountingWorkers
 

@@ -28,7 +28,13 @@ from bioeval.counting.thresholds import (
     with_infinities,
 )
 from bioeval.scores.arrays import Templates, parse_fusion, scored
-from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.blocks import (
+    Block as RowBlock,
+    BlockReader,
+    cells_between,
+    require_subjects,
+    threads_for,
+)
 from bioeval.scores.matrix import are_pairs
 from bioeval.scores.provenance import Provenance
 
@@ -292,7 +298,7 @@ def claimed(
 
 
 def gather_claims(
-    block: Block, claims: tuple[np.ndarray, np.ndarray]
+    block: RowBlock, claims: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of the claims of the rows of a block, and the claims' numbers.
 

@@ -429,7 +429,7 @@ def open_set_dataset(
     max_rank: int | None = None,
     ties: str = "pessimistic",
     impostors: str = "auto",
-    far_targets: Sequence[float] = FAR_TARGETS,
+    far_targets: Sequence[float] | np.ndarray = FAR_TARGETS,
     rows: np.ndarray | None = None,
 ) -> xr.Dataset:
     """Return DIR over thresholds and ranks, FAR over thresholds.

@@ -13,7 +13,8 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import scalar_registry
-from bioeval.counting.identification import Searching, check_max_rank
+from bioeval.counting.identification import Searches, Searching, check_max_rank
+from bioeval.counting.left_out import LeftOut
 from bioeval.counting.operating_points import PointsWanted, points_of
 from bioeval.counting.points import (
     RARE_TARGETS,
@@ -51,7 +52,7 @@ from bioeval.tasks.counted import (
 #: The tasks that one pass counts; studies offer others.
 _CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
 
-Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
+Task = TypeVar("Task", bound=OpenSet | ClosedSet)
 
 # The node of the mean over galleries.
 MEAN = "mean"
@@ -120,7 +121,7 @@ class EvaluationOptions:
                 "has no [reid] section (be.ranks gives the rank of each probe)"
             )
 
-    def with_last_rank(self, task: Searches, gallery: int, section: str) -> Searches:
+    def with_last_rank(self, task: Task, gallery: int, section: str) -> Task:
         """Return a task of a card's section with the last rank that is given, or that of the card.
 
         The card's own is checked here, by its place; `gallery` is the number of templates.
@@ -211,16 +212,17 @@ class CardTasks:
             from bioeval.partition.claims import ClaimSampler
 
             claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
-        for templates in use.templates if use and self._supports("verification") else ():
-            if self.automatic and templates == "multi" and not scores._labelled:
-                continue  # a mask alone does not say which templates belong together
-            self.verifying[f"verification/{templates}"] = Verifying(
-                self.reader,
-                Use(templates, use.fusion),
-                wanted=self.wanted(rare=True),
-                thresholds=self.thresholds,
-                claims=claims,
-            )
+        if use is not None and self._supports("verification"):
+            for templates in use.templates:
+                if self.automatic and templates == "multi" and not scores._labelled:
+                    continue  # a mask alone does not say which templates belong together
+                self.verifying[f"verification/{templates}"] = Verifying(
+                    self.reader,
+                    Use(templates, use.fusion),
+                    wanted=self.wanted(rare=True),
+                    thresholds=self.thresholds,
+                    claims=claims,
+                )
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
             if task is not None and self._supports(name):
                 section = f"{card.name}: [{name}]"
@@ -262,7 +264,7 @@ class CardTasks:
             from bioeval.counting.by_subject import SubjectAttempts
 
             SubjectAttempts.require_people(self.scores, limits.method)
-        searching = {}
+        searching: dict[tuple[str, str], Searching] = {}
         for task in self.searching.values():
             if task.gallery == "all":  # open and closed set share it where ranks are alike
                 searching.setdefault((task.rank_unit, task.fusion), Searching(self.reader, task))
@@ -270,9 +272,9 @@ class CardTasks:
         verified: list[Verified] = []
         ranked: Any = iter(())
         if self.verifying or reducers:
-            verified, found = count(self.reader, [*self.verifying.values()], *reducers)
-            ranked = iter(found)
-        searches = {}
+            verified, facts = count(self.reader, [*self.verifying.values()], *reducers)
+            ranked = iter(facts)
+        searches: dict[tuple[str, str], tuple[Searches, dict[str, LeftOut]]] = {}
         for key, one in searching.items():
             searches[key] = one.result(*(next(ranked) for _ in one.reducers)), {}
         counted: dict[str, Counted] = {}

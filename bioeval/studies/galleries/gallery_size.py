@@ -68,7 +68,8 @@ class Candidates(Reducer):
     sums = ("candidates",)
 
     def __init__(self, fusion: str, thresholds: np.ndarray, subjects: int, enrolled: np.ndarray):
-        self.fusion, self.thresholds, self.enrolled = fusion, thresholds, enrolled
+        self.fusion: str = fusion
+        self.thresholds, self.enrolled = thresholds, enrolled
         self.candidates = np.zeros((2, len(thresholds), subjects + 1), dtype=np.int64)
 
     def prepare(self, parts: Parts) -> None:

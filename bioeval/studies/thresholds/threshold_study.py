@@ -219,7 +219,7 @@ def study_threshold(
     rule = Rule.parse(target, "target")
     _check_number(scores, "folds", folds, low=2)
     _check_number(scores, "repeats", repeats, low=1)
-    notes = []
+    notes: list[Message] = []
     if folds is None:
         folds, notes = _usual_folds(scores)
     repeats = repeats or REPEATS
@@ -469,7 +469,7 @@ def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
     """
     if are_pairs(scores) and scores.pair_folds is not None:
         return FOLDS, []
-    if _by_people(scores):
+    if _by_people(scores) or not are_pairs(scores):
         there, most, what = len(scores.subjects), len(scores.subjects) // 2, "people"
     else:
         genuine = int(np.count_nonzero(scores.genuine))
