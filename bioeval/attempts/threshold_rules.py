@@ -34,8 +34,7 @@ from bioeval.base.errors import (
     received,
     subject,
 )
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import Kept
+from bioeval.base.kinds import Kept, larger_is_closer
 
 #: How many numbers each rule has after its name.
 RULES = {"eer": 0, "far": 1, "frr": 1, "cost": 3, "hter": 0, "accuracy": 0}

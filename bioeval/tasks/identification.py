@@ -16,29 +16,28 @@ from bioeval.attempts.thresholds import check_thresholds, to_user
 from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.progress import rows_reported
-from bioeval.base.scalars import Name
-from bioeval.base.variables import IntervalName
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
+from bioeval.results.variables import Variable
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.task_counts import TaskCounts
 from bioeval.tasks.task_plan import TaskPlanner
 
 RANKS = {
-    "subject": Name("subject of the probe"),
-    "identification_rank": Name("rank of the best mate; NaN where there is none"),
-    "mate_distance": Name("score of the best mate; NaN where there is none", "score"),
-    "nearest_other": Name("score of the nearest candidate of another subject", "score"),
-    "closer": Name("candidates of other subjects ranked before the best mate", "candidates"),
-    "tied": Name("candidates of other subjects tied with the best mate", "candidates"),
-    "mates": Name("usable mates", "candidates"),
-    "others": Name("usable candidates of other subjects", "candidates"),
-    "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
+    "subject": Variable("subject of the probe"),
+    "identification_rank": Variable("rank of the best mate; NaN where there is none"),
+    "mate_distance": Variable("score of the best mate; NaN where there is none", "score"),
+    "nearest_other": Variable("score of the nearest candidate of another subject", "score"),
+    "closer": Variable("candidates of other subjects ranked before the best mate", "candidates"),
+    "tied": Variable("candidates of other subjects tied with the best mate", "candidates"),
+    "mates": Variable("usable mates", "candidates"),
+    "others": Variable("usable candidates of other subjects", "candidates"),
+    "enrolled": Variable("whether the probe's subject is in the gallery (1) or not (0)"),
 }
 
 

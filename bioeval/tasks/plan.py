@@ -26,11 +26,11 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.base.registry import scalar_registry
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.variables import best_values
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -313,7 +313,7 @@ class Plan:
             self.costs,
             self.options.auc,
             frr_targets=self.frr_targets,
-            optima=scalar_registry().optima,
+            optima=best_values(),
         )
 
     @property

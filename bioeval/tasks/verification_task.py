@@ -14,14 +14,13 @@ from bioeval.attempts.symmetry import is_symmetric
 from bioeval.attempts.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
-from bioeval.base.registry import scalar_registry
-from bioeval.base.variables import IntervalName
+from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.views.messages import warn_of_kinds
 
 
@@ -145,7 +144,7 @@ def verification(
         weights,
         require_flag("auc", auc),
         frr_targets=at_frr,
-        optima=scalar_registry().optima,
+        optima=best_values(),
     )
     with rows_reported():
         (result,) = count_together(reader, [counter], wanted)

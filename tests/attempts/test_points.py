@@ -16,8 +16,7 @@ from named_arguments import raises_about
 import bioeval as be
 from bioeval.attempts import looks
 from bioeval.base.messages import MessageWarning
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import VERIFICATION_SCALARS
+from bioeval.results.variables import rates_of_folds
 from bioeval.scores import blocks
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -286,11 +285,7 @@ def test_rounding_does_not_choose_among_equal_costs():
     assert ds.min_cost_threshold.item() == 0.0
 
 
-OF_RATES = [
-    x
-    for x in (*VERIFICATION_SCALARS, *scalar_registry().at_threshold["folds"])
-    if x.of_rates is not None
-]
+OF_RATES = [x for x in rates_of_folds() if x.of_rates is not None]
 
 
 @pytest.mark.parametrize("scalar", dict.fromkeys(OF_RATES), ids=lambda scalar: scalar.name)

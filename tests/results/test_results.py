@@ -14,7 +14,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.base import variables as names
+from bioeval.results import variables as names
 
 CAMERAS = {"session": ["1", "2"] * 10}
 

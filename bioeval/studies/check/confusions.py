@@ -12,8 +12,8 @@ import numpy as np
 from bioeval.attempts.threshold_rules import Rule
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.kinds import Kept
 from bioeval.base.progress import stage
-from bioeval.base.scalars import Kept
 from bioeval.document.results import rule_in_words
 from bioeval.document.text import Text, say
 from bioeval.scores.blocks import BlockReader

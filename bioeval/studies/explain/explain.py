@@ -15,7 +15,7 @@ from bioeval.attempts.thresholds import to_user
 from bioeval.attempts.verification_counter import VerificationCounter
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
-from bioeval.base.scalars import Kept
+from bioeval.base.kinds import Kept
 from bioeval.document.cells import Label
 from bioeval.document.results import rule_in_words, sides_in_words
 from bioeval.document.text import Enumeration, Text, say

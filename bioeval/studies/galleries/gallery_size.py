@@ -21,20 +21,19 @@ from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
 from bioeval.protocol.tasks import OpenSet, Search
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import ClosedSetCounts
+from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 
 GALLERY_SIZE = {
-    "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
-    **names_of("closed_set", "cms", "recognition_rate"),
-    **names_of("open_set", "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
+    "gallery_size": Variable("subjects in the gallery", "subjects", "gallery size N"),
+    **entries(CLOSED_SET, "cms", "recognition_rate"),
+    **entries(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
 }
 
 #: Kinds of impostors: enrolled probes without their own subject, and unenrolled ones.
