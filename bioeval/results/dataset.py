@@ -156,7 +156,7 @@ def decisions(
     return along(("threshold",), **rates_of((*rates, *more), counts | totals), **counts)
 
 
-def build(
+def dataset(
     variables: Mapping[str, Any],
     table: Mapping[str, Variable],
     coordinates: Mapping[str, np.ndarray],

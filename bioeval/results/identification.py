@@ -24,7 +24,7 @@ from bioeval.attempts.tied_places import ENDS
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.results.dataset import Scalars, Variables, about_attrs, build, rate, with_dims
+from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, with_dims
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.ties import rank_message, tie_message
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
@@ -113,7 +113,7 @@ class ClosedSetCounts:
             **options,
         }
         variables, labels = self.scalars(about)
-        return build(variables, CLOSED_SET, labels, attrs)
+        return dataset(variables, CLOSED_SET, labels, attrs)
 
 
 #: The names of CMS at rank 1 and at others in messages.
@@ -143,11 +143,7 @@ def closed_set_dataset(
 
 
 def closed_set_counts(
-    tally: IdentificationTally,
-    *,
-    max_rank: int | None,
-    ties: str,
-    unmated: str,
+    tally: IdentificationTally, *, max_rank: int | None, ties: str, unmated: str
 ) -> tuple[ClosedSetCounts, list[Message]]:
     """Return the counts of a tally, and a message where not all ranks are reported."""
     has_mate = tally.mates > 0
@@ -415,7 +411,7 @@ class OpenSetCounts:
         attrs = self.attempts.attrs(about, options, notes, remarks)
         ranks = np.arange(1, self.detected.shape[1] + 1)
         coordinates = {"threshold": grid, "rank": ranks, **scalars.labels}
-        return build({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
+        return dataset({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
 
 
 def open_set_dataset(
@@ -471,11 +467,7 @@ def open_set_rows(tally: IdentificationTally, options: Mapping[str, Any]) -> np.
 
 
 def open_set_scalars(
-    tally: IdentificationTally,
-    *,
-    ties: str,
-    impostors: str,
-    far_targets: np.ndarray,
+    tally: IdentificationTally, *, ties: str, impostors: str, far_targets: np.ndarray
 ) -> Scalars:
     """Return the attempts and the operating points at rank 1."""
     searches = _Searches(tally, ties, impostors)

@@ -15,17 +15,12 @@ from bioeval.results.dataset import (
     Scalars,
     Variables,
     about_attrs,
-    build,
+    dataset,
     decisions,
     rate,
     with_dims,
 )
-from bioeval.results.support import (
-    ComparedPeople,
-    KindVerdict,
-    support_messages,
-    without_attempts,
-)
+from bioeval.results.support import ComparedPeople, KindVerdict, support_messages, without_attempts
 from bioeval.results.ties import tie_message
 from bioeval.results.variables import (
     EQUAL_ERROR,
@@ -148,7 +143,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         attrs["pairs_of_people"] = tally.people.pairs
     if tally.about.nan == "reject":
         attrs["failed_attempts"] = tally.attempts.missed + tally.attempts.missed_impostors
-    return build(variables, verification_variables(), coordinates, attrs)
+    return dataset(variables, verification_variables(), coordinates, attrs)
 
 
 def _messages(

@@ -17,7 +17,7 @@ from bioeval.attempts.tied_places import Ties
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.progress import rows_reported
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
-from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.identification import Unmated
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
@@ -66,7 +66,7 @@ def ranks_dataset(tally: IdentificationTally, ties: str, subjects: np.ndarray | 
         variables |= along(over, subject=subjects.astype(str))
     attrs = about_attrs(tally.about, "ranks", "ranks of the best mates", [])
     attrs |= {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": ties}
-    return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
+    return dataset(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 
 
 @leaves_out_attacks

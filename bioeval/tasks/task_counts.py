@@ -64,7 +64,9 @@ class TaskCounts:
     def dataset_of_card(self, node: str, card: str, ranks: Sequence[int]) -> xr.Dataset:
         """Return the result of a task of a card, with the ranks that tables show."""
         attrs = {"protocol": card, "report_ranks": " ".join(map(str, ranks))}
-        return self.dataset(node).assign_attrs(attrs)
+        result = self.dataset(node)
+        result.attrs |= attrs
+        return result
 
     def with_intervals(
         self, dataset: xr.Dataset, counter: Any, reader: BlockReader, options: IntervalMethod

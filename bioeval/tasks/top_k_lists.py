@@ -12,7 +12,7 @@ from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import about_attrs, along, build, rate, tree_of
+from bioeval.results.dataset import about_attrs, along, dataset, rate, tree_of
 from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,
@@ -198,7 +198,7 @@ def reid_of_lists(
     measures = QueryMeasures(cmc, means, curves)
     attrs = about_attrs(about, "top-k", "top-K lists", notes)
     attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
-    result = build(variables, TOP_K, coordinates, attrs)
+    result = dataset(variables, TOP_K, coordinates, attrs)
     if max_rank is None:
         result = result.isel(rank=slice(rules.max_rank))
     return result, measures

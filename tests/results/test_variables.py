@@ -13,7 +13,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.results import variables
-from bioeval.results.dataset import build
+from bioeval.results.dataset import dataset
 from bioeval.results.variables import Variable, described
 from bioeval.tasks.identification import RANKS
 
@@ -59,7 +59,7 @@ def test_every_variable_is_described(name):
 
 def test_a_variable_cannot_skip_the_registry():
     with pytest.raises(KeyError, match="new_rate"):
-        build({"new_rate": ((), 0.5)}, variables.VERIFICATION, {}, {})
+        dataset({"new_rate": ((), 0.5)}, variables.VERIFICATION, {}, {})
 
 
 @pytest.mark.parametrize("task", variables.TASKS)
@@ -104,7 +104,7 @@ def test_the_best_value_over_operating_points():
 def test_a_coordinate_keeps_its_labels_and_is_an_index(labels):
     names = {name: Variable(name) for name in ("value", "item")}
     values = np.asarray(labels)
-    ds = build({"value": (("item",), np.arange(len(labels)))}, names, {"item": values}, {})
+    ds = dataset({"value": (("item",), np.arange(len(labels)))}, names, {"item": values}, {})
     assert ds["item"].dtype == values.dtype
     np.testing.assert_array_equal(ds["item"].values, values)
     assert ds["item"].attrs["long_name"] == "item" and ds.indexes["item"].name == "item"

@@ -10,7 +10,7 @@ from bioeval.attempts.thresholds import require_values, to_internal
 from bioeval.base.arguments import check_confidence, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import steps_reported
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import about_attrs, dataset
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
@@ -137,7 +137,7 @@ def check_claim(
     attrs |= {"confidence": confidence, "rate": name, "interval_method": "korn-graubard"}
     this_gallery = name == "far" and shares.fixed_gallery
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"
-    return build(variables, CLAIM, {}, attrs)
+    return dataset(variables, CLAIM, {}, attrs)
 
 
 def _means_of_frr(shares: Shares, distance: float, both_ways: bool) -> PeopleMeans:

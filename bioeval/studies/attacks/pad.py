@@ -14,7 +14,7 @@ from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
-from bioeval.results.dataset import Variables, along, build
+from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import ALL_REJECTED, KindVerdict
 from bioeval.results.variables import Variable
 from bioeval.stats.options import IntervalMethod, interval_of
@@ -203,7 +203,7 @@ def pad(
     }
     species = np.array(data.species, dtype=str)
     coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
-    return warn_of_kinds(build(variables, NAMES, coordinates, about))
+    return warn_of_kinds(dataset(variables, NAMES, coordinates, about))
 
 
 def _codes(name: str, values: Any, length: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
 from bioeval.results.actual_costs import actual_costs_above_1
-from bioeval.results.dataset import Variables, about_attrs, along, build, rate
+from bioeval.results.dataset import Variables, about_attrs, along, dataset, rate
 from bioeval.results.support import without_attempts
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -144,7 +144,7 @@ def calibration_dataset(
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
     )
-    return build(variables, CALIBRATION, coordinates, attrs)
+    return dataset(variables, CALIBRATION, coordinates, attrs)
 
 
 def _of_ratios(

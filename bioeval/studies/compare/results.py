@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.attempts.points import per_cent
 from bioeval.base.messages import Message, message_attrs
 from bioeval.document.scalars import name_of_scalar
-from bioeval.results.dataset import along, build
+from bioeval.results.dataset import along, dataset
 from bioeval.results.variables import ADDED, COMPARED, VARIABLES, Variable
 from bioeval.stats.simultaneous import Differences
 from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
@@ -158,7 +158,9 @@ def comparison_dataset(
     }
     variables = {name: variables[name] for name in COMPARISON if name in variables}
     result = {"result_type": "comparison", "task": "comparison of systems"}
-    return build(variables, COMPARISON, coordinates, {**result, **attrs, **message_attrs(messages)})
+    return dataset(
+        variables, COMPARISON, coordinates, {**result, **attrs, **message_attrs(messages)}
+    )
 
 
 def adjusted_for_measures(p: Sequence[np.ndarray]) -> list[np.ndarray]:

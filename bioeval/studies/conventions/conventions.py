@@ -15,7 +15,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import about_attrs, dataset
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.variables import Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -211,4 +211,4 @@ def _dataset(
         if any(over in dims for dims, _ in variables.values()):
             coordinates[over] = np.array(labels)
     attrs = about_attrs(Provenance.of(scores), "conventions", "conventions", messages)
-    return build(variables, names, coordinates, attrs)
+    return dataset(variables, names, coordinates, attrs)

@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.results.verification import doubt_of_kind
@@ -146,7 +146,7 @@ def epc(
         remarks.append(doubt.concerning("development set"))
     attrs = about_attrs(test_reader.about, "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
-    return build(variables, EPC, {"alpha": alpha}, attrs)
+    return dataset(variables, EPC, {"alpha": alpha}, attrs)
 
 
 def _without_attempts(attempts: Mapping[str, Any]) -> list[Message]:

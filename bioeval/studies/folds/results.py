@@ -14,7 +14,7 @@ import xarray as xr
 from bioeval import partition
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.messages import Message
-from bioeval.results.dataset import about_attrs, build, rates_of
+from bioeval.results.dataset import about_attrs, dataset, rates_of
 from bioeval.results.layouts import Layout
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.variables import (
@@ -197,7 +197,7 @@ def fold_dataset(
         attrs["interval"] = INTERVAL_AT_THRESHOLD if fixed else INTERVAL_BY_SUBJECT
     task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, found) | attrs
-    return build(variables, cross_names(), coordinates, attrs)
+    return dataset(variables, cross_names(), coordinates, attrs)
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.protocol.tasks import OpenSet, Search
-from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.identification import ClosedSetCounts
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.arrays import FusionRule
@@ -154,7 +154,7 @@ def gallery_size_dataset(
         "ties": search.ties,
         "impostors": role,
     }
-    return build(variables, GALLERY_SIZE, coordinates, attrs)
+    return dataset(variables, GALLERY_SIZE, coordinates, attrs)
 
 
 def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:

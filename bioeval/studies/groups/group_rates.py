@@ -13,7 +13,7 @@ from bioeval.attempts.by_subject import SubjectAttempts
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.random import Stream
-from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries, limits_of
 from bioeval.scores.disjoint import mates_among
@@ -177,7 +177,7 @@ def groups_dataset(
     remarks += few_errors(groups, few, "frr", frr_all, frr_flagged)
     remarks += few_errors(groups, few, "far", far_all, far_flagged)
     attrs = about_attrs(about, "groups", "verification by group", remarks)
-    return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
+    return dataset(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
 
 
 def _undefined(

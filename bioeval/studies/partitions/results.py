@@ -14,7 +14,7 @@ import xarray as xr
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
-from bioeval.results.dataset import Scalars, Variables, build, in_order, tree_of
+from bioeval.results.dataset import Scalars, Variables, dataset, in_order, tree_of
 from bioeval.results.variables import TASKS, Variable, described, verification_variables
 from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
@@ -82,17 +82,15 @@ def partitions_tree(
         task = node.partition("/")[0]
         names = verification_variables() if task == "verification" else TASKS[task]
         columns = _columns([part.nodes.get(node) for part in parts], names)
-        of_partitions = build({}, names, {"partition": np.arange(number)}, attrs)
-        coords = {"partition": of_partitions["partition"].variable}
-        dataset = xr.Dataset(columns, coords, of_partitions.attrs)
-        dataset.attrs |= message_attrs(remarks_on_partitions(dataset, node))
+        joined = dataset({}, names, {"partition": np.arange(number)}, attrs).assign(columns)
+        joined.attrs |= message_attrs(remarks_on_partitions(joined, node))
         if grid is not None and any(node in part.curves for part in parts):
             curves = _stacked([part.curves.get(node) for part in parts])
-            dataset = dataset.merge(_with_bands(curves, names, grid))
+            joined = joined.merge(_with_bands(curves, names, grid))
             ranks = sorted({x.attrs["rank"] for x in columns.values() if "rank" in x.attrs})
-            dataset.attrs["report_ranks"] = " ".join(map(str, ranks))
-            dataset.attrs["band"] = "the middle 95 % of the partitions, among these people"
-        datasets[node] = dataset
+            joined.attrs["report_ranks"] = " ".join(map(str, ranks))
+            joined.attrs["band"] = "the middle 95 % of the partitions, among these people"
+        datasets[node] = joined
     return tree_of(datasets)
 
 
@@ -162,7 +160,7 @@ def _with_bands(
             described[f"{name}_{key}"] = Variable(f"{of.long_name}; {said}", of.units, of.iso)
     used = {*itertools.chain.from_iterable(dims for dims, _ in curves.values())}
     coordinates = {name: x for name, x in grid.labels.items() if name in used}
-    return build(variables, described, coordinates, {})
+    return dataset(variables, described, coordinates, {})
 
 
 def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:

@@ -19,7 +19,7 @@ from bioeval.base.errors import Argument, DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.document.results import messages_of_result
-from bioeval.results.dataset import Variables, along, build
+from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.results.variables import Variable
 from bioeval.scores.blocks import BlockReader, require_subjects
@@ -253,7 +253,7 @@ def sample_size(
         "assurance": ASSURANCE,
         "bioeval_version": __version__,
     }
-    return build(variables, SAMPLE_SIZE, {over: sizes}, attrs | message_attrs(messages))
+    return dataset(variables, SAMPLE_SIZE, {over: sizes}, attrs | message_attrs(messages))
 
 
 def _assumed(frr: float | None, icc: float | None, threshold: Any) -> Components:

@@ -17,7 +17,7 @@ from bioeval.attempts.threshold_rules import Rule
 from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import Argument, DataError, nearest_name, received
 from bioeval.base.version import __version__
-from bioeval.results.dataset import along, build
+from bioeval.results.dataset import along, dataset
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -274,7 +274,7 @@ def workload(
         none_at_all=none,
     )
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
-    return build(variables, WORKLOAD, coordinates, attrs)
+    return dataset(variables, WORKLOAD, coordinates, attrs)
 
 
 def far_of_alarms(alarms: Any, people: int, share: float) -> float:

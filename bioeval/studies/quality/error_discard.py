@@ -17,7 +17,7 @@ from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.results.dataset import Variables, about_attrs, along, build
+from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -214,7 +214,7 @@ def error_discard(
     }
     if rule.name == "fixed":
         attrs["chosen_on"] = "given"
-    return build(variables, ERROR_DISCARD, {"fraction": proportions}, attrs)
+    return dataset(variables, ERROR_DISCARD, {"fraction": proportions}, attrs)
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.results.actual_costs import actual_costs_above_1
-from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import BlockReader
@@ -173,7 +173,7 @@ def judge_threshold(
         "dev_system": str(dev.name),
         "dev_fingerprint": dev.fingerprint,
     }
-    return build(variables, JUDGED, {}, attrs)
+    return dataset(variables, JUDGED, {}, attrs)
 
 
 def rates_at(

@@ -22,7 +22,7 @@ from bioeval.base.errors import Argument, DataError, chosen_task
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
-from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import Layout, expanded
 from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries
@@ -281,7 +281,7 @@ def study_threshold(
         about, "threshold-study", f"threshold study, {studied}", messages + support
     )
     coordinates = {name: folded[name].values for name in ("repeat", "fold")}
-    return build(variables, STUDY, coordinates, described | attrs)
+    return dataset(variables, STUDY, coordinates, described | attrs)
 
 
 class _People(NamedTuple):

@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import message_attrs
 from bioeval.base.version import __version__
-from bioeval.results.dataset import along, build
+from bioeval.results.dataset import along, dataset
 from bioeval.results.variables import Variable
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.tracking.counting import (
@@ -271,7 +271,7 @@ def _dataset(
         "bioeval_version": __version__,
         **message_attrs(messages),
     }
-    return build(variables, names, coordinates, attrs)
+    return dataset(variables, names, coordinates, attrs)
 
 
 def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from bioeval.attempts.thresholds import require_values, to_user
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
-from bioeval.results.dataset import about_attrs, along, build, without_slashes
+from bioeval.results.dataset import about_attrs, along, dataset, without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -177,7 +177,7 @@ def worst_pairs(
                 renamed[key] = name
     attrs = about_attrs(reader.about, "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
-    ds = build(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
+    ds = dataset(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
     for key, name in renamed.items():
         ds[key].attrs["column"] = name
     return ds

@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.attempts.thresholds import to_user
 from bioeval.base.errors import DataError, counted
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.results.dataset import build
+from bioeval.results.dataset import dataset
 from bioeval.results.variables import GOM, Variable, entries
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import without_attacks
@@ -73,7 +73,7 @@ def ranked_lists(
     }
     kept_attrs = ("system", "kind", "convention", "budget", "messages")
     attrs = {name: at_thresholds.attrs[name] for name in kept_attrs}
-    return build(
+    return dataset(
         variables,
         RANKED,
         coordinates,

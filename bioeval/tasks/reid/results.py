@@ -16,7 +16,7 @@ from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, MessageWarning, messages_of
 from bioeval.base.version import __version__
-from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,
@@ -121,7 +121,7 @@ def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
     if rules.cmc in ("single-gallery-shot", "identity-dedup"):
         words = f"{REID['cmc'].long_name}; on one entry of each identity, other measures on all"
         names = REID | {"cmc": replace(REID["cmc"], long_name=words)}
-    return build(variables, names, coordinates, attrs)
+    return dataset(variables, names, coordinates, attrs)
 
 
 #: The recall levels of interpolated precision.
@@ -417,7 +417,7 @@ def gom_dataset(tally: GomTally, *, per_query: bool = False) -> xr.Dataset:
         "removes": tally.rules.removed,
         "junk": tally.rules.junk_in_words,
     }
-    return in_units_of_user(build(variables, GOM, coordinates, attrs))
+    return in_units_of_user(dataset(variables, GOM, coordinates, attrs))
 
 
 def is_turned(kind: str, low: float, high: float) -> bool:
@@ -586,7 +586,7 @@ def gom_from_curves(
         "origin": "curves",
         "bioeval_version": __version__,
     }
-    return build(variables, GOM, coordinates, attrs)
+    return dataset(variables, GOM, coordinates, attrs)
 
 
 def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
