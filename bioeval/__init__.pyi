@@ -14,8 +14,7 @@ from .evaluation import evaluate as evaluate
 from .page.page import report as report
 from .protocol.card import Protocol as Protocol
 from .results.failures import with_failures as with_failures
-from .results.measure import Measure as Measure
-from .results.scalar import scalar as scalar
+from .results.measure import Measure as Measure, scalar as scalar
 from .scores.claim_scores import claim_scores as claim_scores
 from .scores.formats import load as load, save as save
 from .scores.image_names import parse_names as parse_names

@@ -10,14 +10,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.progress import rows_reported
-from bioeval.base.variables import IntervalName
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.counted import of_card
 from bioeval.tasks.gallery_means import mean_over_galleries
 from bioeval.tasks.plan import (

@@ -240,8 +240,9 @@ def options_are_restored() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def measures_are_forgotten():
     """Forget what be.scalar added, in a test or in an example of a docstring or a page."""
-    from bioeval.base import registry
+    from bioeval.results.variables import ADDED
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "_of_process", registry.scalar_registry())
-        yield
+    before = dict(ADDED)
+    yield
+    ADDED.clear()
+    ADDED.update(before)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.scalars import Scalar
 from bioeval.counting.points import (
     ErrorCurve,
     VerificationPoints,
@@ -22,6 +21,9 @@ from bioeval.counting.points import (
     moments_of,
 )
 from bioeval.counting.sorted_attempts import Attempts
+
+if TYPE_CHECKING:
+    from bioeval.results.variables import Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class PointsWanted:
     every_score: bool
     rows: np.ndarray | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
-    optima: Sequence[Scalar] = ()
+    optima: Sequence[Variable] = ()
 
     #: Prior proportion of genuine attempts, cost of a false reject, cost of a false accept, for
     #: half the total error rate.
@@ -51,7 +53,7 @@ class PointsWanted:
 
     @classmethod
     def checked(
-        cls, far_targets: Any, costs: Any, auc: Any, optima: Sequence[Scalar]
+        cls, far_targets: Any, costs: Any, auc: Any, optima: Sequence[Variable]
     ) -> PointsWanted:
         """Return the points that the arguments of a call want."""
         targets, every_score = check_targets(far_targets), require_flag("auc", auc)
@@ -112,12 +114,12 @@ def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> Verificati
 
 
 def add_optima(
-    points: VerificationPoints, corners: ErrorCurve, optima: Sequence[Scalar], *, with_rows: bool
+    points: VerificationPoints, corners: ErrorCurve, optima: Sequence[Variable], *, with_rows: bool
 ) -> None:
     """Add hull, optima and least costs, with rows at their thresholds if wanted."""
     fars, frrs = corners.fars, corners.frrs
     for x in optima:
-        points.optima[x.name] = float(x.over_points(fars, frrs))
+        points.optima[x.name] = float(x.best(fars, frrs))
         points.optima[x.threshold] = float(corners.threshold[x.place_of_best(fars, frrs)])
     points.eer_hull = hull_equal_error(fars, frrs)
     points.min_cost, places = min_costs(corners, points.costs)

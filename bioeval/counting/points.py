@@ -20,8 +20,6 @@ import numpy as np
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.messages import warn_user
-from bioeval.base.scalars import EQUAL_ERROR, Scalar
-from bioeval.counting.thresholds import to_user
 
 # The FAR targets that results report by default.
 FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
@@ -116,10 +114,6 @@ class EqualError:
     pessimistic: float = np.nan
     optimistic: float = np.nan
 
-    def variables(self, kind: str) -> dict[str, tuple[tuple, float]]:
-        """Return the EER, its threshold and bracket as variables without dimensions."""
-        return point_variables(((x, getattr(self, x.name)) for x in EQUAL_ERROR), kind)
-
 
 @dataclass(frozen=True)
 class ErrorCurve:
@@ -207,16 +201,6 @@ def _number(x: float) -> float | int:
     if isinstance(x, (int, np.integer)):
         return int(x)
     return float(x)
-
-
-def point_variables(
-    values: Iterable[tuple[Scalar, float]], kind: str
-) -> dict[str, tuple[tuple, float]]:
-    """Return scalars of the operating points as variables, thresholds in the user's units."""
-    return {
-        scalar.name: ((), to_user(value, kind) if scalar.units == "score" else value)
-        for scalar, value in values
-    }
 
 
 def allowed_errors(target: float, attempts: int) -> int:

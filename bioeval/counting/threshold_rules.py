@@ -23,8 +23,7 @@ from bioeval.base.errors import (
     received,
     subject,
 )
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import Kept
+from bioeval.base.kinds import Kept, larger_is_closer
 from bioeval.counting.points import (
     allowed_errors,
     cheapest,

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import Kept
+from bioeval.base.kinds import Kept, larger_is_closer
 
 #: Limits of a confidence interval.
 Interval = tuple[float, float]

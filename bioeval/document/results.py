@@ -12,7 +12,6 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message, messages_of
-from bioeval.base.registry import scalar_registry
 from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import (
     Column,
@@ -38,6 +37,7 @@ from bioeval.document.cells import (
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.support import KIND_DOUBTS
+from bioeval.results.variables import figure
 from bioeval.results.words import excluded
 
 #: What is accepted at a threshold, by the kind of the scores.
@@ -329,7 +329,7 @@ def cell_of(
     """Return a value of a variable as its description says, with its interval and its flag.
 
     `places` are positions along its dimensions, and those of its denominator. Where the description
-    does not say so, it is `shown` as that of :class:`bioeval.base.scalars.Name`, and its `attempts`
+    does not say so, it is `shown` as that of a :class:`Variable`, and its `attempts`
     are these. None of a variable that the dataset lacks.
     """
     variables, places = dataset.variables, places or {}
@@ -350,9 +350,8 @@ def cell_of(
     if f"{name}_low" in variables:
         low, high = at(f"{name}_low"), at(f"{name}_high")
         about["interval"] = None if low != low or high != high else (low, high)
-    units, registry = str(variable.attrs.get("units", "")), scalar_registry()
-    scalar = registry.averaged.get(name) or registry.get(name)
-    if scalar is not None and units == scalar.units != "score":
+    units, scalar = str(variable.attrs.get("units", "")), figure(name)
+    if scalar is not None and units == scalar.units:
         if scalar.quotient and attempts is None and scalar.quotient[1][0] in variables:
             attempts = int(at(scalar.quotient[1][0]))
         return cell_of_scalar(scalar, value, attempts=attempts, **about)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bioeval.base.scalars import Scalar
 from bioeval.document.cells import Cost, Count, Number, Quantity, Rate, Score
 from bioeval.document.terms import RATES
 from bioeval.document.text import Enumeration, Phrase, Text
+from bioeval.results.variables import Variable
 
 #: What the places of a label are, by their names in it.
 _PLACES: dict[str, Callable[[Any], Text]] = {
@@ -19,7 +19,7 @@ _PLACES: dict[str, Callable[[Any], Text]] = {
 }
 
 
-def label_of(scalar: Scalar, *, task: str = "", **places: Any) -> Phrase:
+def label_of(scalar: Variable, *, task: str = "", **places: Any) -> Phrase:
     """Return the label of a scalar with its places: a ``target``, ``prior``, ``rank``, ``level``.
 
     Its rates are of the `task`, or of that of the section.
@@ -35,14 +35,14 @@ def label_of(scalar: Scalar, *, task: str = "", **places: Any) -> Phrase:
     return Phrase(scalar.label, typed, task)
 
 
-def name_of_scalar(scalar: Scalar, **places: Any) -> str:
+def name_of_scalar(scalar: Variable, **places: Any) -> str:
     """Return the label of a scalar as plain text in the lecture's words: its name in data."""
     terms = {name: name.upper() for rates in RATES.values() for name in rates}
     return scalar.label.format(**terms, **places)
 
 
 def cell_of_scalar(
-    scalar: Scalar, value: float, *, attempts: int | None = None, **more: Any
+    scalar: Variable, value: float, *, attempts: int | None = None, **more: Any
 ) -> Quantity:
     """Return a value of a scalar as a cell of its kind; numbers and costs have its decimals.
 

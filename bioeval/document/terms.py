@@ -1,7 +1,7 @@
 """The terms for rates: the lecture's, and those of ISO/IEC 19795-1 in their place.
 
 Results name their rates as the lecture does, and each name has its ISO term in
-:mod:`bioeval.base.variables`.
+:mod:`bioeval.results.variables`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bioeval.base.scalars import ISO_NAMES, Name
-from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
+from bioeval.results.variables import CLOSED_SET, OPEN_SET, VERIFICATION, Variable
+
+#: The abbreviations of ISO/IEC 19795-1 and ISO/IEC 30107-3 in full.
+ISO_NAMES = {
+    "FMR": "false match rate",
+    "FNMR": "false non-match rate",
+    "FPIR": "false-positive identification rate",
+    "FNIR": "false-negative identification rate",
+    "TPIR": "true-positive identification rate",
+    "IAPAR": "impostor attack presentation accept rate",
+    "RIAPAR": "relative impostor attack presentation accept rate",
+    "APCER": "attack presentation classification error rate",
+    "BPCER": "bona fide presentation classification error rate",
+    "APNRR": "attack presentation non-response rate",
+    "BPNRR": "bona fide presentation non-response rate",
+}
 
 #: Vocabularies of tables and plots.
 VOCABULARIES = ("lecture", "iso")
@@ -21,7 +35,7 @@ STANDARD = "ISO/IEC 19795-1"
 TRANSACTIONS = "transactions"
 
 #: The rates of each task that have a term in the standard.
-RATES: dict[str, Mapping[str, Name]] = {
+RATES: dict[str, Mapping[str, Variable]] = {
     "verification": {name: VERIFICATION[name] for name in ("far", "frr", "gar", "grr")},
     "identification": {
         **{name: OPEN_SET[name] for name in ("far", "frr", "grr", "dir")},
@@ -34,10 +48,11 @@ def _words_of(task: str) -> dict[str, tuple[str, str]]:
     """Return the lecture's and the standard's words for each term of a task."""
     words = {}
     for name, rate in RATES[task].items():
-        ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(rate.symbol, "")
-        words[name] = name.upper(), rate.symbol
-        words[ours] = ours, theirs or rate.symbol  # "1 - FNMR" has no name
-        both = f"{theirs}, {rate.symbol}" if theirs else rate.symbol
+        symbol = rate.iso.partition("(")[0]  # TPIR of TPIR(N, R, T)
+        ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(symbol, "")
+        words[name] = name.upper(), symbol
+        words[ours] = ours, theirs or symbol  # "1 - FNMR" has no name
+        both = f"{theirs}, {symbol}" if theirs else symbol
         words[f"{ours}, {name}"] = f"{ours}, {name.upper()}", both
         if theirs and ours.startswith("false"):
             single, other = ours.removesuffix(" rate"), theirs.removesuffix(" rate")

@@ -1,4 +1,4 @@
-"""Results as numbers by name, and as datasets described by :mod:`bioeval.base.variables`."""
+"""Results as numbers by name, and as datasets described by :mod:`bioeval.results.variables`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,9 @@ import xarray as xr
 from xarray.indexes import PandasIndex
 
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
-from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
-from bioeval.counting.points import (
-    VerificationPoints,
-    normalised_cost,
-    point_variables,
-)
-from bioeval.counting.thresholds import to_user
 from bioeval.results.support import labels_doubtful
+from bioeval.results.variables import QUERY_MEANS, VERIFICATION, Variable, described
 from bioeval.scores.provenance import Provenance
 
 #: The schema of results, an attribute of each: what is saved says by it how it is read.
@@ -33,45 +25,31 @@ RANKS = (1, 5, 10)
 
 #: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
 FIRST = (
-    "eer",
-    "eer_threshold",
-    "frr_at_far",
-    "dir_at_far",
-    "threshold_at_far",
-    "far_at_frr",
-    "recognition_rate",
-    "auc",
-    "d_prime",
-    *QUERY_MEANS,
-    "hter_mean",
-    "far_mean",
-    "frr_mean",
-    "hter_summary",
-    "far_summary",
-    "frr_summary",
+    *("eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr"),
+    *("recognition_rate", "auc", "d_prime", *QUERY_MEANS),
+    *("hter_mean", "far_mean", "frr_mean", "hter_summary", "far_summary", "frr_summary"),
 )
 
 #: What labels the costs of decisions, which are scalars by prior.
 COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 
-#: Variables of the optima; and all that need every impostor score, absent with auc=False.
-EVERY_SCORE = ("auc", "d_prime", "eer_hull")
-
-
-def optima_names() -> tuple[str, ...]:
-    """Return the names of the best values over all thresholds, and of these thresholds."""
-    return tuple(
-        name for scalar in scalar_registry().optima for name in (scalar.name, scalar.threshold)
-    )
-
-
-#: Variables by name: dimensions and values, or a single number.
+#: Variables by name: dimensions and values, or values over the dimensions of the description.
 Variables = dict[str, Any]
 
 
 def along(dims: tuple[str, ...], **values: Any) -> Variables:
     """Return variables over the same dimensions."""
     return {name: (dims, x) for name, x in values.items()}
+
+
+def with_dims(values: Mapping[str, Any], table: Mapping[str, Variable]) -> Variables:
+    """Return values with the dimensions of their descriptions; a single number has none."""
+    placed = {}
+    for name, value in values.items():
+        if not isinstance(value, tuple):
+            value = described(table, name).dims if np.ndim(value) else (), value
+        placed[name] = value
+    return placed
 
 
 class Scalars(NamedTuple):
@@ -87,46 +65,6 @@ class Scalars(NamedTuple):
             {str(k): (tuple(map(str, x.dims)), x.values) for k, x in dataset.data_vars.items()},
             {str(k): x.values for k, x in dataset.coords.items() if k != "threshold"},
         )
-
-    @classmethod
-    def of_points(cls, points: VerificationPoints, kind: str, independent: Any) -> Scalars:
-        """Take the operating points of verification; `independent` are the impostor attempts."""
-        over = ("far_target",)
-        numbers, best = [], optima_names()
-        for scalar in scalar_registry().points_of_verification:
-            if scalar.name in best:
-                numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
-            else:
-                numbers.append((scalar, getattr(points, scalar.name)))
-        variables: Variables = {
-            **points.equal_error.variables(kind),
-            **point_variables(numbers, kind),
-            "frr_at_far": (over, points.frr_at_far),
-            "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
-            "expected_false_accepts": (over, independent * points.far_target),
-        }
-        if points.symmetric is not None:
-            variables["impostor_pairs"] = (), np.int64(independent)
-        cost_prior, cost_miss, cost_false_accept = points.costs.T
-        if len(points.costs) and points.every_score:
-            variables |= along(
-                ("cost",),
-                min_dcf=normalised_cost(points.min_cost, points.costs),
-                min_cost=points.min_cost,
-                min_cost_threshold=to_user(points.min_cost_threshold, kind),
-                cost_prior=cost_prior,
-                cost_miss=cost_miss,
-                cost_false_accept=cost_false_accept,
-            )
-        labels = {"far_target": points.far_target, "cost": cost_prior}
-        if len(points.frr_target):
-            labels["frr_target"] = points.frr_target
-            variables["far_at_frr"] = ("frr_target",), points.far_at_frr
-            variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
-        if not points.every_score:
-            for name in (*EVERY_SCORE, *best):
-                variables.pop(name, None)
-        return cls(variables, labels)
 
     @staticmethod
     def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
@@ -191,38 +129,52 @@ def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:
     return np.full(np.shape(count), np.nan)
 
 
+def rates_of(scalars: Iterable[Variable], known: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return rates that are not given, of counts that are; NaN without attempts."""
+    values_of = dict(known)
+    for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
+        if scalar.name in values_of:
+            continue
+        if scalar.quotient:
+            counts, attempts = scalar.quotient
+            if values_of.keys() >= {*counts, *attempts}:
+                above = sum(values_of[name] for name in counts)
+                below = sum(values_of[name] for name in attempts)
+                values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
+        elif scalar.of_rates is not None:
+            values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
+    return {name: values for name, values in values_of.items() if name not in known}
+
+
 def decisions(
-    ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int, more: Sequence[Scalar] = ()
+    ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int, more: Sequence[Variable] = ()
 ) -> Variables:
     """Return rates and counts over the threshold, each rate over the attempts of its own class."""
     counts = {"ga": ga, "fr": genuine - ga, "fa": fa, "gr": impostor - fa}
     totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-    rates = rates_of((*DECISIONS, *more), counts | totals)
-    return along(("threshold",), **rates, **counts)
+    rates = (VERIFICATION[name] for name in ("gar", "frr", "far", "grr"))
+    return along(("threshold",), **rates_of((*rates, *more), counts | totals), **counts)
 
 
-def build(
+def dataset(
     variables: Mapping[str, Any],
-    names: Mapping[str, Name],
+    table: Mapping[str, Variable],
     coordinates: Mapping[str, np.ndarray],
     attrs: Mapping[str, str | int | float],
 ) -> xr.Dataset:
-    """Return a Dataset whose variables carry their long name, units and ISO term.
+    """Return a Dataset whose variables carry what the table says of them.
 
-    A variable is a pair of dimensions and values, or a single number. `names` may describe new
-    coordinates, too.
+    A variable is a pair of dimensions and values, or values over the dimensions in the table.
     """
-    data = {}
-    for name, value in in_order(variables).items():
-        dims, values = value if isinstance(value, tuple) else ((), value)
-        data[name] = _variable(dims, np.asarray(values), names[name].attrs())
+    data = {
+        name: _variable(dims, values, described(table, name))
+        for name, (dims, values) in with_dims(in_order(variables), table).items()
+    }
     coords: dict[Any, xr.Variable] = {}
     indexes: dict[Any, PandasIndex] = {}
     for name, labels in coordinates.items():
-        values = np.asarray(labels)
-        described = names.get(name) or COORDINATES[name]
-        plain = _variable((name,), values, described.attrs())
-        indexes[name] = _index(name, values)
+        indexes[name] = _index(name, np.asarray(labels))
+        plain = _variable((name,), labels, described(table, name))
         coords |= indexes[name].create_variables({name: plain})
     return xr.Dataset(data, xr.Coordinates(coords, indexes), {**attrs, "schema": SCHEMA})
 
@@ -253,9 +205,9 @@ def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
     return {dataset[x].attrs.get("column", x.removeprefix(start)): x for x in variables}
 
 
-def _variable(dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]) -> xr.Variable:
+def _variable(dims: tuple[str, ...], values: Any, about: Variable) -> xr.Variable:
     """Return a variable of plain numbers; xarray need not convert them."""
-    return xr.Variable(dims, values, attrs, fastpath=True)
+    return xr.Variable(dims, np.asarray(values), about.attrs(), fastpath=True)
 
 
 def _index(name: str, labels: np.ndarray) -> PandasIndex:

@@ -9,31 +9,8 @@ import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.scalars import Name
 from bioeval.results.dataset import tree_of
-
-_FAILURES = {
-    "frr_iso": Name("false reject rate with failures to acquire: FTA + FRR (1 - FTA)", iso="FRR"),
-    "far_iso": Name("false accept rate with failures to acquire: FAR (1 - FTA)", iso="FAR"),
-    "gfrr": Name("generalised false reject rate: FTE + (1 - FTE) FRR_iso", iso="GFRR"),
-    "gfar": Name("generalised false accept rate: (1 - FTE) FAR_iso", iso="GFAR"),
-}
-
-#: Variables of ``with_failures``.
-FAILURES: dict[str, Name] = {}
-_PLACES = {
-    "": "",
-    "_low": "; lower end of its interval, FTA and FTE taken as known",
-    "_high": "; upper end of its interval, FTA and FTE taken as known",
-    "_at_eer": "; at eer_threshold",
-    "_at_far": "; the smallest with FAR at most the target",
-    "_at_far_low": "; the smallest with FAR at most the target: lower end of its interval",
-    "_at_far_high": "; the smallest with FAR at most the target: upper end of its interval",
-}
-for _name, _rate in _FAILURES.items():
-    for _ending, _place in _PLACES.items():
-        _words = f"{_rate.long_name}{_place}"
-        FAILURES[f"{_name}{_ending}"] = Name(_words, _rate.units, _rate.iso)
+from bioeval.results.variables import FAILURES
 
 _ASSUMED = (
     "ISO/IEC 19795-1, of zero-effort impostors and single attempts: FTA and FTE are taken as known "

@@ -13,7 +13,6 @@ import xarray as xr
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.counting.identification import Searches
 from bioeval.counting.points import (
     FAR_TARGETS,
@@ -25,9 +24,11 @@ from bioeval.counting.points import (
 )
 from bioeval.counting.thresholds import check_thresholds, grid_over, to_internal, to_user
 from bioeval.counting.tied_places import ENDS
-from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, with_dims
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.ties import rank_message, tie_message
+from bioeval.results.variables import CLOSED_SET, OPEN_SET
+from bioeval.results.verification import equal_error_values
 from bioeval.scores.provenance import Provenance
 
 Unmated = Literal["auto", "raise", "skip"]
@@ -83,17 +84,17 @@ class ClosedSetCounts:
     def scalars(self, about: Provenance) -> Scalars:
         """Return CMS over the ranks, and the attempts."""
         cms = rate(self.identified, self.attempts)
-        variables = {
-            "cms": (("rank",), cms),
-            "cms_count": (("rank",), self.identified),
-            "recognition_rate": ((), cms[0]),
-            "attempts": ((), np.int64(self.attempts)),
-            "skipped": ((), np.int64(self.skipped)),
-            "tied": ((), self.tied),
+        values: Variables = {
+            "cms": cms,
+            "cms_count": self.identified,
+            "recognition_rate": cms[0],
+            "attempts": np.int64(self.attempts),
+            "skipped": np.int64(self.skipped),
+            "tied": self.tied,
         }
         if about.people:
-            variables["subjects"] = (), np.int64(about.enrolled_subjects)
-        return Scalars(variables, {"rank": np.arange(1, len(cms) + 1)})
+            values["subjects"] = np.int64(about.enrolled_subjects)
+        return Scalars(with_dims(values, CLOSED_SET), {"rank": np.arange(1, len(cms) + 1)})
 
     def dataset(
         self,
@@ -112,7 +113,7 @@ class ClosedSetCounts:
             **options,
         }
         variables, labels = self.scalars(about)
-        return build(variables, CLOSED_SET, labels, attrs)
+        return dataset(variables, CLOSED_SET, labels, attrs)
 
 
 #: The names of CMS at rank 1 and at others in messages.
@@ -142,11 +143,7 @@ def closed_set_dataset(
 
 
 def closed_set_counts(
-    tally: Searches,
-    *,
-    max_rank: int | None,
-    ties: str,
-    unmated: str,
+    tally: Searches, *, max_rank: int | None, ties: str, unmated: str
 ) -> tuple[ClosedSetCounts, list[Message]]:
     """Return the counts of a tally, and a message where not all ranks are reported."""
     has_mate = tally.mates > 0
@@ -270,21 +267,21 @@ class OpenSetAttempts:
 
         `impostors` is the name of the impostor probes, resolved.
         """
-        variables = {
-            "genuine_attempts": ((), np.int64(self.genuine)),
-            "impostor_attempts": ((), np.int64(self.impostor)),
-            "tied": ((), self.tied),
-            "target_probes": ((), np.int64(self.targets)),
-            "non_target_probes": ((), np.int64(self.non_targets)),
+        values: Variables = {
+            "genuine_attempts": np.int64(self.genuine),
+            "impostor_attempts": np.int64(self.impostor),
+            "tied": self.tied,
+            "target_probes": np.int64(self.targets),
+            "non_target_probes": np.int64(self.non_targets),
             **points,
-            "expected_false_accepts": (("far_target",), far_targets * self.impostor),
+            "expected_false_accepts": far_targets * self.impostor,
         }
         if about.people:
             everyone, enrolled = about.probe_subjects, about.enrolled_subjects
             attempts = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
-            variables["genuine_subjects"] = (), np.int64(enrolled)
-            variables["impostor_subjects"] = (), np.int64(attempts.get(impostors, everyone))
-        return Scalars(variables, {"far_target": far_targets})
+            values["genuine_subjects"] = np.int64(enrolled)
+            values["impostor_subjects"] = np.int64(attempts.get(impostors, everyone))
+        return Scalars(with_dims(values, OPEN_SET), {"far_target": far_targets})
 
     def attrs(
         self,
@@ -351,29 +348,25 @@ class OpenSetCounts:
 
     def curves(self, kind: str) -> tuple[Variables, np.ndarray]:
         """Return counts and rates as variables, and the thresholds in the user's units."""
-        both, over = ("threshold", "rank"), ("threshold",)
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
         first = self._at_thresholds(self.identified[:, 0])
-        curves = {
-            "dir": (both, self._at_thresholds(rate(self.identified, genuine))),
-            "di": (both, self._at_thresholds(self.detected)),
-            **along(
-                over,
-                far=rate(self.accepted, impostor),
-                grr=rate(impostor - self.accepted, impostor),
-                frr=rate(genuine - first, genuine),
-                fa=self.accepted,
-                gr=impostor - self.accepted,
-                ttr=rate(self.targets_within, targets),
-                ttr_identity=rate(self.own_within, targets),
-                ftr=rate(self.non_targets_within, self.attempts.non_targets),
-            ),
+        curves: Variables = {
+            "dir": self._at_thresholds(rate(self.identified, genuine)),
+            "di": self._at_thresholds(self.detected),
+            "far": rate(self.accepted, impostor),
+            "grr": rate(impostor - self.accepted, impostor),
+            "frr": rate(genuine - first, genuine),
+            "fa": self.accepted,
+            "gr": impostor - self.accepted,
+            "ttr": rate(self.targets_within, targets),
+            "ttr_identity": rate(self.own_within, targets),
+            "ftr": rate(self.non_targets_within, self.attempts.non_targets),
         }
         grid = to_user(self.thresholds, kind)
         if not larger_is_closer(kind):
             return curves, grid
-        return {name: (dims, x[::-1]) for name, (dims, x) in curves.items()}, grid[::-1]
+        return {name: x[::-1] for name, x in curves.items()}, grid[::-1]
 
     def bounds(self, every: np.ndarray, far_targets: np.ndarray) -> Variables:
         """Return bounds of the operating points if only these rates are known.
@@ -396,12 +389,11 @@ class OpenSetCounts:
             eer_high = float(min(far[crossed], frr[crossed - 1]))
             last = np.array([np.flatnonzero(far <= x)[-1] for x in far_targets], dtype=np.int64)
             dir_low, dir_high = dir_[last], dir_[np.minimum(last + 1, len(far) - 1)]
-        per_target = ("far_target", "rank")
         return {
-            "eer_at_least": ((), eer_low),
-            "eer_at_most": ((), eer_high),
-            "dir_at_far_at_least": (per_target, dir_low),
-            "dir_at_far_at_most": (per_target, dir_high),
+            "eer_at_least": eer_low,
+            "eer_at_most": eer_high,
+            "dir_at_far_at_least": dir_low,
+            "dir_at_far_at_most": dir_high,
         }
 
     def dataset(
@@ -419,7 +411,7 @@ class OpenSetCounts:
         attrs = self.attempts.attrs(about, options, notes, remarks)
         ranks = np.arange(1, self.detected.shape[1] + 1)
         coordinates = {"threshold": grid, "rank": ranks, **scalars.labels}
-        return build({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
+        return dataset({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
 
 
 def open_set_dataset(
@@ -476,11 +468,7 @@ def open_set_rows(
 
 
 def open_set_scalars(
-    tally: Searches,
-    *,
-    ties: str,
-    impostors: str,
-    far_targets: np.ndarray,
+    tally: Searches, *, ties: str, impostors: str, far_targets: np.ndarray
 ) -> Scalars:
     """Return the attempts and the operating points at rank 1."""
     searches = _Searches(tally, ties, impostors)
@@ -573,12 +561,12 @@ class _Searches:
 
     def point_variables(self, far_targets: np.ndarray, ranks: int) -> Variables:
         """Return the EER, and DIR at each FAR target up to a rank."""
-        kind, per_target = self.tally.about.kind, ("far_target", "rank")
+        kind = self.tally.about.kind
         dir_at_far, threshold_at_far = self.at_far(far_targets, ranks)
         return {
-            **self.equal_error.variables(kind),
-            "dir_at_far": (per_target, dir_at_far),
-            "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
+            **equal_error_values(self.equal_error, kind),
+            "dir_at_far": dir_at_far,
+            "threshold_at_far": to_user(threshold_at_far, kind),
         }
 
 

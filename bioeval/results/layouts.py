@@ -13,14 +13,15 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, Name
-from bioeval.base.variables import COORDINATES, VERIFICATION
 from bioeval.results.dataset import SCHEMA, in_order
+from bioeval.results.variables import (
+    COORDINATES,
+    NOT_POOLED,
+    VERIFICATION,
+    Variable,
+)
 
 _TRAINING = "train_"
-
-# Operating points of each test part by itself: there are no counts to sum.
-_NOT_POOLED = {x.name for x in itertools.chain(*POINTS_OF_PARTS.values(), CALIBRATION_POINTS)}
 
 # What describes a dimension of results over partitions.
 _PLACES = {**COORDINATES, "cost": VERIFICATION["cost_prior"]}
@@ -46,12 +47,12 @@ class Layout:
     }
 
     @classmethod
-    def each_over_folds(cls, rate: Name) -> dict[str, Name]:
+    def each_over_folds(cls, rate: Variable) -> dict[str, Variable]:
         """Describe each statistic of a rate over folds."""
         described = {}
         for key, words in cls.STATISTICS.items():
             units = "folds" if key == "folds" else rate.units
-            described[key] = Name(f"{rate.long_name}; {words}", units, rate.iso)
+            described[key] = Variable(f"{rate.long_name}; {words}", units, rate.iso)
         return described
 
 
@@ -125,7 +126,7 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
             variables[str(name)] = x.variable
     rates = sorted(summaries, key=[*variables, *summaries].index)
     parts = itertools.product(("", _TRAINING), rates)
-    for part, rate in sorted(parts, key=lambda place: place[1] in _NOT_POOLED):
+    for part, rate in sorted(parts, key=lambda place: place[1] in NOT_POOLED):
         values = dict(zip(labels, summaries[rate].values, strict=True))
         if np.isnan(values.get(f"{part}folds", np.nan)).all():
             continue  # a rate of the test part alone
@@ -133,8 +134,8 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
         words = statistics["long_name"]
         if part:
             words = f"on the training part: {words}"
-        for key, about in Layout.each_over_folds(Name(words, statistics["units"])).items():
-            if (key == "pooled" and rate in _NOT_POOLED) or f"{part}{key}" not in values:
+        for key, about in Layout.each_over_folds(Variable(words, statistics["units"])).items():
+            if (key == "pooled" and rate in NOT_POOLED) or f"{part}{key}" not in values:
                 continue
             statistic = np.asarray(values[f"{part}{key}"])
             if key == "folds":

@@ -1,16 +1,27 @@
-"""Numbers of scores that systems are compared by."""
+"""Measures of one's own: of FAR and FRR or of counts, and of the scores themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import DataError, received
-from bioeval.base.scalars import Scalar
+from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
+from bioeval.base.errors import Argument, DataError, received
+from bioeval.results.variables import ADDED, COORDINATES, VARIABLES, Variable
+
+#: The counts that a quotient may have.
+COUNTS = ("ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts")
+
+RateFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+#: Rates with which a function is tried: many small ones, at which systems are operated.
+_TRIED = np.union1d(np.linspace(0, 1, 51), np.geomspace(1e-6, 0.1, 26))
+
+#: Of the largest value; smaller steps back are of rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -72,19 +83,223 @@ class Measure:
         return number if np.isfinite(number) else np.nan
 
     @property
-    def scalar(self) -> Scalar:
+    def scalar(self) -> Variable:
         """The number of the measure."""
         label = (self.label or self.name).replace("{", "{{").replace("}", "}}")
         if self.of_prior:
             label = label.replace("{{prior}}", "{prior}")
-        return Scalar(
+        return Variable(
             self.meaning or self.name,
             name=require_text("name", self.name),
             label=label,
-            kind="rate" if self.percent else "number",
             decimals="genuine" if self.percent else self.decimals,
             bounds=(0.0, 1.0) if self.percent else (-np.inf, np.inf),
             larger_is_better=self.larger_is_better,
-            results=("comparison",),
             jackknife="alone",
         )
+
+
+def scalar(
+    name: str,
+    meaning: str,
+    *,
+    of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    quotient: tuple[Sequence[str], Sequence[str]] | None = None,
+    label: str | None = None,
+    percent: bool = True,
+    decimals: int = 3,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    larger_is_better: bool = False,
+) -> None:
+    """Add a measure to all results of verification, until Python ends.
+
+    It is there at each threshold, and over folds and repeated partitions at the threshold of each,
+    with intervals. A function of FAR and FRR has, in addition, its best value over all operating
+    points and the threshold of it, ``max_<name>`` or ``min_<name>``: in results, tables, JSON and
+    CSV, and in comparisons of systems, with intervals.
+
+    Parameters
+    ----------
+    name : str
+        Of the variable; a second call with this name replaces the measure of the first.
+    meaning : str
+        What it is, in words, with its denominator.
+    of_rates : callable, optional
+        ``of_rates(far, frr)``, of read-only arrays of one shape in [0, 1]. It returns an array of
+        this shape. It must increase with FAR, or decrease, or stay, for all FRR, and so with FRR:
+        its best value is looked for at the corners of the ROC.
+    quotient : pair of sequences of str, optional
+        In place of `of_rates`: the counts above and those below, each summed, of ``ga fr fa gr``
+        (attempts accepted and rejected), ``genuine_attempts`` and ``impostor_attempts``.
+    label : str, optional
+        In tables; `name` by default.
+    percent : bool
+        Whether tables show it in per cent; else with `decimals`.
+    decimals : int
+        In tables, unless in per cent.
+    bounds : pair of float
+        Its smallest and its largest possible value; infinite if there is none.
+    larger_is_better : bool
+        Whether the best value is the largest.
+
+    Raises
+    ------
+    DataError
+        If bioeval has a variable of this name, both or none of `of_rates` and `quotient` are given,
+        the function fails, changes its arrays, is not monotone or leaves the bounds, or a count is
+        unknown.
+
+    Notes
+    -----
+    A measure of the scores themselves, such as a divergence, is one for :func:`make_scorer`.
+
+    Examples
+    --------
+    Youden's J is GAR - FAR.
+
+    >>> import bioeval as be
+    >>> be.scalar(
+    ...     "youden",
+    ...     "Youden's J: GAR - FAR",
+    ...     of_rates=lambda far, frr: 1 - frr - far,
+    ...     label="J",
+    ...     bounds=(-1, 1),
+    ...     larger_is_better=True,
+    ... )
+    >>> ds = be.verification(be.simulate(20, 4, random_state=1))
+    >>> round(ds.max_youden.item(), 4)
+    0.9387
+    """
+    if (of_rates is None) == (quotient is None):
+        raise DataError(f"expected one of {Argument('of_rates')} and {Argument('quotient')}")
+    name, best = require_text("name", name), "max" if larger_is_better else "min"
+    if not name.isidentifier():
+        raise DataError(f"{Argument('name', name)} is no name of a variable; expected as in max_f1")
+    digits = require_integer("decimals", decimals, low=0)
+    at_each = Variable(
+        require_text("meaning", meaning),
+        name=name,
+        label=require_text("label", name if label is None else label),
+        decimals="genuine" if require_flag("percent", percent) else digits,
+        larger_is_better=require_flag("larger_is_better", larger_is_better),
+        bounds=_checked_bounds(bounds),
+    )
+    made = [at_each]
+    if quotient is not None:
+        made[0] = replace(at_each, quotient=_checked_quotient(quotient))
+    elif of_rates is not None:
+        function = tried_function(require_callable("of_rates", of_rates), at_each.bounds)
+        made[0] = replace(at_each, of_rates=function)
+        extreme = {"max": "largest", "min": "smallest"}[best]
+        of_all = replace(
+            made[0],
+            long_name=f"{meaning}; the {extreme} of any threshold",
+            name=f"{best}_{name}",
+            label=f"{best} {at_each.label}",
+            threshold=f"{best}_{name}_threshold",
+        )
+        words = f"strictest threshold at which {of_all.name} is reached"
+        made += [of_all, Variable(words, "score", name=of_all.threshold, keeps="far")]
+    replaced = [f"{end}{name}{of}" for end in ("max_", "min_") for of in ("", "_threshold")]
+    kept = {key: x for key, x in ADDED.items() if key not in (name, *replaced)}
+    for variable in made:
+        _require_free(variable.name, name, kept)
+    ADDED.clear()
+    ADDED.update(kept | {x.name: x for x in made})
+
+
+def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> None:
+    """Raise :class:`DataError` if a variable of a measure cannot have its name."""
+    import xarray as xr
+
+    if variable in {**COORDINATES, **VARIABLES, **others}:
+        raise DataError(f"{Argument('name', name)}: there is a variable {variable} already")
+    if hasattr(xr.Dataset, variable):
+        raise DataError(f"{Argument('name', name)}: datasets have a method {variable}")
+
+
+def _checked_bounds(bounds: Any) -> tuple[float, float]:
+    """Return the smallest and the largest possible value."""
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not low < high:
+        raise DataError(
+            f"{Argument('bounds')} is {received(bounds)}; expected two increasing numbers"
+        )
+    return low, high
+
+
+def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of counts above and below."""
+    try:
+        above, below = map(tuple, quotient)
+    except (TypeError, ValueError):
+        above, below = (), ()
+    unknown = [x for x in (*above, *below) if x not in COUNTS]
+    if unknown or not above or not below or isinstance(quotient[0], str):
+        listed = ", ".join(COUNTS)
+        raise DataError(
+            f"{Argument('quotient')} is {received(quotient)}; expected two tuples of the counts "
+            f"{listed}"
+        )
+    return above, below
+
+
+def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) -> RateFunction:
+    """Return a function of FAR and FRR that cannot change them and returns an array of its own.
+
+    Raise :class:`DataError` unless it is monotone in each rate and within its bounds.
+    """
+
+    def function(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+        try:
+            values = of_rates(_read_only(far), _read_only(frr))
+            values = np.array(values).astype(np.float64, casting="same_kind")
+        except Exception as error:
+            raise DataError(
+                f"{Argument('of_rates')} fails on arrays of FAR and FRR, which it cannot change: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if values.shape != np.shape(far):
+            raise DataError(
+                f"{Argument('of_rates')} returns shape {values.shape} for rates of shape "
+                f"{np.shape(far)}; expected the same shape"
+            )
+        return values
+
+    far, frr = np.meshgrid(_TRIED, _TRIED, indexing="ij")
+    with np.errstate(all="ignore"):
+        values = function(far, frr)
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        raise DataError(
+            f"{Argument('of_rates')} is infinite or NaN at all rates; expected numbers within "
+            f"{Argument('bounds', bounds)}"
+        )
+    least, most = float(finite.min()), float(finite.max())
+    rounding = _ROUNDING * max(1.0, abs(least), abs(most))
+    for axis, rate in enumerate(("FAR", "FRR")):
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(values, axis=axis)
+        steps = steps[np.isfinite(steps)]
+        if (steps > rounding).any() and (steps < -rounding).any():
+            raise DataError(
+                f"{Argument('of_rates')} is not monotone in {rate}: it rises and falls; a measure "
+                "of the scores themselves is one for make_scorer"
+            )
+    low, high = bounds
+    if least < low - 1e-9 or most > high + 1e-9:
+        raise DataError(
+            f"{Argument('of_rates')} is {least:g} to {most:g}; expected values within "
+            f"{Argument('bounds', bounds)}"
+        )
+    return function
+
+
+def _read_only(rates: np.ndarray) -> np.ndarray:
+    """Return a view through which nothing can be written."""
+    view = np.asarray(rates).view()
+    view.flags.writeable = False
+    return view

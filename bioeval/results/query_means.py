@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bioeval.base.scalars import MATCH_SUMS, Scalar
 from bioeval.results.dataset import rate
+
+#: The variable of what each query has, by the mean of it.
+OF_QUERY = {
+    "mean_ap": "average_precision",
+    "rank_k_mean_ap": "rank_k_average_precision",
+    "mean_inp": "inp",
+    "mrr": "reciprocal_rank",
+    "r_precision": "query_r_precision",
+    "mean_ap_at_r": "query_ap_at_r",
+    "ndcg": "query_ndcg",
+}
+
+
+def _ndcg(place: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Return what a match adds to NDCG, over the sum of an ideal ranking of all matches."""
+    ideal = np.cumsum(1 / np.log2(1.0 + np.arange(1, number.max(initial=0) + 1)))
+    return 1 / np.log2(1.0 + rank) / ideal[number - 1]
+
+
+#: What a match adds to its query, from its place among the matches, its rank and the number of
+#: matches. It is monotone in the rank: top-K lists have it where they determine it.
+OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "mean_inp": lambda place, rank, number: np.where(place == number, number / rank, 0.0),
+    "mrr": lambda place, rank, number: np.where(place == 1, 1 / rank, 0.0),
+    "r_precision": lambda place, rank, number: (rank <= number) / number,
+    "mean_ap_at_r": lambda place, rank, number: np.where(
+        rank <= number, place / rank / number, 0.0
+    ),
+    "ndcg": _ndcg,
+}
+
+#: What depends on the rank and the number of matches alone: under expected ties the mean over all
+#: orders of the tied is then the mean over their ranks.
+OF_RANK = ("r_precision", "ndcg")
 
 
 @dataclass(frozen=True)
@@ -19,19 +53,6 @@ class QueryMean:
     #: float64 or bool (n,) or (n, thresholds): bool: decisions, whose mean is a proportion of the
     #: queries.
     values: np.ndarray
-    scalar: Scalar = Scalar("proportion", name="")  # with the smallest and largest possible value
-
-    @classmethod
-    def of(
-        cls, name: str, each: np.ndarray, counted: np.ndarray, query: np.ndarray, entries: int
-    ) -> QueryMean:
-        """Return the mean of the measure of a name; `entries` are those of the gallery."""
-        values, scalar = each[query], MATCH_SUMS.get(name)
-        if scalar is None:
-            return cls(counted, query, values)
-        if not scalar.larger_is_better and len(query) < counted.sum():
-            values = np.full(len(query), np.nan)  # others have no worst value
-        return cls(counted, query, values, scalar.within(entries))
 
     @property
     def mean(self) -> np.ndarray:

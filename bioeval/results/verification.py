@@ -7,36 +7,38 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.base.registry import names_of, scalar_registry
-from bioeval.counting.points import VerificationPoints
+from bioeval.counting.points import EqualError, VerificationPoints, normalised_cost
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import Verified
 from bioeval.results.dataset import (
+    COSTS,
     Scalars,
     Variables,
     about_attrs,
-    along,
-    build,
+    dataset,
     decisions,
     rate,
+    with_dims,
 )
-from bioeval.results.support import (
-    ComparedPeople,
-    KindVerdict,
-    support_messages,
-    without_attempts,
-)
+from bioeval.results.support import ComparedPeople, KindVerdict, support_messages, without_attempts
 from bioeval.results.ties import tie_message
+from bioeval.results.variables import (
+    EQUAL_ERROR,
+    POINTS,
+    best_values,
+    rates_of_scripts,
+    verification_variables,
+)
 from bioeval.scores.provenance import disjoint_pairs
 
 
 def verification_scalars(tally: Verified) -> Scalars:
     """Return the attempts and the operating points."""
     points = points_of(tally)
-    variables: Variables = {
-        "genuine_attempts": ((), np.int64(tally.attempts.genuine_attempts)),
-        "impostor_attempts": ((), np.int64(tally.attempts.impostor_attempts)),
-        "skipped_claims": ((), np.int64(tally.skipped_claims)),
+    values: Variables = {
+        "genuine_attempts": np.int64(tally.attempts.genuine_attempts),
+        "impostor_attempts": np.int64(tally.attempts.impostor_attempts),
+        "skipped_claims": np.int64(tally.skipped_claims),
     }
     people = None
     if tally.people is not None:
@@ -44,11 +46,55 @@ def verification_scalars(tally: Verified) -> Scalars:
     elif sides := tally.about.people:
         people = sides[-1], disjoint_pairs(*sides)
     if people is not None:
-        subjects, pairs = people
-        variables["subjects"] = (), np.int64(subjects)
-        variables["disjoint_pairs"] = (), np.int64(pairs)
-    numbers, labels = Scalars.of_points(points, tally.about.kind, _independent(tally, points))
-    return Scalars(variables | numbers, labels)
+        values |= {"subjects": np.int64(people[0]), "disjoint_pairs": np.int64(people[1])}
+    values |= point_values(points, tally.about.kind, _independent(tally, points))
+    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+    if len(points.frr_target):
+        labels["frr_target"] = points.frr_target
+    return Scalars(with_dims(values, verification_variables()), labels)
+
+
+def equal_error_values(error: EqualError, kind: str) -> Variables:
+    """Return the EER, its threshold in the user's units, and its bracket."""
+    return _in_units({name: getattr(error, name) for name in EQUAL_ERROR}, kind)
+
+
+def _in_units(values: Variables, kind: str) -> Variables:
+    """Return operating points with their thresholds in the user's units."""
+    table = verification_variables()
+    return {k: to_user(x, kind) if table[k].units == "score" else x for k, x in values.items()}
+
+
+def point_values(points: VerificationPoints, kind: str, independent: float) -> Variables:
+    """Return the operating points, thresholds in the user's units.
+
+    Those that need every impostor score are left out where these were not counted; `independent`
+    are the impostor attempts, each pair of a symmetric matrix once.
+    """
+    of_every = points.every_score
+    left_out = () if of_every else ("eer_hull", "auc", "d_prime")
+    values: Variables = {name: getattr(points.equal_error, name) for name in EQUAL_ERROR}
+    values |= {name: getattr(points, name) for name in POINTS if name not in left_out}
+    for scalar in best_values() if of_every else ():
+        for name in (scalar.name, scalar.threshold):
+            values[name] = points.optima.get(name, np.nan)
+    values |= {
+        "frr_at_far": points.frr_at_far,
+        "threshold_at_far": points.threshold_at_far,
+        "expected_false_accepts": independent * points.far_target,
+    }
+    if points.symmetric is not None:
+        values["impostor_pairs"] = np.int64(independent)
+    if len(points.costs) and of_every:
+        values |= {
+            "min_dcf": normalised_cost(points.min_cost, points.costs),
+            "min_cost": points.min_cost,
+            "min_cost_threshold": points.min_cost_threshold,
+            **dict(zip(COSTS, points.costs.T, strict=True)),
+        }
+    if len(points.frr_target):
+        values |= {"far_at_frr": points.far_at_frr, "threshold_at_frr": points.threshold_at_frr}
+    return _in_units(values, kind)
 
 
 def points_of(tally: Verified) -> VerificationPoints:
@@ -80,11 +126,11 @@ def verification_dataset(tally: Verified) -> xr.Dataset:
         if unenrolled is not None:
             accepted = accepted[::-1]
     scalars = verification_scalars(tally)
-    rates = decisions(ga, genuine, fa, impostor, scalar_registry().at_threshold["task"])
+    rates = decisions(ga, genuine, fa, impostor, rates_of_scripts())
     variables = {**rates, **scalars.variables}
     if unenrolled is not None:
-        far_unenrolled = rate(accepted, len(unenrolled))
-        variables |= along(("threshold",), far_unenrolled=far_unenrolled, fa_unenrolled=accepted)
+        variables["far_unenrolled"] = rate(accepted, len(unenrolled))
+        variables["fa_unenrolled"] = accepted
         variables["unenrolled_attempts"] = len(unenrolled)
     coordinates = {"threshold": thresholds, **scalars.labels}
     coordinates.pop("cost", None)
@@ -97,7 +143,7 @@ def verification_dataset(tally: Verified) -> xr.Dataset:
         attrs["pairs_of_people"] = tally.people.pairs
     if tally.about.nan == "reject":
         attrs["failed_attempts"] = tally.attempts.missed + tally.attempts.missed_impostors
-    return build(variables, names_of("verification"), coordinates, attrs)
+    return dataset(variables, verification_variables(), coordinates, attrs)
 
 
 def _messages(tally: Verified, points: VerificationPoints, doubt: Message | None) -> list[Message]:

@@ -3,8 +3,8 @@
 One :class:`CurveMeasure` says what a number of verification is on the data, what it is in a
 replicate, and whose errors it counts. Intervals, comparisons of two systems and rankings of many
 read it here: a new one is one entry of :data:`MEASURES`, with its limits among the variables
-(:mod:`bioeval.base.variables`). The best value of a function of FAR and FRR needs no entry: it is
-the :class:`bioeval.base.Scalar` that :func:`bioeval.scalar` or a study declares.
+(:mod:`bioeval.results.variables`). The best value of a function of FAR and FRR needs no entry: it
+is what :func:`bioeval.scalar` adds.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import EER_HULL, EQUAL_ERROR, FAR_AT_FRR, FRR_AT_FAR, MIN_DCF, Scalar
 from bioeval.counting.by_subject import Sink, Sinks, SubjectAttempts
 from bioeval.counting.points import (
     VerificationPoints,
@@ -25,6 +23,7 @@ from bioeval.counting.points import (
     hull_equal_errors,
     normalised_cost,
 )
+from bioeval.results.variables import VERIFICATION, Variable, best_values
 from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
 
 #: The classes of attempts.
@@ -162,7 +161,7 @@ _OF_TARGET = {
 class CurveMeasure:
     """A measure of verification: its value on the data and in replicates, and what it rests on."""
 
-    scalar: Scalar
+    scalar: Variable
     #: The value in operating points, or one for each target.
     on_the_data: Callable[[VerificationPoints], Any]
     #: The same in each column of a curve; whether the thresholds are all scores comes last.
@@ -233,7 +232,7 @@ def _hull_errors(curve: ErrorColumns, points: VerificationPoints, exact: bool) -
 
 
 EER = CurveMeasure(
-    scalar=EQUAL_ERROR[0],
+    scalar=VERIFICATION["eer"],
     on_the_data=lambda points: points.equal_error.eer,
     in_columns=lambda curve, points, exact: curve.equal_error(),
     thresholds=lambda points: points.equal_error.eer_threshold,
@@ -244,7 +243,7 @@ EER = CurveMeasure(
 MEASURES = (
     EER,
     CurveMeasure(
-        scalar=FRR_AT_FAR,
+        scalar=VERIFICATION["frr_at_far"],
         on_the_data=lambda points: points.frr_at_far,
         in_columns=lambda curve, points, exact: curve.at_each(
             curve.frr_at_far, points.far_target, exact
@@ -255,7 +254,7 @@ MEASURES = (
         of_target="far",
     ),
     CurveMeasure(
-        scalar=FAR_AT_FRR,
+        scalar=VERIFICATION["far_at_frr"],
         on_the_data=lambda points: points.far_at_frr,
         in_columns=lambda curve, points, exact: curve.at_each(
             curve.far_at_frr, points.frr_target, exact
@@ -266,13 +265,13 @@ MEASURES = (
         of_target="frr",
     ),
     CurveMeasure(
-        scalar=scalar_registry()["auc"],
+        scalar=VERIFICATION["auc"],
         on_the_data=lambda points: points.auc,
         in_columns=lambda curve, points, exact: curve.area(),
         every_score=True,
     ),
     CurveMeasure(
-        scalar=EER_HULL,
+        scalar=VERIFICATION["eer_hull"],
         on_the_data=lambda points: points.eer_hull,
         in_columns=_hull_errors,
         usual=False,
@@ -281,7 +280,7 @@ MEASURES = (
         every_score=True,
     ),
     CurveMeasure(
-        scalar=MIN_DCF,
+        scalar=VERIFICATION["min_dcf"],
         on_the_data=lambda points: normalised_cost(points.min_cost, points.costs),
         in_columns=lambda curve, points, exact: least_costs(curve, points.costs),
         usual=False,
@@ -295,15 +294,15 @@ MEASURES = (
 
 def curve_measures() -> Sequence[CurveMeasure]:
     """Return all measures, with the best values that studies and scripts declare."""
-    return (*MEASURES, *map(_best_value, scalar_registry().optima))
+    return (*MEASURES, *map(_best_value, best_values()))
 
 
-def _best_value(scalar: Scalar) -> CurveMeasure:
+def _best_value(scalar: Variable) -> CurveMeasure:
     """Return the measure of the best value of a function of FAR and FRR."""
     return CurveMeasure(
         scalar=scalar,
         on_the_data=lambda points: points.optima.get(scalar.name, np.nan),
-        in_columns=lambda curve, points, exact: scalar.over_points(*curve.with_ends),
+        in_columns=lambda curve, points, exact: scalar.best(*curve.with_ends),
         thresholds=lambda points: points.optima.get(scalar.threshold, np.nan),
         every_score=True,
     )

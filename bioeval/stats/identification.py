@@ -18,7 +18,6 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import report, stage
-from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.counting.identification import Searches
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.points import allowed_errors
@@ -26,6 +25,7 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.counting.tied_places import place_weights
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.variables import CLOSED_SET, OPEN_SET
 from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction

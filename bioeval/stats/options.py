@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -14,15 +14,19 @@ from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
 from bioeval.base.errors import require_choice
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.random import RandomState, seed_sequence
-from bioeval.base.variables import INTERVALS, Bootstrap
+from bioeval.results.variables import Variable, described
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.base.scalars import Name
     from bioeval.stats.limits import Limits
 
-METHODS = INTERVALS
+#: Methods of an interval that resample subjects.
+Bootstrap = Literal["subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"]
+
+#: Methods of an interval. Only the last two assume independent attempts.
+IntervalName = Literal[Bootstrap, "analytic", "wilson", "clopper-pearson"]
+METHODS: tuple[IntervalName, ...] = get_args(IntervalName)
 
 #: Methods that resample subjects.
 BOOTSTRAPS: tuple[Bootstrap, ...] = get_args(Bootstrap)
@@ -156,17 +160,17 @@ class IntervalMethod:
         self,
         dataset: xr.Dataset,
         limits_by_name: Mapping[str, Limits],
-        names: Mapping[str, Name],
+        table: Mapping[str, Variable],
         remarks: Sequence[Message],
     ) -> xr.Dataset:
-        """Return a dataset with limits of its variables, as `names` describe them, and warnings."""
+        """Return a dataset with limits of variables, which `table` describes, and warnings."""
         variables: dict[str, Any] = {}
         for name, both in limits_by_name.items():
             over = tuple(map(str, dataset[name].dims))
             for end, values in zip(("low", "high"), both, strict=True):
                 key = f"{name}_{end}"
                 limits = np.asarray(values, dtype=np.float64)
-                variables[key] = (over, limits, names[key].attrs())
+                variables[key] = (over, limits, described(table, key).attrs())
         out = dataset.assign(variables)
         out.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
         return out

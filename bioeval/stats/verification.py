@@ -13,12 +13,12 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.base.registry import names_of
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.points import VerificationPoints
 from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verified
 from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.variables import verification_variables
 from bioeval.stats.bootstrap import SubjectMeans, variance
 from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.few_errors import (
@@ -66,7 +66,7 @@ def verification_intervals(
         "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
         "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
     }
-    names = names_of("verification")
+    names = verification_variables()
     out = options.added_to(dataset, limits, names, remarks)
     return out.assign({name: ((), np.int64(n), names[name].attrs()) for name, n in units.items()})
 

@@ -10,8 +10,6 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.progress import rows_reported
-from bioeval.base.scalars import Name
-from bioeval.base.variables import IntervalName
 from bioeval.counting.identification import (
     ImpostorProbes,
     RankUnit,
@@ -23,25 +21,26 @@ from bioeval.counting.points import FAR_TARGETS, check_targets
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
 from bioeval.counting.tied_places import Ties
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
-from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.identification import Unmated
+from bioeval.results.variables import Variable
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.counted import Counted, SearchCounted, count_single_template
 
 RANKS = {
-    "subject": Name("subject of the probe"),
-    "identification_rank": Name("rank of the best mate; NaN where there is none"),
-    "mate_distance": Name("score of the best mate; NaN where there is none", "score"),
-    "nearest_other": Name("score of the nearest candidate of another subject", "score"),
-    "closer": Name("candidates of other subjects ranked before the best mate", "candidates"),
-    "tied": Name("candidates of other subjects tied with the best mate", "candidates"),
-    "mates": Name("usable mates", "candidates"),
-    "others": Name("usable candidates of other subjects", "candidates"),
-    "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
+    "subject": Variable("subject of the probe"),
+    "identification_rank": Variable("rank of the best mate; NaN where there is none"),
+    "mate_distance": Variable("score of the best mate; NaN where there is none", "score"),
+    "nearest_other": Variable("score of the nearest candidate of another subject", "score"),
+    "closer": Variable("candidates of other subjects ranked before the best mate", "candidates"),
+    "tied": Variable("candidates of other subjects tied with the best mate", "candidates"),
+    "mates": Variable("usable mates", "candidates"),
+    "others": Variable("usable candidates of other subjects", "candidates"),
+    "enrolled": Variable("whether the probe's subject is in the gallery (1) or not (0)"),
 }
 
 
@@ -70,7 +69,7 @@ def ranks_dataset(searches: Searches, ties: str, subjects: np.ndarray | None) ->
         variables |= along(over, subject=subjects.astype(str))
     attrs = about_attrs(searches.about, "ranks", "ranks of the best mates", [])
     attrs |= {"rank_unit": searches.rank_unit, "fusion": searches.fusion, "ties": ties}
-    return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
+    return dataset(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 
 
 @leaves_out_attacks

@@ -12,7 +12,6 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.base.registry import scalar_registry
 from bioeval.counting.identification import Searches, Searching, check_max_rank
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.operating_points import PointsWanted, points_of
@@ -35,6 +34,7 @@ from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.identification import open_set_rows
+from bioeval.results.variables import best_values
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -244,11 +244,11 @@ class CardTasks:
 
     def wanted(self, *, rare: bool = False) -> PointsWanted:
         """Return the operating points of verification that are wanted, with `rare` targets."""
-        targets = self.far_targets
+        targets, best = self.far_targets, best_values()
         if rare and self._rare:
             targets = np.union1d(targets, RARE_TARGETS)
-        optima, auc = scalar_registry().optima, self.options.auc
-        return PointsWanted(targets, self.costs, auc, frr_targets=self.frr_targets, optima=optima)
+        auc, frr = self.options.auc, self.frr_targets
+        return PointsWanted(targets, self.costs, auc, frr_targets=frr, optima=best)
 
     @property
     def _rare(self) -> bool:

@@ -116,7 +116,7 @@ def _open_set(
         for ties in ENDS:
             other = _expected_ranks(tally, ties)
             at_end = replace(counts, identified=other[:-1]).bounds(other[-1], far_targets)
-            ends.append(at_end["eer_at_most"][1])
+            ends.append(at_end["eer_at_most"])
         notes = [*notes, *tie_message("eer_at_most", ends, "the upper bound of EER")]
     options = {**ATTRS, "ties": tally.ties, "impostors": role}
     return counts.dataset(points, far_targets, about, options, notes, [])

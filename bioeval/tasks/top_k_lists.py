@@ -10,12 +10,17 @@ import xarray as xr
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import Message
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
 from bioeval.counting.identification import check_max_rank
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import about_attrs, along, build, rate, tree_of
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.dataset import about_attrs, along, dataset, rate, tree_of
+from bioeval.results.query_means import (
+    OF_MATCH,
+    OF_QUERY,
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+)
+from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import codes_of
 from bioeval.scores.provenance import Provenance, camera_notes
 from bioeval.scores.top_k import TopKScores
@@ -36,27 +41,21 @@ from bioeval.tasks.reid.matches import (
     match_sum,
 )
 from bioeval.tasks.reid.results import (
-    _RANKED,
     RECALL_LEVELS,
-    REID,
     ranked_curves,
     without_match,
 )
 
 TOP_K = {
-    **names_of(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
-    **names_of(REID, "identity"),
-    **names_of(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
-    **names_of(REID, "left_out"),
-    "rank_k_average_precision": REID["rank_k_average_precision"],
-    **{scalar.of_query[0]: scalar.each for scalar in MATCH_SUMS.values()},
-    "rank_k": Name("rank K at which lists are cut"),
-    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
-    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
+    **entries(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
+    **entries(REID, "identity"),
+    **entries(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
+    **entries(REID, "left_out"),
+    **entries(REID, "rank_k_average_precision", *(OF_QUERY[name] for name in OF_MATCH)),
+    "rank_k": Variable("rank K at which lists are cut"),
+    "beyond_lists": Variable("queries with more matches than a list has places", "queries"),
+    "first_match_rank": Variable("rank of the first match; NaN where none is listed"),
 }
-
-for _name in _RANKED:
-    TOP_K |= TOP_K[_name].ends_of(_name)
 
 
 def refused_thresholds() -> ProtocolError:
@@ -151,8 +150,7 @@ def reid_of_lists(
         each_query[name] = each = np.where(far == near, near, np.nan)
         if not np.isnan(each[query]).any():
             values[name] = each
-    size = scores.gallery_size
-    means = {name: QueryMean.of(name, x, counted, query, size) for name, x in values.items()}
+    means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
     beyond = int((lists.positives > scores.depth).sum())
     skipped = int((~valid & ~left_out).sum())
     about = Provenance.of(scores)
@@ -178,7 +176,7 @@ def reid_of_lists(
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
         "rank_k": cut,
-        **dict.fromkeys(("mean_ap", *MATCH_SUMS), np.nan),
+        **dict.fromkeys(("mean_ap", *OF_MATCH), np.nan),
         **known,
         **along(("rank",), **over_ranks),
         "interpolated_precision": (("recall_level",), levels),
@@ -194,13 +192,13 @@ def reid_of_lists(
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
         for name, each in each_query.items():
-            variables[MATCH_SUMS[name].of_query[0]] = (("probe",), each)
+            variables[OF_QUERY[name]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
         variables["identity"] = ("probe",), query_labels(scores)
     measures = QueryMeasures(cmc, means, curves)
     attrs = about_attrs(about, "top-k", "top-K lists", notes)
     attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
-    result = build(variables, TOP_K, coordinates, attrs)
+    result = dataset(variables, TOP_K, coordinates, attrs)
     if max_rank is None:
         result = result.isel(rank=slice(rules.max_rank))
     return result, measures
@@ -243,7 +241,7 @@ class ListedMatches:
 
         far, near = behind(self.candidates - unlisted), behind(self.depth)
         sums = {}
-        for name in MATCH_SUMS:
+        for name in OF_MATCH:
             sums[name] = match_sum(far, "stable", name), match_sum(near, "stable", name)
         return sums
 

@@ -9,17 +9,16 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
-from bioeval.base.registry import scalar_registry
-from bioeval.base.variables import IntervalName
 from bioeval.counting.operating_points import PointsWanted, points_of
 from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.counting.symmetry import is_symmetric
 from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, count
+from bioeval.results.variables import best_values
 from bioeval.scores.arrays import FusionRule, Templates
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.counted import VerificationCounted
 
 
@@ -127,13 +126,14 @@ def verification(
     require_scores(scores)
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
-    reader = BlockReader(scores._held())  # operating points may take another look
+    reader = BlockReader(scores)
+    reader.scores = scores._held()  # operating points may take another look
     wanted = PointsWanted(
         targets,
         weights,
         require_flag("auc", auc),
         frr_targets=at_frr,
-        optima=scalar_registry().optima,
+        optima=best_values(),
     )
     verifying = Verifying(
         reader,

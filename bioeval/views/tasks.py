@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import (
-    CMC,
-    DIR_AT_FAR,
-    MIN_DCF,
-    OPEN_SET_EER,
-    POINTS_OF_PARTS,
-    QUERY_MEANS,
-    Scalar,
-)
-from bioeval.base.variables import TARGETS
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import expanded
+from bioeval.results.variables import (
+    OPEN_SET,
+    POINTS_OF_PARTS,
+    QUERY_MEANS,
+    REID,
+    TARGETS,
+    VERIFICATION,
+    Variable,
+    averaged_over_folds,
+)
 from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines
 
@@ -56,10 +55,7 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
     return single.equals(multi)
 
 
-# Names of the operating points of each part by itself.
-_POINTS = tuple(dict.fromkeys(x.name for points in POINTS_OF_PARTS.values() for x in points))
-
-# The others follow, in the order of the registry.
+# The others follow, in the order of their descriptions.
 _FIRST = (*("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),)
 
 
@@ -68,7 +64,7 @@ class Averaged(NamedTuple):
 
     label: str  # in the words of the view, with its unit
     name_in_text: Text  # of a document
-    scalar: Scalar
+    scalar: Variable
     places: dict[str, tuple[int, Any]]
     dataset: xr.Dataset
 
@@ -85,7 +81,7 @@ class Averaged(NamedTuple):
     @property
     def at_own_threshold(self) -> bool:
         """Whether each part has it at its own operating point."""
-        return self.scalar.name in _POINTS
+        return self.scalar.name in POINTS_OF_PARTS
 
     def summary(self, key: str) -> float:
         """Return a summary such as ``mean``; NaN without one."""
@@ -111,9 +107,14 @@ class Averaged(NamedTuple):
         return values_at(self.dataset[name].variable, places)
 
 
-def figure_scalars() -> dict[str, Scalar]:
+def figure_scalars() -> dict[str, Variable]:
     """Return what has a row in a table of folds or partitions, by name: scalars with a label."""
-    known = {**scalar_registry().averaged, "min_dcf": MIN_DCF, "cmc": CMC, **QUERY_MEANS}
+    known = {
+        **averaged_over_folds(),
+        "min_dcf": VERIFICATION["min_dcf"],
+        "cmc": REID["cmc"],
+        **QUERY_MEANS,
+    }
     return {name: scalar for name, scalar in known.items() if scalar.label}
 
 
@@ -137,7 +138,7 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds, repeats or partitions, one row each."""
     rule = str(dataset.attrs.get("threshold_rule", ""))
     lines = Lines(words_of(dataset), task_of(dataset))
-    order = (*_FIRST, *_POINTS)
+    order = (*_FIRST, *POINTS_OF_PARTS)
     for name, scalar in sorted(figure_scalars().items(), key=lambda x: place_in(order, x[0])):
         if name not in dataset or "threshold" in dataset[name].dims:
             continue  # a curve
@@ -155,13 +156,13 @@ def place_in(order: Sequence[str], name: str) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def _with_unit(label: Text, scalar: Scalar) -> Text:
+def _with_unit(label: Text, scalar: Variable) -> Text:
     """Return the label of a scalar with its unit: ``FRR at FAR <= 1 % (in %)``."""
     return say("{label} (in %)", label=label) if scalar.kind == "rate" else label
 
 
 def places_of(
-    dataset: xr.Dataset, scalar: Scalar, name: str = ""
+    dataset: xr.Dataset, scalar: Variable, name: str = ""
 ) -> Iterator[tuple[Text, dict[str, tuple[int, Any]]]]:
     """Yield the label of each value of a scalar that is shown in a row, and where it is.
 
@@ -175,7 +176,7 @@ def places_of(
         labels = dataset["cost_prior" if over == "cost" else over].values.tolist()
         for i, label in enumerate(labels):
             text: Text = label_of(scalar, **{"prior" if over == "cost" else "target": label})
-            if scalar is DIR_AT_FAR and ranks[:1] not in ([], [1]):
+            if scalar is OPEN_SET["dir_at_far"] and ranks[:1] not in ([], [1]):
                 text = "{dir} at {far} <= {target:rate}, rank {rank:count}"
                 text = say(text, target=label, rank=ranks[0])
             yield text, {over: (i, label), **at}
@@ -186,7 +187,7 @@ def places_of(
                 text = say("{label}, rank {rank:count}", label=text, rank=rank)
             yield text, {"rank": (ranks.index(rank), rank)}
     elif scalar.name == "eer" and "rank" in dataset.dims:
-        yield label_of(OPEN_SET_EER), {}
+        yield label_of(OPEN_SET["eer"]), {}
     else:
         yield label_of(scalar, **dict.fromkeys(scalar.places, "K")), {}
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bioeval.base.scalars import CORE_SCALARS, Name
-from bioeval.base.variables import COORDINATES, TASKS
-from bioeval.results.failures import FAILURES
+from bioeval.results.variables import COORDINATES, FAILURES, GOM, REID, TASKS, Variable
 from bioeval.studies.assurance.assured import ASSURED
 from bioeval.studies.assurance.claim import CLAIM
 from bioeval.studies.attacks import pad
@@ -27,13 +25,11 @@ from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
 from bioeval.studies.zoo.results import ZOO
 from bioeval.tasks.identification import RANKS
 from bioeval.tasks.reid.ranked_lists import RANKED
-from bioeval.tasks.reid.results import GOM, REID
 from bioeval.tasks.top_k_lists import TOP_K
 
-SECTIONS: dict[str, Mapping[str, Name]] = {
+SECTIONS: dict[str, Mapping[str, Variable]] = {
     "Dimensions": COORDINATES | tracking.TRACKING_DIMENSIONS,
-    "Scalars of every task": {scalar.name: scalar for scalar in CORE_SCALARS},
-    **{f"`be.{task}`": variables for task, variables in TASKS.items()},
+    **{f"`be.{task}`": TASKS[task] for task in ("verification", "open_set", "closed_set")},
     "`be.with_failures`": FAILURES,
     "`be.ranks`": RANKS,
     "`be.reid`": REID | RANKED | TOP_K,

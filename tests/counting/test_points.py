@@ -15,8 +15,6 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.messages import MessageWarning
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import VERIFICATION_SCALARS
 from bioeval.counting import counted as looks
 from bioeval.scores import blocks
 
@@ -286,34 +284,10 @@ def test_rounding_does_not_choose_among_equal_costs():
     assert ds.min_cost_threshold.item() == 0.0
 
 
-OF_RATES = [
-    x
-    for x in (*VERIFICATION_SCALARS, *scalar_registry().at_threshold["folds"])
-    if x.of_rates is not None
-]
-
-
-@pytest.mark.parametrize("scalar", dict.fromkeys(OF_RATES), ids=lambda scalar: scalar.name)
-def test_a_function_of_far_and_frr(scalar):
-    """It is monotone in each rate, within its bounds, and the same in every result that has it."""
-    far, frr = np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21))
-    values = scalar.of_rates(far, frr)
-    assert values.min() >= scalar.bounds[0] and values.max() <= scalar.bounds[1]
-    for axis in (0, 1):
-        steps = np.diff(values, axis=axis)
-        assert (steps >= -1e-12).all() or (steps <= 1e-12).all()
+def test_the_half_total_error_is_that_of_far_and_frr():
     scores = be.simulate(12, 3, random_state=5)
-    if "folds" in scalar.results:
-        ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
-        expected = scalar.of_rates(ds.far.values, ds.frr.values)
-        np.testing.assert_allclose(ds[scalar.name], expected)
-    if scalar.best:
-        mated = scores.probe_labels[:, None] == scores.gallery_labels
-        genuine = scores.values[mated & ~np.eye(len(mated), dtype=bool)].tolist()
-        points = naive.roc_points(genuine, scores.values[~mated].tolist(), "distance")
-        result = [float(scalar.of_rates(float(x.far), float(x.frr))) for x in points]
-        best = max(result) if scalar.best == "max" else min(result)
-        same(be.verification(scores)[scalar.name], best)
+    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
+    np.testing.assert_allclose(ds.hter, (ds.far + ds.frr) / 2)
 
 
 @pytest.mark.parametrize("given", [{"far_targets": [1]}, {"far_targets": [0.1, 0.6]}])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Value, at_least
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, naming, option
@@ -17,6 +16,7 @@ from bioeval.cli.commands.workload import TASKS
 from bioeval.cli.images import ImageOptions
 from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
+from bioeval.stats.options import METHODS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,7 +63,7 @@ def _use(text: str) -> dict[str, float]:
 @options_of("study_threshold", "assure")
 @option("--worst N", "List the N worst impostor and genuine pairs.", at_least(1))
 @option("--zoo", "Add whose errors they are.", bool)
-@options_of("evaluate", "interval", interval={"type": [*INTERVALS, "none"]})
+@options_of("evaluate", "interval", interval={"type": [*METHODS, "none"]})
 @option(
     "--name NAME",
     "Name of a system; repeatable.  [the files' names]",

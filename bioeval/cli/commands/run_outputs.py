@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import Naming
-from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.command import naming
 from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, write_results
 from bioeval.document.blocks import Section, Table
 from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
+from bioeval.results.variables import TARGETS
 from bioeval.tables.sections import paper_table, sections_of
 from bioeval.views.sections.header import alarms, left_out, optimistic
 from bioeval.views.sections.rows import precision_of_queries

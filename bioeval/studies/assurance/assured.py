@@ -12,9 +12,9 @@ from bioeval.base.arguments import check_confidence
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.base.scalars import Name
 from bioeval.counting.thresholds import to_user
 from bioeval.results.support import ComparedPeople
+from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.studies.assurance.limits import PeopleMeans, shares_without_error
 from bioeval.studies.assurance.shares import Shares
@@ -33,28 +33,28 @@ REFUSED = (
     "too-few-people-to-promise",
 )
 
-ASSURED: dict[str, Name] = {
-    "assured_threshold": Name(
+ASSURED: dict[str, Variable] = {
+    "assured_threshold": Variable(
         "threshold whose FAR is assured to be at most the target", "score", keeps="far"
     ),
-    "assured_far": Name(
+    "assured_far": Variable(
         "FAR there, the mean over pairs of people; of open set over people not enrolled", iso="FMR"
     ),
-    "assured_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
-    "assured_far_attempts": Name("FAR there, of all attempts", iso="FMR"),
-    "assured_frr": Name("FRR there", iso="FNMR"),
-    "frr_price": Name("FRR there less that of the threshold these data alone would allow"),
-    "people_estimated": Name(
+    "assured_far_high": Variable("one-sided upper limit of it, at most the target", iso="FMR"),
+    "assured_far_attempts": Variable("FAR there, of all attempts", iso="FMR"),
+    "assured_frr": Variable("FRR there", iso="FNMR"),
+    "frr_price": Variable("FRR there less that of the threshold these data alone would allow"),
+    "people_estimated": Variable(
         "about how many people are needed to promise the target by the assured threshold, or a "
         "strict one where there is none, of the FAR people_far; a looser one needs more",
         "subjects",
     ),
-    "people_far": Name("FAR of the threshold for which people_estimated is given", iso="FMR"),
-    "assured_people": Name("people on whom the assured threshold rests", "subjects"),
-    "point_threshold": Name("threshold at which the limit was computed", "score", keeps="far"),
-    "point_far": Name("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
-    "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
-    "point_frr": Name("FRR there", iso="FNMR"),
+    "people_far": Variable("FAR of the threshold for which people_estimated is given", iso="FMR"),
+    "assured_people": Variable("people on whom the assured threshold rests", "subjects"),
+    "point_threshold": Variable("threshold at which the limit was computed", "score", keeps="far"),
+    "point_far": Variable("FAR at this threshold, the same kind of mean as assured_far", iso="FMR"),
+    "point_far_high": Variable("one-sided upper limit of it", iso="FMR"),
+    "point_frr": Variable("FRR there", iso="FNMR"),
 }
 
 

@@ -8,10 +8,10 @@ import xarray as xr
 from bioeval.base.arguments import check_confidence, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import steps_reported
-from bioeval.base.scalars import Name
 from bioeval.counting.symmetry import is_symmetric
 from bioeval.counting.thresholds import require_values, to_internal
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import about_attrs, dataset
+from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
@@ -21,20 +21,20 @@ from bioeval.studies.assurance.shares import Shares, pair_shares
 from bioeval.views.messages import sentence_about
 
 CLAIM = {
-    "threshold": Name("threshold that the claim is about", "score", keeps="exact"),
-    "claim": Name("largest rate that is claimed"),
-    "verdict": Name("shown, refuted or open", ""),
-    "people": Name("number of people", "subjects"),
-    "people_to_settle": Name(
+    "threshold": Variable("threshold that the claim is about", "score", keeps="exact"),
+    "claim": Variable("largest rate that is claimed"),
+    "verdict": Variable("shown, refuted or open", ""),
+    "people": Variable("number of people", "subjects"),
+    "people_to_settle": Variable(
         "about how many people would decide the claim at this rate", "subjects"
     ),
 }
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
-    CLAIM[_rate] = Name(f"{_rate.upper()} there", iso=_iso)
+    CLAIM[_rate] = Variable(f"{_rate.upper()} there", iso=_iso)
     for _end, _words in (("low", "lower"), ("high", "upper")):
         _long = f"one-sided {_words} limit of the {_rate.upper()} there"
-        CLAIM[f"{_rate}_{_end}"] = Name(_long, iso=_iso)
+        CLAIM[f"{_rate}_{_end}"] = Variable(_long, iso=_iso)
 
 
 @leaves_out_attacks
@@ -137,7 +137,7 @@ def check_claim(
     attrs |= {"confidence": confidence, "rate": name, "interval_method": "korn-graubard"}
     this_gallery = name == "far" and shares.fixed_gallery
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"
-    return build(variables, CLAIM, {}, attrs)
+    return dataset(variables, CLAIM, {}, attrs)
 
 
 def _means_of_frr(shares: Shares, distance: float, both_ways: bool) -> PeopleMeans:

@@ -12,9 +12,9 @@ from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.memory import require_memory
-from bioeval.base.scalars import Name
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.thresholds import to_user
+from bioeval.results.variables import Variable
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import codes_of
 from bioeval.stats.error_curves import ErrorColumns
@@ -213,7 +213,7 @@ def with_limits(
     dataset: xr.Dataset,
     counts: Counts,
     parts: AttackedScores,
-    names: dict[str, Name],
+    names: dict[str, Variable],
     options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result with limits of its rates at fixed thresholds.
@@ -298,8 +298,8 @@ def with_limits(
             shown[variable] = tuple(np.where(known, end[place], np.nan) for end in ends)
     names = dict(names)
     for name in shown:
-        names[f"{name}_low"] = Name(f"lower end of the interval of {name}")
-        names[f"{name}_high"] = Name(f"upper end of the interval of {name}")
+        names[f"{name}_low"] = Variable(f"lower end of the interval of {name}")
+        names[f"{name}_high"] = Variable(f"upper end of the interval of {name}")
     out = options.added_to(dataset, shown, names, options.few_people(people.people))
     also = [f"{name}s" for name in also]
     return out.assign_attrs(

@@ -12,11 +12,11 @@ import xarray as xr
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.counting.thresholds import check_thresholds, linear_grid, to_internal, to_user
-from bioeval.results.dataset import Variables, along, build
+from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import ALL_REJECTED, KindVerdict
+from bioeval.results.variables import Variable
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import (
     DetectionRule,
@@ -203,7 +203,7 @@ def pad(
     }
     species = np.array(data.species, dtype=str)
     coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
-    return warn_of_kinds(build(variables, NAMES, coordinates, about))
+    return warn_of_kinds(dataset(variables, NAMES, coordinates, about))
 
 
 def _codes(name: str, values: Any, length: int) -> np.ndarray:
@@ -306,32 +306,34 @@ def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables
 
 
 NAMES = {
-    "apcer_target": Name("APCER not to be exceeded"),
-    "apcer_of_species": Name(
+    "apcer_target": Variable("APCER not to be exceeded"),
+    "apcer_of_species": Variable(
         "proportion of attack presentations of a species classified bona fide", iso="APCER"
     ),
-    "apcer": Name("largest APCER over the attack instrument species", iso="APCER"),
-    "apcer_pooled": Name("proportion of all attack presentations classified bona fide"),
-    "bpcer": Name("proportion of bona fide presentations classified as attacks", iso="BPCER"),
-    "threshold_at_apcer": Name(
+    "apcer": Variable("largest APCER over the attack instrument species", iso="APCER"),
+    "apcer_pooled": Variable("proportion of all attack presentations classified bona fide"),
+    "bpcer": Variable("proportion of bona fide presentations classified as attacks", iso="BPCER"),
+    "threshold_at_apcer": Variable(
         "loosest threshold with APCER at most the target", "score", keeps="far"
     ),
-    "bpcer_at_apcer": Name("BPCER at the loosest threshold within the APCER target", iso="BPCER"),
-    "d_eer": Name("detection equal error rate: APCER and BPCER cross"),
-    "d_eer_threshold": Name(
+    "bpcer_at_apcer": Variable(
+        "BPCER at the loosest threshold within the APCER target", iso="BPCER"
+    ),
+    "d_eer": Variable("detection equal error rate: APCER and BPCER cross"),
+    "d_eer_threshold": Variable(
         "attainable threshold nearest to the detection equal error rate", "score", keeps="far"
     ),
-    "presentations_of_species": Name("attack presentations of a species"),
-    "non_responses_of_species": Name("attack presentations of a species without a response"),
-    "apnrr_of_species": Name(
+    "presentations_of_species": Variable("attack presentations of a species"),
+    "non_responses_of_species": Variable("attack presentations of a species without a response"),
+    "apnrr_of_species": Variable(
         "proportion of attack presentations of a species without a response", iso="APNRR"
     ),
-    "in_apcer": Name("1 where apcer, the largest, is over the species, else 0"),
-    "bona_fide": Name("bona fide presentations"),
-    "bona_fide_non_responses": Name("bona fide presentations without a response"),
-    "bpnrr": Name("proportion of bona fide presentations without a response", iso="BPNRR"),
-    "threshold_used": Name("threshold chosen or given", "score", keeps="rule"),
-    "acer": Name("mean of APCER and BPCER; no measure of ISO/IEC 30107-3"),
+    "in_apcer": Variable("1 where apcer, the largest, is over the species, else 0"),
+    "bona_fide": Variable("bona fide presentations"),
+    "bona_fide_non_responses": Variable("bona fide presentations without a response"),
+    "bpnrr": Variable("proportion of bona fide presentations without a response", iso="BPNRR"),
+    "threshold_used": Variable("threshold chosen or given", "score", keeps="rule"),
+    "acer": Variable("mean of APCER and BPCER; no measure of ISO/IEC 30107-3"),
 }
 for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
     NAMES[f"{_rate}_at_threshold"] = replace(
@@ -341,4 +343,4 @@ _WITHOUT_LIMITS = ("apcer_target", "d_eer_threshold", "apcer_pooled", "apcer_poo
 for _rate in list(NAMES):
     if _rate.startswith(("apcer", "bpcer", "d_eer")) and _rate not in _WITHOUT_LIMITS:
         for _side, _word in (("low", "lower"), ("high", "upper")):
-            NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
+            NAMES[f"{_rate}_{_side}"] = Variable(f"{_word} confidence limit of {_rate}")

@@ -15,59 +15,57 @@ from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
-from bioeval.base.registry import names_of, scalar_registry
-from bioeval.base.scalars import Name
 from bioeval.counting.points import check_priors, trivial_cost
 from bioeval.counting.thresholds import to_user
 from bioeval.results.actual_costs import actual_costs_above_1
-from bioeval.results.dataset import Variables, about_attrs, along, build, rate
+from bioeval.results.dataset import Variables, about_attrs, along, dataset, rate
 from bioeval.results.support import without_attempts
+from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.calibration.cost_intervals import (
     COST_INTERVALS,
     CostInterval,
-    limit_names,
     require_people,
     with_intervals,
 )
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 
 CALIBRATION = {
-    "pav_block": Name("block of scores of equal posterior, from the strictest on"),
-    "llr": Name("natural log-likelihood ratio"),
-    "prior_log_odds": Name("natural log odds of the prior"),
-    "prior": Name("prior probability of a genuine attempt"),
-    **names_of(scalar_registry(), "cllr", "min_cllr"),
-    "calibration_loss": Name("Cllr less its minimum", "bits"),
-    "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
-    "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
-    "c_primary": Name("mean over the priors of FRR + beta FAR at the Bayes threshold", "cost"),
-    "min_c_primary": Name(
+    "pav_block": Variable("block of scores of equal posterior, from the strictest on"),
+    "llr": Variable("natural log-likelihood ratio"),
+    "prior_log_odds": Variable("natural log odds of the prior"),
+    "prior": Variable("prior probability of a genuine attempt"),
+    **entries(FOLDS, "cllr", "min_cllr"),
+    "calibration_loss": Variable("Cllr less its minimum", "bits"),
+    "act_dcf": Variable("normalised decision cost at the Bayes threshold", "cost"),
+    "min_dcf": Variable("normalised decision cost, the least of any threshold", "cost"),
+    "c_primary": Variable("mean over the priors of FRR + beta FAR at the Bayes threshold", "cost"),
+    "min_c_primary": Variable(
         "mean over the priors of the least FRR + beta FAR of any threshold", "cost"
     ),
-    "bayes_threshold": Name(
+    "bayes_threshold": Variable(
         "log-likelihood ratio from which the Bayes decision accepts", "score", keeps="far"
     ),
-    "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR", out_of="impostor_attempts"),
-    "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR", out_of="genuine_attempts"),
-    "bayes_error": Name("normalised Bayes error rate: act_dcf of equal costs", "cost"),
-    "min_bayes_error": Name("least normalised Bayes error rate: min_dcf of equal costs", "cost"),
-    "ece": Name("empirical cross-entropy", "bits"),
-    "min_ece": Name("empirical cross-entropy after isotonic regression", "bits"),
-    "reference_ece": Name("cross-entropy of the prior alone, without any score", "bits"),
-    "genuine_above": Name("proportion of the genuine attempts with a larger ratio"),
-    "impostor_above": Name("proportion of the impostor attempts with a larger ratio"),
-    "pav_llr": Name("log-likelihood ratio of a block, by isotonic regression"),
-    "pav_low": Name("smallest score of a block", "score"),
-    "pav_high": Name("largest score of a block", "score"),
-    "pav_genuine": Name("genuine attempts in a block", "attempts"),
-    "pav_impostor": Name("impostor attempts in a block", "attempts"),
-    **names_of("verification", "genuine_attempts", "impostor_attempts"),
+    "far_at_bayes": Variable("FAR at the Bayes threshold", iso="FMR", out_of="impostor_attempts"),
+    "frr_at_bayes": Variable("FRR at the Bayes threshold", iso="FNMR", out_of="genuine_attempts"),
+    "bayes_error": Variable("normalised Bayes error rate: act_dcf of equal costs", "cost"),
+    "min_bayes_error": Variable(
+        "least normalised Bayes error rate: min_dcf of equal costs", "cost"
+    ),
+    "ece": Variable("empirical cross-entropy", "bits"),
+    "min_ece": Variable("empirical cross-entropy after isotonic regression", "bits"),
+    "reference_ece": Variable("cross-entropy of the prior alone, without any score", "bits"),
+    "genuine_above": Variable("proportion of the genuine attempts with a larger ratio"),
+    "impostor_above": Variable("proportion of the impostor attempts with a larger ratio"),
+    "pav_llr": Variable("log-likelihood ratio of a block, by isotonic regression"),
+    "pav_low": Variable("smallest score of a block", "score"),
+    "pav_high": Variable("largest score of a block", "score"),
+    "pav_genuine": Variable("genuine attempts in a block", "attempts"),
+    "pav_impostor": Variable("impostor attempts in a block", "attempts"),
+    **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
 }
-
-CALIBRATION |= limit_names(CALIBRATION)
 
 #: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
 LOG_ODDS: np.ndarray = np.linspace(-10.0, 10.0, 81)
@@ -146,7 +144,7 @@ def calibration_dataset(
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
     )
-    return build(variables, CALIBRATION, coordinates, attrs)
+    return dataset(variables, CALIBRATION, coordinates, attrs)
 
 
 def _of_ratios(

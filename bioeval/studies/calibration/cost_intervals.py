@@ -11,9 +11,9 @@ import xarray as xr
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.base.scalars import Name
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.verification import Verifying
+from bioeval.results.variables import Variable
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.independent import sum_limits
@@ -46,7 +46,7 @@ def require_people(scores: Scores, options: IntervalMethod) -> None:
 
 def with_intervals(
     ds: xr.Dataset,
-    names: dict[str, Name],
+    names: dict[str, Variable],
     scores: Scores,
     options: IntervalMethod,
 ) -> xr.Dataset:
@@ -115,11 +115,3 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     sums = [bilinear_forms(key // people, key % people, x, weights) for x in (loss, number)]
     cllr = (of_genuine + ratio(*sums)) / (2 * LOG2)
     return options.limits(cllr)
-
-
-def limit_names(names: dict[str, Name]) -> dict[str, Name]:
-    """Return the names of the limits."""
-    limits: dict[str, Name] = {}
-    for name in WITH_LIMITS:
-        limits |= names[name].ends_of(name)
-    return limits

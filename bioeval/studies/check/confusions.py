@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.kinds import Kept
 from bioeval.base.progress import stage
-from bioeval.base.scalars import Kept
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
 from bioeval.document.results import rule_in_words

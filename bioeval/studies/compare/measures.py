@@ -15,8 +15,6 @@ import numpy as np
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported_to
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import Scalar
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import Searching
 from bioeval.counting.left_out import LeftOut
@@ -27,6 +25,7 @@ from bioeval.counting.verification import Verifying, count
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import ComparedPeople, RuleOf, support_messages
+from bioeval.results.variables import VARIABLES, Variable, best_values
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
@@ -59,7 +58,7 @@ NONE = np.empty(0)
 class SystemMeasure:
     """One measure of one system."""
 
-    scalar: Scalar
+    scalar: Variable
     value: float
     limits: tuple[float, float]  # of the value by itself
     place: str = ""  # one of PLACES, if the measure is at a number
@@ -109,7 +108,7 @@ def by_attempts(
         np.array([(x, 1, 1) for x in sorted(set(wanted.numbers("min_dcf")))]).reshape(-1, 3),
         True,
         frr_targets=wanted.frr_targets,
-        optima=scalar_registry().optima,
+        optima=best_values(),
     )
     verifying: list[Verifying] = []
     searching: list[Searching] = []
@@ -186,12 +185,7 @@ def _verification(
     measures = []
     for measure in curve_measures():
         asked = wanted.chosen is not None or measure.usual
-        if (
-            asked
-            and wanted.asks(measure.name)
-            and measure.is_defined(points)
-            and "comparison" in measure.scalar.results
-        ):
+        if asked and wanted.asks(measure.name) and measure.is_defined(points):
             measures.append(measure)
     drawn = Replicates.of(tally, subjects, interval, measures)
     limits, _ = drawn.limits()
@@ -296,7 +290,7 @@ def _identification(
             low, high = (float(x[-1]) for x in people.ranks(rank))
             at_low, at_high = (x[:, 0] for x in people.points(at_rank, np.nan, 1)["dir_at_far"])
         recognised = SystemMeasure(
-            scalar=scalar_registry()["recognition_rate"],
+            scalar=VARIABLES["recognition_rate"],
             value=float(hit[0]),
             limits=(low, high),
             drawn=hit[1:],
@@ -315,7 +309,7 @@ def _identification(
             if not (supported and target > 0 and non_mated) and lowest == lowest:
                 lowest = 0.0
             yield SystemMeasure(
-                scalar=scalar_registry()["dir_at_far"],
+                scalar=VARIABLES["dir_at_far"],
                 value=float(at_far[i, 0]),
                 limits=(lowest, float(at_high[i])),
                 place="target",
@@ -408,7 +402,7 @@ def _without_groups(scores: Scores, people: np.ndarray, groups: int) -> Iterator
 
 
 def limits_without(
-    scalar: Scalar, value: float, without: np.ndarray, trials: int, interval: IntervalMethod
+    scalar: Variable, value: float, without: np.ndarray, trials: int, interval: IntervalMethod
 ) -> tuple[float, float]:
     """Return the limits of a value from its values without each of some groups of people.
 

@@ -10,11 +10,10 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import Name, Scalar
 from bioeval.counting.points import per_cent
 from bioeval.document.scalars import name_of_scalar
-from bioeval.results.dataset import along, build
+from bioeval.results.dataset import along, dataset
+from bioeval.results.variables import ADDED, COMPARED, VARIABLES, Variable
 from bioeval.stats.simultaneous import Differences
 from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
 
@@ -22,43 +21,49 @@ from bioeval.studies.compare.wanted import AT_THRESHOLD, CMS_AT_RANK
 PLACES = {"target": "target", "prior": "prior", "threshold": "at_threshold", "rank": "at_rank"}
 
 COMPARISON = {
-    "system": Name("system"),
-    "other_system": Name("system that is subtracted"),
-    "measure": Name("measure that systems are compared by"),
-    "scalar": Name("name of the measure without its target and rank, as frr_at_far"),
-    "value_kind": Name("what a value of the measure is: rate, number or cost"),
-    "value_decimals": Name("decimals of the measure in tables; NaN of a rate in per cent"),
-    "larger_is_better": Name("1 where the system with the larger value is better, else 0"),
-    "target": Name("FAR or FRR target of the measure; NaN without one"),
-    "prior": Name("prior probability of a genuine attempt, of a cost; NaN without one"),
-    "at_threshold": Name(
+    "system": Variable("system"),
+    "other_system": Variable("system that is subtracted"),
+    "measure": Variable("measure that systems are compared by"),
+    "scalar": Variable("name of the measure without its target and rank, as frr_at_far"),
+    "value_kind": Variable("what a value of the measure is: rate, number or cost"),
+    "value_decimals": Variable("decimals of the measure in tables; NaN of a rate in per cent"),
+    "larger_is_better": Variable("1 where the system with the larger value is better, else 0"),
+    "target": Variable("FAR or FRR target of the measure; NaN without one"),
+    "prior": Variable("prior probability of a genuine attempt, of a cost; NaN without one"),
+    "at_threshold": Variable(
         "threshold of a rate at one that was given; NaN without one", "score", keeps="exact"
     ),
-    "at_rank": Name("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
-    "supported": Name(
+    "at_rank": Variable("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
+    "supported": Variable(
         "1, or 0 where people or attempts are too few for the FAR or FRR target: no conclusion then"
     ),
-    "interval_for": Name("population that limits and ranks are for"),
-    "interval_method": Name("method of the limits and p-values of differences"),
-    "value": Name("value of the system"),
-    "value_low": Name("lower end of the interval of the value, by itself"),
-    "value_high": Name("upper end of the interval of the value, by itself"),
-    "rank": Name("place of the value, 1 is the best; equal values have the same one", "rank"),
-    "rank_low": Name("smallest rank that the system may have, for all systems together", "rank"),
-    "rank_high": Name("largest rank that the system may have, for all systems together", "rank"),
-    "letters": Name("systems that share a letter do not differ significantly"),
-    "difference": Name("value of the system minus that of the other system"),
-    "difference_low": Name("lower limit of the difference; the limits hold for all pairs together"),
-    "difference_high": Name(
+    "interval_for": Variable("population that limits and ranks are for"),
+    "interval_method": Variable("method of the limits and p-values of differences"),
+    "value": Variable("value of the system"),
+    "value_low": Variable("lower end of the interval of the value, by itself"),
+    "value_high": Variable("upper end of the interval of the value, by itself"),
+    "rank": Variable("place of the value, 1 is the best; equal values have the same one", "rank"),
+    "rank_low": Variable(
+        "smallest rank that the system may have, for all systems together", "rank"
+    ),
+    "rank_high": Variable(
+        "largest rank that the system may have, for all systems together", "rank"
+    ),
+    "letters": Variable("systems that share a letter do not differ significantly"),
+    "difference": Variable("value of the system minus that of the other system"),
+    "difference_low": Variable(
+        "lower limit of the difference; the limits hold for all pairs together"
+    ),
+    "difference_high": Variable(
         "upper limit of the difference; the limits hold for all pairs together"
     ),
-    "p_value": Name("two-sided p-value of the difference, adjusted for the number of pairs"),
-    "p_adjusted": Name("p-value adjusted for the number of measures as well, by Holm's method"),
-    "separated": Name(
+    "p_value": Variable("two-sided p-value of the difference, adjusted for the number of pairs"),
+    "p_adjusted": Variable("p-value adjusted for the number of measures as well, by Holm's method"),
+    "separated": Variable(
         "1 where the system is shown to be better than the other one, -1 where it is shown to be "
         "worse, else 0"
     ),
-    "discordant": Name(
+    "discordant": Variable(
         "number of people (of trackers: sequences) on whom the systems decide differently, at least"
     ),
 }
@@ -68,7 +73,7 @@ COMPARISON = {
 class ComparedMeasure:
     """One measure of all systems, and which of them it can tell apart."""
 
-    scalar: Scalar
+    scalar: Variable
     values: np.ndarray  # float64 (systems,), NaN where it is not defined
     limits: tuple[np.ndarray, np.ndarray]  # of each value by itself
     differences: Differences
@@ -153,7 +158,9 @@ def comparison_dataset(
     }
     variables = {name: variables[name] for name in COMPARISON if name in variables}
     result = {"result_type": "comparison", "task": "comparison of systems"}
-    return build(variables, COMPARISON, coordinates, {**result, **attrs, **message_attrs(messages)})
+    return dataset(
+        variables, COMPARISON, coordinates, {**result, **attrs, **message_attrs(messages)}
+    )
 
 
 def adjusted_for_measures(p: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -176,25 +183,25 @@ def adjusted_for_measures(p: Sequence[np.ndarray]) -> list[np.ndarray]:
     return adjusted
 
 
-def scalar_at(ds: xr.Dataset, place: int) -> Scalar:
+def scalar_at(ds: xr.Dataset, place: int) -> Variable:
     """Return the scalar of a measure, by its place in a dataset.
 
     A measure of a script is known to its dataset alone, which may be read elsewhere.
     """
     name = str(ds["scalar"].values[place])
-    known = {**scalar_registry().compared, **AT_THRESHOLD, CMS_AT_RANK.name: CMS_AT_RANK}
-    if name in known:
-        return known[name]
+    if found := {**AT_THRESHOLD, "cms": CMS_AT_RANK, **ADDED}.get(name):
+        return found
+    if name in COMPARED:
+        return VARIABLES[name]
     kind, decimals = str(ds["value_kind"].values[place]), ds["value_decimals"].values[place]
     label = str(ds["measure"].values[place])
-    return Scalar(
+    return Variable(
         label,
+        "cost" if kind == "cost" else "1",
         name=name,
         label=label.replace("{", "{{").replace("}", "}}"),
-        kind=kind,  # type: ignore[arg-type]
         decimals=int(decimals) if decimals == decimals else "genuine",
         larger_is_better=bool(ds["larger_is_better"].values[place]),
-        results=("comparison",),
     )
 
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported_to
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import QUERY_MEANS
 from bioeval.results.query_means import QueryMean, QueryMeasures
+from bioeval.results.variables import QUERY_MEANS, VARIABLES
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.identification import FEWEST
@@ -87,15 +86,15 @@ def by_queries(
     found = []
     for (name, rank), mean in means.items():
         over, sums = owners.means_over(mean.counted), owners.sums(mean)
-        drawn = mean.scalar.unscaled(over.values(sums)[0])
-        low, high = map(mean.scalar.unscaled, over.limits(sums, cumulative=False))
+        drawn = over.values(sums)[0]
+        low, high = over.limits(sums, cumulative=False)
         ends = float(low[0]), float(high[0])
         of_each = without.get((name, rank), NONE)
         if len(of_each):
-            ends = limits_without(mean.scalar, float(drawn[0]), of_each, over.trials, interval)
+            ends = limits_without(VARIABLES[name], float(drawn[0]), of_each, over.trials, interval)
         found.append(
             SystemMeasure(
-                scalar=scalar_registry()[name],
+                scalar=VARIABLES[name],
                 value=float(drawn[0]),
                 limits=ends,
                 place="rank" if rank else "",
@@ -137,9 +136,9 @@ def _named(
     Lists are cut at rank `cut`, if at all, and the CMC ends at rank `curve`.
     """
     named = {}
-    for scalar in QUERY_MEANS.values():
-        if (mean := measures.means.get(scalar.name)) is not None:
-            named[scalar.name, cut if scalar.cut else 0] = mean
+    for name in QUERY_MEANS:
+        if (mean := measures.means.get(name)) is not None:
+            named[name, cut if name == "rank_k_mean_ap" else 0] = mean
     for rank in ranks:
         if rank <= curve:
             named["cmc", rank] = measures.cmc.within(rank)

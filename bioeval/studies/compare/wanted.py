@@ -11,19 +11,17 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, received, require_choice
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import QUERY_MEANS, Scalar
 from bioeval.document.scalars import name_of_scalar
 from bioeval.results.measure import Measure
+from bioeval.results.variables import QUERY_MEANS, VARIABLES, Variable, figure
 from bioeval.stats.error_curves import curve_measures
 
 #: Rates at a threshold that was given.
 AT_THRESHOLD = {
     f"{name}_at_threshold": replace(
-        scalar_registry()[name],
+        VARIABLES[name],
         name=f"{name}_at_threshold",
         label=f"{{{name}}} at threshold {{threshold}}",
-        results=("task", "comparison"),
         jackknife="alone",
     )
     for name in ("frr", "far")
@@ -31,9 +29,8 @@ AT_THRESHOLD = {
 
 #: CMS at a rank, as the recognition rate is at rank 1.
 CMS_AT_RANK = replace(
-    scalar_registry()["cms"],
+    VARIABLES["cms"],
     label="{cms}({rank})",
-    results=("task", "comparison"),
     jackknife="alone",
 )
 
@@ -54,7 +51,7 @@ _NUMBERS: dict[str, tuple[str, float | None]] = {
 
 class _AtNumber(Protocol):
     @property
-    def scalar(self) -> Scalar: ...
+    def scalar(self) -> Variable: ...
     @property
     def at(self) -> float: ...
 
@@ -118,11 +115,10 @@ class Wanted:
 def _as_named(text: str, known: Iterable[str]) -> str:
     """Return a measure by its name, whatever its case, or by its label in printed tables."""
     spelt = re.sub(r" \(\w+\)$", "", " ".join(text.casefold().split()))  # (FMR100)
-    labelled = {**scalar_registry(), **AT_THRESHOLD, "cms": CMS_AT_RANK}
     for name in known:
-        if name in labelled:
+        if (labelled := {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name) or figure(name)) is not None:
             places = dict.fromkeys(("target", "prior", "threshold", "rank"), "NUMBER")
-            label = re.escape(name_of_scalar(labelled[name], **places).casefold())
+            label = re.escape(name_of_scalar(labelled, **places).casefold())
             if match := re.fullmatch(label.replace("number", r"([\d.e-]+(?: ?%)?)"), spelt):
                 return "=".join((name, *(number.replace(" ", "") for number in match.groups())))
     name, equals, number = spelt.partition("=")

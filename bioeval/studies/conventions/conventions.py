@@ -13,12 +13,11 @@ from bioeval.base.arguments import require_list
 from bioeval.base.errors import Argument, BioevalError, CardError
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import Name
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import about_attrs, dataset
 from bioeval.results.support import ComparedPeople, support_messages
+from bioeval.results.variables import Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.labels import known_texts
@@ -196,10 +195,9 @@ def _dataset(
     """Return the measures of all cards, without those that no card has."""
     variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
     names = {
-        "card": Name("protocol card"),
-        "why_not": Name("why the card could not be evaluated"),
+        "card": Variable("protocol card"),
+        "why_not": Variable("why the card could not be evaluated"),
     }
-    registry = scalar_registry()
     for measure in (x for measures in MEASURES.values() for x in measures):
         name, places = measure.name, {"far_target": FAR_TARGETS, "rank": RANKS}
         if not any(name in x for x in found):
@@ -207,10 +205,10 @@ def _dataset(
         missing = [np.nan] * len(places[measure.over]) if measure.over else np.nan
         values = np.array([x.get(name, missing) for x in found], dtype=float)
         variables[name] = ("card", measure.over) if measure.over else ("card",), values
-        names[name] = registry[name] if name in registry else Name("queries", "queries")
+        names[name] = figure(name) or Variable("queries", "queries")
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}
     for over, labels in (("far_target", FAR_TARGETS), ("rank", RANKS)):
         if any(over in dims for dims, _ in variables.values()):
             coordinates[over] = np.array(labels)
     attrs = about_attrs(Provenance.of(scores), "conventions", "conventions", messages)
-    return build(variables, names, coordinates, attrs)
+    return dataset(variables, names, coordinates, attrs)

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from bioeval.base.registry import scalar_registry
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label
 from bioeval.document.results import cell_of, data_facts, messages_of_result, result_messages
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
+from bioeval.results.variables import VARIABLES
 from bioeval.studies.conventions.conventions import MEASURES, Measure
 
 _TITLES = {
@@ -81,7 +81,7 @@ def _column(measure: Measure, place: float | None, task: str) -> Column:
     """Return the column of a measure at a place."""
     if measure.name == "queries":
         return Column("queries", "queries")
-    scalar = scalar_registry()[measure.name]
+    scalar = VARIABLES[measure.name]
     of_task = "verification" if task == "verification" else "identification"
     if place is None:
         return Column(measure.name, label_of(scalar, task=of_task))

@@ -13,14 +13,13 @@ from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
 from bioeval.counting.operating_points import PointsWanted, points_of
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
-from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import without_attempts
+from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -28,18 +27,20 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.shared_people import people_of_both_sets
 from bioeval.views.messages import warn_of_kind
 
-EPC: dict[str, Name] = {
-    "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),
-    "threshold": Name(
+EPC: dict[str, Variable] = {
+    "alpha": Variable("weight of FAR; 1 - alpha is that of FRR"),
+    "threshold": Variable(
         "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
         "score",
         keeps="far",
     ),
-    "hter": Name("half total error rate on the test set: (FAR + FRR) / 2", shown="rate"),
-    **names_of("verification", "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
-    "dev_error": Name("smallest alpha FAR + (1 - alpha) FRR on the development set", shown="rate"),
-    "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
-    "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
+    "hter": Variable("half total error rate on the test set: (FAR + FRR) / 2", shown="rate"),
+    **entries(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
+    "dev_error": Variable(
+        "smallest alpha FAR + (1 - alpha) FRR on the development set", shown="rate"
+    ),
+    "dev_genuine_attempts": Variable("genuine attempts of the development set", "attempts"),
+    "dev_impostor_attempts": Variable("impostor attempts of the development set", "attempts"),
 }
 
 #: Default weights of FAR: 0, 0.01 ... 1.
@@ -142,7 +143,7 @@ def epc(
         remarks.append(doubt.concerning("development set"))
     attrs = about_attrs(test_reader.about, "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
-    return build(variables, EPC, {"alpha": alpha}, attrs)
+    return dataset(variables, EPC, {"alpha": alpha}, attrs)
 
 
 def _without_attempts(attempts: Mapping[str, Any]) -> list[Message]:

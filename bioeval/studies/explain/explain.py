@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
-from bioeval.base.scalars import Kept
+from bioeval.base.kinds import Kept
 from bioeval.counting.identification import role_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user

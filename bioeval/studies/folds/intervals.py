@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import rates_of
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.threshold_rules import Rule
+from bioeval.results.dataset import rates_of
+from bioeval.results.variables import rates_of_folds
 from bioeval.stats.limits import jackknife_limits, open_limits
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import AttemptsOfEach, groups_of_people, ratio
@@ -173,7 +173,7 @@ class LeftOutRates:
             "genuine_attempts": genuine,
             "impostor_attempts": impostors,
         }
-        values = rates_of(scalar_registry().at_threshold["folds"], counts)
+        values = rates_of(rates_of_folds(), counts)
         values["hter"] = (values["far"] + 1 - values["gar"]) / 2
         genuine_subjects, anew = trials_of(len(self._mated)), self._anew
         left, right = self._sides
@@ -188,7 +188,7 @@ class LeftOutRates:
         of_impostors = pairs, tested_pairs, fewest
         units = {"far": of_impostors, "grr": of_impostors, "frr": of_genuine, "gar": of_genuine}
         ends = {}
-        for scalar in scalar_registry().at_threshold["folds"]:
+        for scalar in rates_of_folds():
             trials, people, least = units.get(scalar.name, (mixed, everyone, fewest))
             rate = scalar.scaled(values[scalar.name])
             low, high = jackknife_limits(
@@ -206,7 +206,7 @@ class LeftOutRates:
         far, frr = np.array(ends["far"]), np.array(ends["frr"])
         if far[0] in (0, 1) or frr[0] in (0, 1):
             # It is so without each person, which hides how uncertain functions of both rates are.
-            for scalar in scalar_registry().at_threshold["folds"]:
+            for scalar in rates_of_folds():
                 if scalar.of_rates is not None:
                     value, low, high = ends[scalar.name]
                     both = scalar.of_rates(far[1:], frr[1:]).tolist()

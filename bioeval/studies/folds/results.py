@@ -13,12 +13,19 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.messages import Message
-from bioeval.base.registry import names_of, scalar_registry
-from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF_PARTS, Name, rates_of
 from bioeval.counting.thresholds import to_user
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import about_attrs, dataset, rates_of
 from bioeval.results.layouts import Layout
 from bioeval.results.support import ComparedPeople, support_messages
+from bioeval.results.variables import (
+    CLOSED_SET,
+    NOT_POOLED,
+    VERIFICATION,
+    Variable,
+    averaged_over_folds,
+    entries,
+    rates_of_folds,
+)
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import nadeau_bengio
 from bioeval.stats.people import ratio
@@ -27,33 +34,31 @@ from bioeval.studies.folds.intervals import LeftOutRates
 from bioeval.studies.folds.splits import Place
 
 FOLD_COUNTS = {
-    **names_of("verification", "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
-    **names_of("closed_set", "cms_count", "skipped"),
-    **names_of("verification", "fa_unenrolled", "unenrolled_attempts"),
+    **entries(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
+    **entries(CLOSED_SET, "cms_count", "skipped"),
+    **entries(VERIFICATION, "fa_unenrolled", "unenrolled_attempts"),
 }
 
-_OF_FOLDS: dict[str, Name] = {
-    "threshold": Name(
+_OF_FOLDS: dict[str, Variable] = {
+    "threshold": Variable(
         "threshold chosen on the training part", "score", "threshold T", keeps="rule"
     ),
-    "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
-    "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
-    "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
+    "train_subjects": Variable("subjects of the training part (pairs without subjects: pairs)"),
+    "test_subjects": Variable("subjects of the test part (pairs without subjects: pairs)"),
+    "crossing_pairs": Variable("pairs of a subject of the test part and one outside it", "pairs"),
 }
 
 
-def cross_names() -> dict[str, Name]:
+def cross_names() -> dict[str, Variable]:
     """Describe the variables of results over folds."""
     names = dict(_OF_FOLDS)
-    both_parts = {**scalar_registry().averaged, **FOLD_COUNTS}
-    points = itertools.chain(*POINTS_OF_PARTS.values(), CALIBRATION_POINTS)
-    of_test_parts = {x.name for x in points}
+    both_parts = {**averaged_over_folds(), **FOLD_COUNTS}
     for name, quantity in both_parts.items():
         names[name] = quantity
-        if name not in of_test_parts:
+        if name not in NOT_POOLED:
             long_name = f"on the training part: {quantity.long_name}"
-            names[f"train_{name}"] = Name(long_name, quantity.units, quantity.iso)
-    for rate in scalar_registry().averaged:
+            names[f"train_{name}"] = Variable(long_name, quantity.units, quantity.iso)
+    for rate in averaged_over_folds():
         names[f"{rate}_summary"] = names[rate]
     return names
 
@@ -192,7 +197,7 @@ def fold_dataset(
         attrs["interval"] = INTERVAL_AT_THRESHOLD if fixed else INTERVAL_BY_SUBJECT
     task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, found) | attrs
-    return build(variables, cross_names(), coordinates, attrs)
+    return dataset(variables, cross_names(), coordinates, attrs)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -208,7 +213,7 @@ def _ratios(
     ratios: dict[str, np.ndarray] = {}
     for prefix in PARTS:
         closed = f"{prefix}impostor_attempts" not in counts
-        scalars = () if closed else scalar_registry().in_parts
+        scalars = () if closed else (*rates_of_folds(), VERIFICATION["far_unenrolled"])
         at_ranks = "cms" if closed else "dir"
         part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
         ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
@@ -241,7 +246,7 @@ def _summaries(
         columns = of_folds[there].reshape(len(repeats), math.prod(inner)).T
         if not len(columns):
             continue  # without a target
-        bounds = scalar_registry().averaged[rate].bounds
+        bounds = averaged_over_folds()[rate].bounds
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
             found = [_over_folds(x, options.interval, confidence, sizes, bounds) for x in columns]
         if several:

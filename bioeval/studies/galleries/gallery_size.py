@@ -14,8 +14,6 @@ from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
 from bioeval.counting.blocks import Block
 from bioeval.counting.identification import ImpostorProbes, Searches, Searching, check_max_rank
 from bioeval.counting.parts import Parts, parts_of
@@ -24,17 +22,18 @@ from bioeval.counting.single_template import thresholds_over
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.tied_places import Ties
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.identification import ClosedSetCounts
+from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 
 GALLERY_SIZE = {
-    "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
-    **names_of("closed_set", "cms", "recognition_rate"),
-    **names_of("open_set", "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
+    "gallery_size": Variable("subjects in the gallery", "subjects", "gallery size N"),
+    **entries(CLOSED_SET, "cms", "recognition_rate"),
+    **entries(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
 }
 
 #: Kinds of impostors: enrolled probes without their own subject, and unenrolled ones.
@@ -157,7 +156,7 @@ def gallery_size_dataset(
         "ties": search.ties,
         "impostors": role,
     }
-    return build(variables, GALLERY_SIZE, coordinates, attrs)
+    return dataset(variables, GALLERY_SIZE, coordinates, attrs)
 
 
 def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:

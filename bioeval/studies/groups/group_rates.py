@@ -12,11 +12,10 @@ import xarray as xr
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.random import Stream
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
 from bioeval.counting.by_subject import SubjectAttempts
-from bioeval.results.dataset import about_attrs, along, build
+from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import RuleOf
+from bioeval.results.variables import VERIFICATION, Variable, entries, limits_of
 from bioeval.scores.disjoint import mates_among
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import Limits
@@ -34,27 +33,27 @@ from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
 
 _FLAG = "1 where {}, else 0"
 
-GROUPS: dict[str, Name] = {
-    "claimed_group": Name("group of the claimed subject"),
-    "other_group": Name("group whose rate is subtracted"),
-    "group": Name("group of the subject; of an impostor attempt, of the probe's"),
-    **names_of("verification", "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
-    "subjects": Name("subjects of the group, on either side", "subjects"),
-    "threshold": Name("threshold of all groups", "score", keeps="rule"),
-    "frr_overall": Name("FRR of all groups together", iso="FNMR"),
-    "far_overall": Name("FAR of all groups together", iso="FMR"),
-    "expected_fr": Name("false rejects expected at the overall FRR", "attempts"),
-    "expected_fa": Name("false accepts expected at the overall FAR", "attempts"),
-    "few_subjects": Name(_FLAG.format("the group has fewer than 30 subjects")),
-    "frr_flagged": Name(_FLAG.format("subjects or expected false rejects are fewer than 30")),
-    "far_flagged": Name(
+GROUPS: dict[str, Variable] = {
+    "claimed_group": Variable("group of the claimed subject"),
+    "other_group": Variable("group whose rate is subtracted"),
+    "group": Variable("group of the subject; of an impostor attempt, of the probe's"),
+    **entries(VERIFICATION, "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
+    "subjects": Variable("subjects of the group, on either side", "subjects"),
+    "threshold": Variable("threshold of all groups", "score", keeps="rule"),
+    "frr_overall": Variable("FRR of all groups together", iso="FNMR"),
+    "far_overall": Variable("FAR of all groups together", iso="FMR"),
+    "expected_fr": Variable("false rejects expected at the overall FRR", "attempts"),
+    "expected_fa": Variable("false accepts expected at the overall FAR", "attempts"),
+    "few_subjects": Variable(_FLAG.format("the group has fewer than 30 subjects")),
+    "frr_flagged": Variable(_FLAG.format("subjects or expected false rejects are fewer than 30")),
+    "far_flagged": Variable(
         _FLAG.format("subjects of either group or expected false accepts are fewer than 30")
     ),
-    "fdr": Name(
+    "fdr": Variable(
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
         "all groups are alike"
     ),
-    "garbe": Name(
+    "garbe": Variable(
         "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
         "FRR over groups; 0 where all groups are alike"
     ),
@@ -63,33 +62,32 @@ GROUPS: dict[str, Name] = {
 for _rate, _within in (("far", " within the group"), ("frr", "")):
     for _other, _words in (("min", "smallest"), ("geomean", "geometric mean")):
         _largest = f"largest {_rate.upper()}{_within} of a group over the {_words}"
-        GROUPS[f"{_rate}_max_over_{_other}"] = Name(_largest)
+        GROUPS[f"{_rate}_max_over_{_other}"] = Variable(_largest)
 
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
 
-for _name in ("frr", "far", *INEQUITY):
-    GROUPS |= GROUPS[_name].ends_of(_name)
 for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the group")):
-    _together = Name(f"{_within}, of all groups together")
-    GROUPS |= _together.ends_of(f"{_rate}_simultaneous")
-    GROUPS[f"{_rate}_groups_p"] = Name(
+    GROUPS |= limits_of(f"{_rate}_simultaneous")
+    GROUPS[f"{_rate}_groups_p"] = Variable(
         f"p-value by permutation: people of all groups have the same distribution ({_within})"
     )
 for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
     GROUPS |= {
-        f"{_rate}_difference": Name(f"{_words}: that of the group minus that of the other group"),
-        f"{_rate}_difference_low": Name(
+        f"{_rate}_difference": Variable(
+            f"{_words}: that of the group minus that of the other group"
+        ),
+        f"{_rate}_difference_low": Variable(
             f"lower limit of {_rate}_difference; the limits hold for all pairs of groups together"
         ),
-        f"{_rate}_difference_high": Name(
+        f"{_rate}_difference_high": Variable(
             f"upper limit of {_rate}_difference; the limits hold for all pairs of groups together"
         ),
-        f"{_rate}_separated": Name(
+        f"{_rate}_separated": Variable(
             f"1 where {_words} is shown to be larger in the group than in the other group, -1 "
             "where it is shown to be smaller, else 0"
         ),
-        f"{_rate}_letters": Name(
+        f"{_rate}_letters": Variable(
             f"groups that share a letter cannot be told apart by {_words}; empty: not compared"
         ),
     }
@@ -179,7 +177,7 @@ def groups_dataset(
     remarks += few_errors(groups, few, "frr", frr_all, frr_flagged)
     remarks += few_errors(groups, few, "far", far_all, far_flagged)
     attrs = about_attrs(about, "groups", "verification by group", remarks)
-    return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
+    return dataset(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
 
 
 def _undefined(

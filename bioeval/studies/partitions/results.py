@@ -13,10 +13,9 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.results.dataset import Scalars, Variables, build, in_order, tree_of
+from bioeval.results.dataset import Scalars, Variables, dataset, in_order, tree_of
+from bioeval.results.variables import TASKS, Variable, described, verification_variables
 from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
 from bioeval.tasks.plan import EvaluationOptions
@@ -80,32 +79,24 @@ def partitions_tree(
         task = node.replace("_", "-")
         attrs = {"result_type": task.partition("/")[0], **about}
         attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
-        names = _names_in(node)
+        task = node.partition("/")[0]
+        names = verification_variables() if task == "verification" else TASKS[task]
         columns = _columns([part.nodes.get(node) for part in parts], names)
-        of_partitions = build({}, names, {"partition": np.arange(number)}, attrs)
-        coords = {"partition": of_partitions["partition"].variable}
-        dataset = xr.Dataset(columns, coords, of_partitions.attrs)
-        dataset.attrs |= message_attrs(remarks_on_partitions(dataset, node))
+        joined = dataset({}, names, {"partition": np.arange(number)}, attrs).assign(columns)
+        joined.attrs |= message_attrs(remarks_on_partitions(joined, node))
         if grid is not None and any(node in part.curves for part in parts):
             curves = _stacked([part.curves.get(node) for part in parts])
-            dataset = dataset.merge(_with_bands(curves, names, grid))
+            joined = joined.merge(_with_bands(curves, names, grid))
             ranks = sorted({x.attrs["rank"] for x in columns.values() if "rank" in x.attrs})
-            dataset.attrs["report_ranks"] = " ".join(map(str, ranks))
-            dataset.attrs["band"] = "the middle 95 % of the partitions, among these people"
-        datasets[node] = dataset
+            joined.attrs["report_ranks"] = " ".join(map(str, ranks))
+            joined.attrs["band"] = "the middle 95 % of the partitions, among these people"
+        datasets[node] = joined
     return tree_of(datasets)
 
 
-def _names_in(node: str) -> Mapping[str, Name]:
-    """Return the names of the variables of a node."""
-    if node in ("reid", "gom"):
-        from bioeval.tasks.reid.results import GOM, REID
-
-        return REID if node == "reid" else GOM
-    return names_of(node.partition("/")[0])
-
-
-def _columns(pieces: Sequence[Scalars | None], names: Mapping[str, Name]) -> dict[str, xr.Variable]:
+def _columns(
+    pieces: Sequence[Scalars | None], names: Mapping[str, Variable]
+) -> dict[str, xr.Variable]:
     """Return a variable over partitions for each number, those at a target or rank one by one.
 
     A table of them has a row a partition.
@@ -119,7 +110,7 @@ def _columns(pieces: Sequence[Scalars | None], names: Mapping[str, Name]) -> dic
         whole = all(len(values) == len(pieces) for values in by_label.values())
         over = {at and at[0] for at in by_label}
         for at in sorted(by_label) if over == {"rank"} else by_label:
-            attrs, column = dict[str, Any](names[name].attrs()), name
+            attrs, column = dict[str, Any](described(names, name).attrs()), name
             if at is not None:
                 dim, label = at
                 attrs["long_name"] += f"; {dim.replace('_', ' ')} {label!r}"
@@ -150,7 +141,7 @@ def _stacked(pieces: Sequence[Scalars | None]) -> dict[str, tuple[tuple[str, ...
 
 def _with_bands(
     curves: Mapping[str, tuple[tuple[str, ...], np.ndarray]],
-    names: Mapping[str, Name],
+    names: Mapping[str, Variable],
     grid: CurveGrid,
 ) -> xr.Dataset:
     """Return the curves of all partitions; of the rates, mean and band over those that have one."""
@@ -166,10 +157,10 @@ def _with_bands(
         of = names[name]
         for key, said, line in zip(("mean", "low", "high"), words, found, strict=True):
             variables[f"{name}_{key}"] = tuple(over), line
-            described[f"{name}_{key}"] = Name(f"{of.long_name}; {said}", of.units, of.iso)
+            described[f"{name}_{key}"] = Variable(f"{of.long_name}; {said}", of.units, of.iso)
     used = {*itertools.chain.from_iterable(dims for dims, _ in curves.values())}
     coordinates = {name: x for name, x in grid.labels.items() if name in used}
-    return build(variables, described, coordinates, {})
+    return dataset(variables, described, coordinates, {})
 
 
 def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:

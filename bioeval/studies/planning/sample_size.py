@@ -15,13 +15,13 @@ import xarray as xr
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_internal, to_user
 from bioeval.document.results import messages_of_result
-from bioeval.results.dataset import Variables, along, build
+from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.variables import Variable
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, codes_of, require_scores
@@ -38,23 +38,29 @@ _PEOPLE = (
 _GENUINE_PEOPLE = "people with genuine attempts that the FRR needs, rule of {rule}"
 
 SAMPLE_SIZE = {
-    "attempts_of_subject": Name("attempts of each subject", "attempts"),
-    "all_attempts": Name("attempts of all these subjects", "attempts"),
-    "subjects": Name("subjects for the width of the interval", "subjects"),
-    "all_templates": Name("templates of all these subjects", "templates"),
-    "value": Name("expected FRR"),
-    "subject_sd": Name("standard deviation of a subject's rate"),
-    "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
-    "icc": Name("correlation of two genuine errors of a subject that share no template"),
-    "template_icc": Name("the same of two that share a template, less icc"),
-    "trials_rule_of_3": Name("pairs of people without a false accept that show the FAR", "pairs"),
-    "trials_rule_of_30": Name("pairs of people with 30 false accepts expected at the FAR", "pairs"),
-    "subjects_rule_of_3": Name(_PEOPLE.format(rule=3), "subjects"),
-    "subjects_rule_of_30": Name(_PEOPLE.format(rule=30), "subjects"),
+    "attempts_of_subject": Variable("attempts of each subject", "attempts"),
+    "all_attempts": Variable("attempts of all these subjects", "attempts"),
+    "subjects": Variable("subjects for the width of the interval", "subjects"),
+    "all_templates": Variable("templates of all these subjects", "templates"),
+    "value": Variable("expected FRR"),
+    "subject_sd": Variable("standard deviation of a subject's rate"),
+    "design_effect": Variable(
+        "variance of the rate over that of as many independent genuine pairs"
+    ),
+    "icc": Variable("correlation of two genuine errors of a subject that share no template"),
+    "template_icc": Variable("the same of two that share a template, less icc"),
+    "trials_rule_of_3": Variable(
+        "pairs of people without a false accept that show the FAR", "pairs"
+    ),
+    "trials_rule_of_30": Variable(
+        "pairs of people with 30 false accepts expected at the FAR", "pairs"
+    ),
+    "subjects_rule_of_3": Variable(_PEOPLE.format(rule=3), "subjects"),
+    "subjects_rule_of_30": Variable(_PEOPLE.format(rule=30), "subjects"),
     "people_estimated": ASSURED["people_estimated"],
-    "subjects_rule_of_3_frr": Name(_GENUINE_PEOPLE.format(rule=3), "subjects"),
-    "subjects_rule_of_30_frr": Name(_GENUINE_PEOPLE.format(rule=30), "subjects"),
-    "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
+    "subjects_rule_of_3_frr": Variable(_GENUINE_PEOPLE.format(rule=3), "subjects"),
+    "subjects_rule_of_30_frr": Variable(_GENUINE_PEOPLE.format(rule=30), "subjects"),
+    "pilot_subjects": Variable("subjects of the pilot with a genuine attempt", "subjects"),
 }
 
 #: Templates of each subject that are planned; attempts, where an attempt is a claim in use.
@@ -247,7 +253,7 @@ def sample_size(
         "assurance": ASSURANCE,
         "bioeval_version": __version__,
     }
-    return build(variables, SAMPLE_SIZE, {over: sizes}, attrs | message_attrs(messages))
+    return dataset(variables, SAMPLE_SIZE, {over: sizes}, attrs | message_attrs(messages))
 
 
 def _assumed(frr: float | None, icc: float | None, threshold: Any) -> Components:

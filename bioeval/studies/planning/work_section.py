@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from bioeval.base.scalars import Kept
+from bioeval.base.kinds import Kept
 from bioeval.document.blocks import (
     Column,
     Fact,

@@ -15,36 +15,38 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import Argument, DataError, nearest_name, received
-from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.counting.threshold_rules import Rule
-from bioeval.results.dataset import along, build
+from bioeval.results.dataset import along, dataset
 from bioeval.results.threshold_lookup import ResultThresholds
+from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.stats.options import IntervalMethod
 
 WORKLOAD = {
-    "days": Name("length of the period", "days"),
-    "event": Name(
+    "days": Variable("length of the period", "days"),
+    "event": Variable(
         "error of the system: false-alarm, an impostor accepted or somebody who is not "
         "on the list found there; rejected, a genuine person rejected or a listed one missed"
     ),
-    "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
-    "rate_low": Name("lower end of the interval of the rate; NaN where unknown"),
-    "rate_high": Name("upper end of the interval of the rate; NaN where unknown"),
-    "people_per_day": Name(
+    "rate": Variable("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
+    "rate_low": Variable("lower end of the interval of the rate; NaN where unknown"),
+    "rate_high": Variable("upper end of the interval of the rate; NaN where unknown"),
+    "people_per_day": Variable(
         "people a day who can cause the event, on average", "people/day", shown="3"
     ),
-    "per_day": Name("expected events a day", "events/day", shown="3"),
-    "expected": Name("expected events in the period", "events", shown="3"),
-    "none_at_all": Name("probability of no event in the period, if the rate is exact", shown="p"),
+    "per_day": Variable("expected events a day", "events/day", shown="3"),
+    "expected": Variable("expected events in the period", "events", shown="3"),
+    "none_at_all": Variable(
+        "probability of no event in the period, if the rate is exact", shown="p"
+    ),
 }
 for _name, _rate in (
     ("count", "if the rate is exact"),
     ("predicted", "the rate as uncertain as its interval; NaN without one"),
 ):
     for _end, _words in (("low", "lower"), ("high", "upper")):
-        WORKLOAD[f"{_name}_{_end}"] = Name(
+        WORKLOAD[f"{_name}_{_end}"] = Variable(
             f"{_words} end of the events in the period, {_rate}", "events", shown="count"
         )
 # Values of an uncertain rate, at quantiles of equal weight.
@@ -272,7 +274,7 @@ def workload(
         none_at_all=none,
     )
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
-    return build(variables, WORKLOAD, coordinates, attrs)
+    return dataset(variables, WORKLOAD, coordinates, attrs)
 
 
 def far_of_alarms(alarms: Any, people: int, share: float) -> float:

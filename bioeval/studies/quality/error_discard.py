@@ -14,12 +14,11 @@ from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
 from bioeval.counting.cells import is_accepted
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.results.dataset import Variables, about_attrs, along, build
+from bioeval.results.dataset import Variables, about_attrs, along, dataset
+from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import plain
@@ -28,13 +27,13 @@ from bioeval.scores.template_values import known_columns
 from bioeval.stats.people import ratio
 from bioeval.tasks.threshold_choice import chosen_threshold
 
-ERROR_DISCARD: dict[str, Name] = {
-    "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
-    **names_of("verification", "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
-    "discarded": Name("samples discarded", "samples"),
-    "samples": Name("samples of both sides, each template once", "samples"),
-    "threshold": Name("decision threshold", "score", "threshold T", keeps="rule"),
-    "pauc": Name(
+ERROR_DISCARD: dict[str, Variable] = {
+    "fraction": Variable("proportion of the samples that are discarded, those of lowest quality"),
+    **entries(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
+    "discarded": Variable("samples discarded", "samples"),
+    "samples": Variable("samples of both sides, each template once", "samples"),
+    "threshold": Variable("decision threshold", "score", "threshold T", keeps="rule"),
+    "pauc": Variable(
         "area under FRR over discarded fractions from 0 to 0.2, over 0.2 times FRR at 0: below 1 "
         "where discarding helps"
     ),
@@ -215,7 +214,7 @@ def error_discard(
     }
     if rule.name == "fixed":
         attrs["chosen_on"] = "given"
-    return build(variables, ERROR_DISCARD, {"fraction": proportions}, attrs)
+    return dataset(variables, ERROR_DISCARD, {"fraction": proportions}, attrs)
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:

@@ -12,51 +12,51 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
-from bioeval.base.variables import IntervalName
 from bioeval.counting.points import trivial_cost
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.actual_costs import actual_costs_above_1
-from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.support import without_attempts
+from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.shared_people import people_of_both_sets
 from bioeval.stats.independent import sum_limits
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 
 _COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
-JUDGED: dict[str, Name] = {
-    "threshold": Name(
+JUDGED: dict[str, Variable] = {
+    "threshold": Variable(
         "threshold chosen on the development set", "score", "threshold T", keeps="rule"
     ),
-    **names_of("verification", "far", "frr", "fa", "fr", "eer"),
-    **names_of("verification", "genuine_attempts", "impostor_attempts"),
-    "dcf": Name(f"cost of the decisions of the evaluation set at this threshold: {_COST}", "cost"),
-    "min_dcf": Name(f"the least cost of any threshold on the evaluation set: {_COST}", "cost"),
-    "dev_far": Name(
+    **entries(VERIFICATION, "far", "frr", "fa", "fr", "eer"),
+    **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
+    "dcf": Variable(
+        f"cost of the decisions of the evaluation set at this threshold: {_COST}", "cost"
+    ),
+    "min_dcf": Variable(f"the least cost of any threshold on the evaluation set: {_COST}", "cost"),
+    "dev_far": Variable(
         "FAR on the development set, which chose the threshold",
         iso="FMR",
         out_of="dev_impostor_attempts",
     ),
-    "dev_frr": Name(
+    "dev_frr": Variable(
         "FRR on the development set, which chose the threshold",
         iso="FNMR",
         out_of="dev_genuine_attempts",
     ),
-    "dev_dcf": Name(f"cost on the development set, which chose the threshold: {_COST}", "cost"),
-    "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
-    "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
+    "dev_dcf": Variable(f"cost on the development set, which chose the threshold: {_COST}", "cost"),
+    "dev_genuine_attempts": Variable("genuine attempts of the development set", "attempts"),
+    "dev_impostor_attempts": Variable("impostor attempts of the development set", "attempts"),
 }
 for _name, _words in (("far", "FAR"), ("frr", "FRR"), ("dcf", "the cost")):
     for _end, _side in (("low", "lower"), ("high", "upper")):
         _long = f"{_side} end of the interval of {_words} at this threshold"
-        JUDGED[f"{_name}_{_end}"] = Name(_long, "cost" if _name == "dcf" else "1")
+        JUDGED[f"{_name}_{_end}"] = Variable(_long, "cost" if _name == "dcf" else "1")
 
 #: Attributes about the intervals, which are those of the rates on the evaluation set.
 _OF_INTERVALS = (
@@ -173,7 +173,7 @@ def judge_threshold(
         "dev_system": str(dev.name),
         "dev_fingerprint": dev.fingerprint,
     }
-    return build(variables, JUDGED, {}, attrs)
+    return dataset(variables, JUDGED, {}, attrs)
 
 
 def rates_at(

@@ -15,17 +15,16 @@ from bioeval.base.errors import Argument, DataError, chosen_task
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
 from bioeval.counting.identification import RankUnit
 from bioeval.counting.operating_points import PointsWanted
 from bioeval.counting.symmetry import is_symmetric
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
-from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import Layout, expanded
 from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
+from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -47,19 +46,19 @@ from bioeval.studies.thresholds.searches import search_in_folds, searches_of_peo
 from bioeval.views.messages import warn_of_kind
 
 STUDY = {
-    "threshold": Name("threshold chosen on all data", "score", "threshold T", keeps="rule"),
-    "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
-    "optimistic_hter": Name("HTER on the data that the threshold was chosen on"),
-    "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
-    "fold_threshold": Name(
+    "threshold": Variable("threshold chosen on all data", "score", "threshold T", keeps="rule"),
+    "optimistic_far": Variable("FAR on the data that the threshold was chosen on", iso="FMR"),
+    "optimistic_hter": Variable("HTER on the data that the threshold was chosen on"),
+    "optimistic_frr": Variable("FRR on the data that the threshold was chosen on", iso="FNMR"),
+    "fold_threshold": Variable(
         "threshold chosen on the training part of a fold", "score", keeps="rule"
     ),
-    "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
-    "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
-    **names_of("verification", "genuine_attempts", "impostor_attempts"),
-    **names_of("verification", "impostor_pairs", "subjects", "disjoint_pairs"),
-    "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
-    "pairs_of_people": Name(
+    "fold_far": Variable("FAR on the test part of a fold", iso="FMR"),
+    "fold_frr": Variable("FRR on the test part of a fold", iso="FNMR"),
+    **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
+    **entries(VERIFICATION, "impostor_pairs", "subjects", "disjoint_pairs"),
+    "unenrolled_people": Variable("people of open set who search and are not enrolled", "subjects"),
+    "pairs_of_people": Variable(
         "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
         "pairs",
     ),
@@ -69,19 +68,19 @@ STUDY = {
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", "")):
     for _end, _words in (("low", "lower"), ("high", "upper")):
         _long = f"{_words} end of the interval by subject of {_rate.upper()} at this threshold"
-        STUDY[f"optimistic_{_rate}_{_end}"] = Name(_long, iso=_iso)
+        STUDY[f"optimistic_{_rate}_{_end}"] = Variable(_long, iso=_iso)
 
 for _rule in ("3", "30"):
     STUDY |= {
-        f"subjects_for_{_rule}": Name(
+        f"subjects_for_{_rule}": Variable(
             f"people that the target needs, rule of {_rule}: of a FAR all compared with each "
             "other, templates do not count; of open set, people who are not enrolled",
             "subjects",
         ),
-        f"impostors_for_{_rule}": Name(
+        f"impostors_for_{_rule}": Variable(
             f"pairs of people (of open set, searches) required by the rule of {_rule}", "attempts"
         ),
-        f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
+        f"more_for_{_rule}": Variable(f"how many of them are missing, rule of {_rule}", "attempts"),
     }
 
 
@@ -281,7 +280,7 @@ def study_threshold(
         about, "threshold-study", f"threshold study, {studied}", messages + support
     )
     coordinates = {name: folded[name].values for name in ("repeat", "fold")}
-    return build(variables, STUDY, coordinates, described | attrs)
+    return dataset(variables, STUDY, coordinates, described | attrs)
 
 
 class _People(NamedTuple):

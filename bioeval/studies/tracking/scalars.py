@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.scalars import Name, Scalar
+from bioeval.results.variables import Variable
 
 #: Counts of a sequence, or of several added up, by name; ``overlap`` is the sum of IoU over the
 #: matches. Each is a number, or an array with those of several results.
@@ -22,7 +22,7 @@ _MEAN = "; mean over localisation thresholds"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrackingMeasure(Scalar):
+class TrackingMeasure(Variable):
     """A measure of tracking, of sums over sequences; of HOTA, a mean over its thresholds.
 
     `without_match` is the value at a threshold without a match, as in TrackEval, for else few means
@@ -49,9 +49,9 @@ class TrackingMeasure(Scalar):
         return values
 
     @property
-    def by_threshold(self) -> Name:
+    def by_threshold(self) -> Variable:
         """The variable of the values at each threshold."""
-        return Name(self.long_name.removesuffix(_MEAN))
+        return Variable(self.long_name.removesuffix(_MEAN))
 
 
 def _over(total: Any, count: Any) -> np.ndarray:
@@ -89,7 +89,6 @@ def _per_frame(
         unit,
         name=name,
         label=label,
-        kind="number",
         decimals=3,
         bounds=(0.0, np.inf),
         larger_is_better=False,

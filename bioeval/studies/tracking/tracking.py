@@ -12,9 +12,9 @@ import xarray as xr
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import message_attrs
-from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
-from bioeval.results.dataset import along, build
+from bioeval.results.dataset import along, dataset
+from bioeval.results.variables import Variable
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.tracking.counting import (
     THRESHOLDS,
@@ -37,47 +37,48 @@ from bioeval.studies.tracking.trackers import compare_trackers
 TRACKING = {
     **MEASURES,
     **{f"{x.name}_by_threshold": x.by_threshold for x in OF_HOTA},
-    "tp_by_threshold": Name("true positives in the matching of HOTA", "boxes"),
-    "frames": Name("frames of the sequence; where its length is not given, those with rows"),
-    "frames_with_rows": Name("frames with a row in either file"),
-    "targets": Name("identities of the ground truth", "targets"),
-    "identities": Name("identities of the result", "identities"),
-    "truth_boxes": Name("boxes of targets", "boxes"),
-    "result_boxes": Name("boxes of the result", "boxes"),
-    "tp": Name("true positives: boxes of targets that are matched", "boxes"),
-    "fn": Name("false negatives: boxes of targets that are not matched", "boxes"),
-    "fp": Name("false positives: boxes of the result that are not matched", "boxes"),
-    "idsw": Name(
+    "tp_by_threshold": Variable("true positives in the matching of HOTA", "boxes"),
+    "frames": Variable("frames of the sequence; where its length is not given, those with rows"),
+    "frames_with_rows": Variable("frames with a row in either file"),
+    "targets": Variable("identities of the ground truth", "targets"),
+    "identities": Variable("identities of the result", "identities"),
+    "truth_boxes": Variable("boxes of targets", "boxes"),
+    "result_boxes": Variable("boxes of the result", "boxes"),
+    "tp": Variable("true positives: boxes of targets that are matched", "boxes"),
+    "fn": Variable("false negatives: boxes of targets that are not matched", "boxes"),
+    "fp": Variable("false positives: boxes of the result that are not matched", "boxes"),
+    "idsw": Variable(
         "identity switches: matches with another identity than the target's last", "boxes"
     ),
-    "fragmentations": Name("times a target is missed, and matched again later"),
-    "resumptions": Name("times a target is matched again after being missed or away (TrackEval)"),
-    "mt": Name("mostly tracked targets: covered for 80 % of their frames", "targets"),
-    "pt": Name("partially tracked targets", "targets"),
-    "ml": Name("mostly lost targets: covered for less than 20 % of their frames", "targets"),
-    "idtp": Name("boxes of targets under the one identity assigned to the target", "boxes"),
-    "idfn": Name("other boxes of targets", "boxes"),
-    "idfp": Name("other boxes of the result", "boxes"),
-    "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
-    "removed_result_boxes": Name("boxes of the result left out, on ignored ground truth", "boxes"),
+    "fragmentations": Variable("times a target is missed, and matched again later"),
+    "resumptions": Variable(
+        "times a target is matched again after being missed or away (TrackEval)"
+    ),
+    "mt": Variable("mostly tracked targets: covered for 80 % of their frames", "targets"),
+    "pt": Variable("partially tracked targets", "targets"),
+    "ml": Variable("mostly lost targets: covered for less than 20 % of their frames", "targets"),
+    "idtp": Variable("boxes of targets under the one identity assigned to the target", "boxes"),
+    "idfn": Variable("other boxes of targets", "boxes"),
+    "idfp": Variable("other boxes of the result", "boxes"),
+    "ignored_truth_boxes": Variable("boxes of the ground truth that are ignored", "boxes"),
+    "removed_result_boxes": Variable(
+        "boxes of the result left out, on ignored ground truth", "boxes"
+    ),
 }
 
-for _name in MEASURES:
-    TRACKING |= TRACKING[_name].ends_of(_name)
-
 TRACKING_TARGETS = {
-    "frames_present": Name("frames in which the target is present", "frames"),
-    "frames_covered": Name("frames in which the target is matched", "frames"),
-    "coverage": Name("proportion of the target's frames in which it is matched"),
-    "target_switches": Name("identity switches of the target"),
-    "target_fragmentations": Name("times the target is missed, and matched again later"),
-    "state": Name("mostly tracked, partially tracked or mostly lost"),
+    "frames_present": Variable("frames in which the target is present", "frames"),
+    "frames_covered": Variable("frames in which the target is matched", "frames"),
+    "coverage": Variable("proportion of the target's frames in which it is matched"),
+    "target_switches": Variable("identity switches of the target"),
+    "target_fragmentations": Variable("times the target is missed, and matched again later"),
+    "state": Variable("mostly tracked, partially tracked or mostly lost"),
 }
 
 TRACKING_DIMENSIONS = {
-    "sequence": Name("sequence"),
-    "target": Name("target: an identity of the ground truth, by its id"),
-    "localisation_threshold": Name("localisation threshold alpha: smallest IoU of a match"),
+    "sequence": Variable("sequence"),
+    "target": Variable("target: an identity of the ground truth, by its id"),
+    "localisation_threshold": Variable("localisation threshold alpha: smallest IoU of a match"),
 }
 
 
@@ -270,7 +271,7 @@ def _dataset(
         "bioeval_version": __version__,
         **message_attrs(messages),
     }
-    return build(variables, names, coordinates, attrs)
+    return dataset(variables, names, coordinates, attrs)
 
 
 def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:

@@ -8,22 +8,22 @@ import xarray as xr
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
-from bioeval.base.scalars import Name
 from bioeval.counting.cells import is_accepted
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.results.dataset import about_attrs, along, build, without_slashes
+from bioeval.results.dataset import about_attrs, along, dataset, without_slashes
+from bioeval.results.variables import Variable
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
 
 WORST_PAIRS = {
-    "pair": Name("worst pair: the nearest impostors, then the farthest genuine ones"),
-    "comparison": Name("impostor or genuine", ""),
-    "row": Name("row of the probe in the matrix"),
-    "column": Name("column of the gallery template in the matrix"),
-    "probe_label": Name("subject of the probe", ""),
-    "gallery_label": Name("subject of the gallery template", ""),
-    "score": Name("score of the pair", "score"),
+    "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones"),
+    "comparison": Variable("impostor or genuine", ""),
+    "row": Variable("row of the probe in the matrix"),
+    "column": Variable("column of the gallery template in the matrix"),
+    "probe_label": Variable("subject of the probe", ""),
+    "gallery_label": Variable("subject of the gallery template", ""),
+    "score": Variable("score of the pair", "score"),
 }
 
 
@@ -172,12 +172,12 @@ def worst_pairs(
         for name, data in meta.items():
             key = f"{side}_meta_{without[name]}"
             values[key] = _storable(data[place])
-            names[key] = Name(f"{name} of the {side} template", "")
+            names[key] = Variable(f"{name} of the {side} template", "")
             if name != without[name]:
                 renamed[key] = name
     attrs = about_attrs(reader.about, "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
-    ds = build(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
+    ds = dataset(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
     for key, name in renamed.items():
         ds[key].attrs["column"] = name
     return ds

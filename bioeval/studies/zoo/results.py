@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
-from bioeval.base.scalars import Name
+from bioeval.results.variables import Variable
 
 
-def _zoo() -> dict[str, Name]:
+def _zoo() -> dict[str, Variable]:
     """Describe the variables of a zoo; probes and claimed subjects differ in one word."""
     of_subject = "genuine attempts of the subject"
     roles = {
@@ -19,64 +19,70 @@ def _zoo() -> dict[str, Name]:
         "as_claimed": "impostor attempts that claim the subject (a lamb has many errors)",
     }
     names = {
-        "threshold": Name(
+        "threshold": Variable(
             "threshold at which errors are counted", "score", "threshold T", keeps="rule"
         ),
-        "genuine_mean": Name(f"mean finite score of the {of_subject}", "score"),
-        "impostor_mean": Name("mean finite score of all impostor attempts of the subject", "score"),
-        "genuine_attempts": Name(of_subject, "attempts"),
-        "fr": Name(f"{of_subject} that are rejected", "attempts"),
-        "frr": Name(
+        "genuine_mean": Variable(f"mean finite score of the {of_subject}", "score"),
+        "impostor_mean": Variable(
+            "mean finite score of all impostor attempts of the subject", "score"
+        ),
+        "genuine_attempts": Variable(of_subject, "attempts"),
+        "fr": Variable(f"{of_subject} that are rejected", "attempts"),
+        "frr": Variable(
             f"false reject rate of the {of_subject}",
             iso="FNMR",
             shown="rate",
             out_of="genuine_attempts",
         ),
-        "fr_share": Name("proportion of all false rejects that are the subject's", shown="rate"),
-        "frr_without": Name("false reject rate of all other subjects", iso="FNMR", shown="rate"),
-        "far_without": Name(
+        "fr_share": Variable(
+            "proportion of all false rejects that are the subject's", shown="rate"
+        ),
+        "frr_without": Variable(
+            "false reject rate of all other subjects", iso="FNMR", shown="rate"
+        ),
+        "far_without": Variable(
             "false accept rate of the attempts without the subject on either side",
             iso="FMR",
             shown="rate",
         ),
-        "fr_gini": Name("Gini coefficient of the false rejects over subjects"),
-        "non_finite": Name("attempts with an infinite score, left out of means", "attempts"),
+        "fr_gini": Variable("Gini coefficient of the false rejects over subjects"),
+        "non_finite": Variable("attempts with an infinite score, left out of means", "attempts"),
     }
     for role, attempts in roles.items():
         names |= {
-            f"impostor_mean_{role}": Name(f"mean finite score of {attempts}", "score"),
-            f"impostor_attempts_{role}": Name(attempts, "attempts"),
-            f"fa_{role}": Name(f"accepted {attempts}", "attempts"),
-            f"far_{role}": Name(
+            f"impostor_mean_{role}": Variable(f"mean finite score of {attempts}", "score"),
+            f"impostor_attempts_{role}": Variable(attempts, "attempts"),
+            f"fa_{role}": Variable(f"accepted {attempts}", "attempts"),
+            f"far_{role}": Variable(
                 f"false accept rate of {attempts}",
                 iso="FMR",
                 shown="rate",
                 out_of=f"impostor_attempts_{role}",
             ),
-            f"fa_share_{role}": Name(
+            f"fa_share_{role}": Variable(
                 f"proportion of all false accepts that are of {attempts}", shown="rate"
             ),
-            f"fa_gini_{role}": Name(
+            f"fa_gini_{role}": Variable(
                 f"Gini coefficient over subjects of false accepts, of {attempts}"
             ),
         }
     names |= {
-        "animal_of_subject": Name("animal of the subject, or none"),
-        "animal_count": Name("subjects that are of the kind", "subjects", heading="subjects"),
-        "animal_expected": Name(
+        "animal_of_subject": Variable("animal of the subject, or none"),
+        "animal_count": Variable("subjects that are of the kind", "subjects", heading="subjects"),
+        "animal_expected": Variable(
             "subjects expected if the two means were independent", "subjects", heading="expected"
         ),
-        "animal_p_more": Name(
+        "animal_p_more": Variable(
             "probability of as many or more, if the means were independent",
             heading="p of at least as many",
             shown="p",
         ),
-        "animal_p_fewer": Name(
+        "animal_p_fewer": Variable(
             "probability of as many or fewer, if the means were independent",
             heading="p of at most as many",
             shown="p",
         ),
-        "kruskal_p": Name(
+        "kruskal_p": Variable(
             "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
             "scores, and rejects far too often where scores share templates",
             shown="p",
@@ -90,17 +96,17 @@ def _zoo() -> dict[str, Name]:
         kind, apart = "correlation", "template or an opponent"
         if animal == "goat":
             kind, apart = "rank correlation", "template"
-        names[f"{animal}_correlation"] = Name(
+        names[f"{animal}_correlation"] = Variable(
             f"{kind} over subjects of mean {scores} in two halves without a {apart} in common"
         )
-        names[f"{animal}_p"] = Name(
+        names[f"{animal}_p"] = Variable(
             f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)",
             shown="p",
         )
     return names
 
 
-ZOO = {"animal": Name("animal of the zoo of Yager and Dunstone (2010)"), **_zoo()}
+ZOO = {"animal": Variable("animal of the zoo of Yager and Dunstone (2010)"), **_zoo()}
 
 #: Each animal, and whether it is best or worst by its genuine and by its impostor mean.
 ANIMALS = {

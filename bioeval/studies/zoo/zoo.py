@@ -16,7 +16,7 @@ from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.results.dataset import Variables, about_attrs, along, build
+from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.support import ALL_REJECTED
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -142,7 +142,7 @@ def zoo(
     }
     over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
     attrs = about_attrs(reader.about, "zoo", "zoo", messages)
-    ds = build(
+    ds = dataset(
         over_subjects | _animals(means["genuine_mean"], means["impostor_mean"], quantile) | tests,
         ZOO,
         {"subject": names, "animal": np.array([*ANIMALS])},

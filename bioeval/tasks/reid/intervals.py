@@ -9,8 +9,8 @@ import scipy
 import xarray as xr
 
 from bioeval.base.messages import Message
-from bioeval.base.scalars import Name
 from bioeval.results.query_means import QueryMean, QueryMeasures
+from bioeval.results.variables import Variable
 from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.options import IntervalMethod
 
@@ -41,8 +41,8 @@ class QuerySubjects:
         return SubjectMeans(queries, self.weights, self.options, self.no_person)
 
     def sums(self, mean: QueryMean) -> np.ndarray:
-        """Return the sum of the scaled values of each subject, shape (k, people)."""
-        n, values = len(mean.query), mean.scalar.scaled(mean.values)
+        """Return the sum of the values of each subject, shape (k, people)."""
+        n, values = len(mean.query), mean.values
         owner = scipy.sparse.csr_array(
             (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.units, n)
         )
@@ -53,7 +53,7 @@ def query_mean_intervals(
     dataset: xr.Dataset,
     measures: QueryMeasures,
     subjects: np.ndarray | None,
-    names: Mapping[str, Name],
+    names: Mapping[str, Variable],
     options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result of re-identification or GOM with confidence intervals.
@@ -90,7 +90,7 @@ def _by_subject(
         limits[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
         means, sums = owners.means_over(mean.counted), owners.sums(mean)
-        low, high = map(mean.scalar.unscaled, means.limits(sums, cumulative=False))
+        low, high = means.limits(sums, cumulative=False)
         if mean.values.ndim > 1:
             limits[name] = low, high
         else:

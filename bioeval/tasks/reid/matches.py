@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.base.scalars import MATCH_SUMS
 from bioeval.counting.tied_places import place_weights
-from bioeval.results.query_means import QueryMean
+from bioeval.results.query_means import OF_MATCH, QueryMean
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]
 
@@ -163,7 +162,7 @@ def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
     """
     if ties == "expected":
         return _expected_match_sum(lists, name)
-    of_match: Any = MATCH_SUMS[name].of_match
+    of_match = OF_MATCH[name]
     number = lists.counts[lists.query]
     return per_query(lists, of_match(lists.order, ranks_of(lists, ties), number))
 
@@ -173,7 +172,7 @@ def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
 
     Each of the matches tied with each other is at each place of the tied with equal chance.
     """
-    of_match: Any = MATCH_SUMS[name].of_match
+    of_match = OF_MATCH[name]
     first, last = _equal_runs(lists)
     heads = np.flatnonzero(lists.order == first)  # the first match of those tied with each other
     matches = (last - first + 1)[heads]
@@ -189,7 +188,7 @@ def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
         times = entries[low:high]
         head = np.repeat(np.arange(low, high), times)
         rank = before[head] + 1 + np.arange(len(head)) - (ends - entries)[head] + start
-        added = of_match(None, rank, lists.counts[query[head]]) * (matches / entries)[head]
+        added = of_match(rank, rank, lists.counts[query[head]]) * (matches / entries)[head]
         sums += np.bincount(query[head], added, minlength=len(sums))
         low = high
     return np.where(lists.counts > 0, sums, np.nan)

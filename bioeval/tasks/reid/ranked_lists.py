@@ -9,27 +9,27 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted
-from bioeval.base.registry import names_of
-from bioeval.base.scalars import Name
 from bioeval.counting.thresholds import to_user
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.results.dataset import build
+from bioeval.results.dataset import dataset
+from bioeval.results.variables import GOM, Variable, entries
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.passes import kept_scores
 from bioeval.tasks.reid.reid import gom
-from bioeval.tasks.reid.results import GOM
 
 #: The most queries and places that are drawn.
 QUERIES, PLACES = 30, 40
 
 RANKED = {
-    "match": Name("whether the entry at the rank is a match (1) or not (0); -1 beyond the list"),
-    "entry_score": Name("score of the entry at the rank; NaN beyond the list", "score"),
-    "average_precision": Name("average precision of the whole list; NaN without a match"),
-    **names_of(GOM, "rp", "vp", "rep", "fr"),
+    "match": Variable(
+        "whether the entry at the rank is a match (1) or not (0); -1 beyond the list"
+    ),
+    "entry_score": Variable("score of the entry at the rank; NaN beyond the list", "score"),
+    "average_precision": Variable("average precision of the whole list; NaN without a match"),
+    **entries(GOM, "rp", "vp", "rep", "fr"),
 }
 
 
@@ -73,7 +73,7 @@ def ranked_lists(
     }
     kept_attrs = ("system", "kind", "convention", "budget", "messages")
     attrs = {name: at_thresholds.attrs[name] for name in kept_attrs}
-    return build(
+    return dataset(
         variables,
         RANKED,
         coordinates,

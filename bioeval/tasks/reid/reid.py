@@ -13,8 +13,6 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import rows_reported
-from bioeval.base.scalars import Name
-from bioeval.base.variables import IntervalName
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
@@ -23,11 +21,12 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.query_means import QueryMeasures
+from bioeval.results.variables import Variable
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.convention import (
     Cmc,
     Junk,
@@ -238,7 +237,7 @@ def _with_limits(
     result: xr.Dataset,
     measures: QueryMeasures,
     scores: Scores,
-    names: Mapping[str, Name],
+    names: Mapping[str, Variable],
     options: IntervalMethod | None,
     people: np.ndarray | None = None,
 ) -> xr.Dataset:

@@ -13,14 +13,20 @@ import xarray as xr
 from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, MessageWarning, messages_of
-from bioeval.base.registry import names_of, scalar_registry
-from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
 from bioeval.base.version import __version__
 from bioeval.counting.thresholds import check_thresholds, to_user
 from bioeval.counting.tied_places import ENDS
-from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.dataset import about_attrs, dataset, rate
+from bioeval.results.query_means import (
+    OF_MATCH,
+    OF_QUERY,
+    OF_RANK,
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+)
 from bioeval.results.ties import rank_message, tie_message
+from bioeval.results.variables import GOM, GOM_MEANS, QUERY_MEANS, REID
 from bioeval.tasks.reid.counts import GomTally, ReidTally
 from bioeval.tasks.reid.matches import (
     TENTHS,
@@ -38,42 +44,11 @@ from bioeval.tasks.reid.matches import (
     ranks_of,
 )
 
-_RETRIEVED_SETS = names_of(scalar_registry(), "precision", "recall", "f1", "micro_f1")
-
-REID: dict[str, Name] = {
-    "cmc": scalar_registry()["cmc"],
-    "cmc_count": Name(
-        "queries whose first counted match is at rank R or better, or expected number", "queries"
-    ),
-    **QUERY_MEANS,
-    **names_of(scalar_registry(), "precision_at_k", "recall_at_k", "interpolated_precision"),
-    **_RETRIEVED_SETS,
-    "queries": Name("queries that the means are over", "queries"),
-    "cmc_queries": Name(
-        "queries that the CMC is over, where its list is not that of average precision", "queries"
-    ),
-    "subjects": Name("identities of the queries that the means are over", "subjects"),
-    "skipped": Name("queries without a match, left out of the means", "queries"),
-    "unmatched": Name("queries that have no match left", "queries"),
-    "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
-    "left_out": Name("queries that are junk or distractors, left out of the means", "queries"),
-    "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
-    "tied": Name("queries with a non-match tied with one of their matches", "queries"),
-    **{scalar.of_query[0]: scalar.each for scalar in QUERY_MEANS.values()},
-    "identity": Name("label of the query"),
-    "template": Name("name of the template of the query"),
-    "first_match_rank": Name("rank of the first match; NaN without one"),
-    "matches": Name("matches of the query that are not excluded", "entries"),
-    "removed_entries": Name("gallery entries excluded for the query", "entries"),
-}
-
+#: The measures that have limits.
 _RANKED = (
     *("cmc", *QUERY_MEANS),
     *("precision_at_k", "recall_at_k", "interpolated_precision"),
 )
-
-for _name in (*_RANKED, "precision", "recall", "f1"):
-    REID |= REID[_name].ends_of(_name)
 
 
 def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
@@ -118,10 +93,9 @@ def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
         query, rank, weight = first_places(of_cmc, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
         first = np.where(of_cmc.counts > 0, sums, np.nan)
-        for scalar in QUERY_MEANS.values():
-            if scalar.name in measures.means:
-                each = measures.means[scalar.name].each
-                variables[scalar.of_query[0]] = ("probe",), each
+        for name, of_query in OF_QUERY.items():
+            if name in measures.means:
+                variables[of_query] = ("probe",), measures.means[name].each
         variables["first_match_rank"] = ("probe",), first
         variables["matches"] = ("probe",), tally.matches.counts
         variables["removed_entries"] = ("probe",), tally.removed_entries
@@ -132,7 +106,7 @@ def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
             variables["template"] = ("probe",), np.array(tally.names, dtype=str)
     messages = [*_tie_messages(tally)]
     if ties == "expected" and ambiguous:
-        undefined = ["mAP", *(x.label for x in MATCH_SUMS.values() if not x.of_rank)]
+        undefined = ["mAP", *(QUERY_MEANS[x].label for x in OF_MATCH if x not in OF_RANK)]
         undefined.append("interpolated precision")
         messages.append(Message("expected-ties", queries=ambiguous, measures=undefined))
     if rules.rank_k is not None:
@@ -147,7 +121,7 @@ def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
     if rules.cmc in ("single-gallery-shot", "identity-dedup"):
         words = f"{REID['cmc'].long_name}; on one entry of each identity, other measures on all"
         names = REID | {"cmc": replace(REID["cmc"], long_name=words)}
-    return build(variables, names, coordinates, attrs)
+    return dataset(variables, names, coordinates, attrs)
 
 
 #: The recall levels of interpolated precision.
@@ -170,12 +144,11 @@ def reid_measures(tally: ReidTally, *, curves: bool = True) -> QueryMeasures:
     cmc, means = _curve(tally), _means(tally, counted)
     if not curves:
         return QueryMeasures(cmc, means)
-    query, entries = np.flatnonzero(matches.counts), tally.about.gallery_templates
+    query = np.flatnonzero(matches.counts)
     levels = np.full((len(counted), TENTHS + 1), np.nan)
     if rules.ties != "expected" or not _ambiguous(tally):
         levels = interpolated_precision(matches, _plain(rules.ties))
-    name = "interpolated_precision"
-    means[name] = QueryMean.of(name, levels, counted, query, entries)
+    means["interpolated_precision"] = QueryMean(counted, query, levels[query])
     over_ranks = ranked_curves(
         matches,
         counted,
@@ -263,14 +236,13 @@ def _means(tally: ReidTally, counted: np.ndarray) -> dict[str, QueryMean]:
     ties = _plain(rules.ties)
     undefined = rules.ties == "expected" and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
-    sums = MATCH_SUMS
-    values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
+    values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(OF_MATCH, nothing)}
     if not undefined or rules.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, rules.ap)
-    for name, scalar in sums.items():
+    for name in OF_MATCH:
         if not undefined:
             values[name] = match_sum(matches, ties, name)
-        elif scalar.of_rank:
+        elif name in OF_RANK:
             values[name] = match_sum(matches, "expected", name)
     if rules.rank_k is not None:
         values["rank_k_mean_ap"] = nothing
@@ -279,8 +251,7 @@ def _means(tally: ReidTally, counted: np.ndarray) -> dict[str, QueryMean]:
                 matches, ties, rules.rank_k, rules.rank_k_over
             )
     query = np.flatnonzero(matches.counts)
-    entries = tally.about.gallery_templates
-    means = {name: QueryMean.of(name, x, counted, query, entries) for name, x in values.items()}
+    means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
     if (sets := _sets(tally)) is not None:
         for name, mean in sets.measures(counted).items():
             means[name] = replace(mean, values=_in_order(mean.values, tally))
@@ -388,43 +359,6 @@ def without_match(absent: int, removed: int, treatment: str) -> Message:
     return Message("queries-without-match", **about)
 
 
-#: The means over queries that GOM has too.
-GOM_MEANS = {name: scalar for name, scalar in QUERY_MEANS.items() if "gom" in scalar.results}
-
-GOM = {
-    "mrp": Name("mean ranking precision: AP of the retrieved entries, over the matches retrieved"),
-    "mvp": Name("mean verification precision: TP / (TP + FN + FP)"),
-    "mrep": Name("mean re-identification precision: sqrt(VP RP)"),
-    "mfr": Name("mean false rate of the queries without a match: min(FP / B, 1)"),
-    **_RETRIEVED_SETS,
-    "dir": Name("queries with a match within the threshold, at rank R or better"),
-    "far": Name("false accept rate: queries not in the gallery with any retrieved entry"),
-    "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
-    "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
-    "ftr": Name("false target rate, the same proportion as FAR"),
-    **names_of(
-        scalar_registry(), "max_mvp", "max_mrep", "tau_max", "tau_nz", "mrep_area", "mfr_area"
-    ),
-    **names_of(scalar_registry(), "max_f1", "tau_f1"),
-    **GOM_MEANS,
-    "cmc": REID["cmc"],
-    "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
-    "open_queries": Name("queries not in the gallery (denominator of mFR)", "queries"),
-    "skipped": Name("queries whose matches are all removed, in neither set", "queries"),
-    **names_of(REID, "left_out"),
-    "removed": REID["removed"],
-    "rp": Name("ranking precision; NaN without a match"),
-    "vp": Name("verification precision; NaN without a match"),
-    "rep": Name("re-identification precision; NaN without a match"),
-    "fr": Name("false rate; NaN where the identity is in the gallery"),
-}
-
-for _name in (
-    *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
-    *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1", *GOM_MEANS, "cmc"),
-):
-    GOM |= GOM[_name].ends_of(_name)
-
 # Curves may be published with two decimals.
 _ROUNDED = 0.006
 
@@ -483,7 +417,7 @@ def gom_dataset(tally: GomTally, *, per_query: bool = False) -> xr.Dataset:
         "removes": tally.rules.removed,
         "junk": tally.rules.junk_in_words,
     }
-    return in_units_of_user(build(variables, GOM, coordinates, attrs))
+    return in_units_of_user(dataset(variables, GOM, coordinates, attrs))
 
 
 def is_turned(kind: str, low: float, high: float) -> bool:
@@ -542,10 +476,11 @@ def _over_distances(tally: GomTally) -> QueryMeasures:
         "ttr_identity": over(matched, matched, within),
         "ftr": over(absent, absent, something),
     }
-    query, entries = np.flatnonzero(matched), tally.about.gallery_templates
-    for x in GOM_MEANS.values():
-        each = match_sum(matches, ties, x.name) if x.of_match else average_precision(matches, ties)
-        means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
+    of_query = {
+        "mean_ap": average_precision(matches, ties),
+        "mean_inp": match_sum(matches, ties, "mean_inp"),
+    }
+    means |= {name: over(counted, matched, each) for name, each in of_query.items()}
     chosen, rank, weight = first_places(matches, ties)
     return QueryMeasures(MatchCurve(matched, chosen, rank, weight), means)
 
@@ -651,7 +586,7 @@ def gom_from_curves(
         "origin": "curves",
         "bioeval_version": __version__,
     }
-    return build(variables, GOM, coordinates, attrs)
+    return dataset(variables, GOM, coordinates, attrs)
 
 
 def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:

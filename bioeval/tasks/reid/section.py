@@ -9,12 +9,12 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base.registry import scalar_registry
 from bioeval.document.blocks import Column, Fact, Facts, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Interval, Label, Rate
 from bioeval.document.results import fact_of_each, interval_note, result_messages
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Text, say
+from bioeval.results.variables import VARIABLES
 from bioeval.results.words import excluded
 
 #: The columns of the paper's tables; the CMC is that at rank 1.
@@ -70,7 +70,7 @@ def _over(ds: xr.Dataset) -> Text:
 
 
 def _heading(name: str) -> Text:
-    scalar = scalar_registry()[name]
+    scalar = VARIABLES[name]
     return label_of(scalar, rank=1) if name == "cmc" else label_of(scalar)
 
 
@@ -94,7 +94,7 @@ def _measures(results: ResultsBySystem) -> Table:
 
 
 def _cell(name: str, value: float, **more: Any) -> Any:
-    return cell_of_scalar(scalar_registry()[name], value, **more)
+    return cell_of_scalar(VARIABLES[name], value, **more)
 
 
 def _intervals(results: ResultsBySystem) -> Iterator[Table]:

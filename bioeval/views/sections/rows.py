@@ -9,35 +9,31 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import (
-    CMC,
-    CMS,
-    DIR,
-    DIR_AT_FAR,
-    EQUAL_ERROR,
-    FAR_AT_FRR,
-    FRR_AT_FAR,
-    GOM_POINTS,
-    INTERPOLATED_PRECISION,
-    MATCH_SUMS,
-    MIN_DCF,
-    OPEN_SET_EER,
-    QUERY_MEANS,
-    RANKED_LISTS,
-    RETRIEVED_SETS,
-    WITH_FAILURES,
-    Scalar,
-)
-from bioeval.base.variables import TARGETS
 from bioeval.document.cells import Quantity
 from bioeval.document.results import cell_of
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
+from bioeval.results.query_means import OF_MATCH
+from bioeval.results.variables import (
+    CLOSED_SET,
+    FAILURES,
+    GOM_MEANS,
+    GOM_POINTS,
+    OPEN_SET,
+    QUERY_MEANS,
+    RANKED_LISTS,
+    REID,
+    RETRIEVED_SETS,
+    TARGETS,
+    VERIFICATION,
+    Variable,
+    best_values,
+    rates_of_scripts,
+    verification_variables,
+)
 from bioeval.views.tasks import (
     asked_thresholds,
-    place_in,
     places_of,
     report_ranks,
     value_of,
@@ -72,10 +68,10 @@ class Row:
         return say(text, label=self.label, threshold=self.threshold)
 
 
-# First rows of verification; other scalars of the operating points that have a label follow.
+# The rows of verification; the best values of measures of scripts follow.
 _FIRST = (
-    *("eer", "frr_at_far", "far_at_frr", *(x.name for x in WITH_FAILURES)),
-    *("zero_far", "zero_frr", "auc", "min_dcf", "d_prime"),
+    *("eer", "frr_at_far", "far_at_frr", "frr_iso_at_far", "gfrr_at_far"),
+    *("zero_far", "zero_frr", "auc", "min_dcf", "d_prime", "eer_hull"),
 )
 
 # Rates of decisions in the order of the lecture.
@@ -84,24 +80,14 @@ _DECISIONS = ("gar", "far", "frr", "grr")
 
 def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of verification."""
-    registry = scalar_registry()
-    points = (
-        *EQUAL_ERROR,
-        *registry.points_of_verification,
-        FRR_AT_FAR,
-        FAR_AT_FRR,
-        *WITH_FAILURES,
-        MIN_DCF,
-    )
-    for scalar in sorted(points, key=lambda scalar: place_in(_FIRST, scalar.name)):
-        if scalar.label:
-            for row in _rows(dataset, scalar):
-                costs = "cost" in row.value.at
-                if not costs or (row.value.at["cost"] != 0.5 and row.value.is_defined):
-                    yield row
+    table = verification_variables() | FAILURES
+    for name in (*_FIRST, *(x.name for x in best_values())):
+        for row in _rows(dataset, table[name]):
+            costs = "cost" in row.value.at
+            if not costs or (row.value.at["cost"] != 0.5 and row.value.is_defined):
+                yield row
     for at in _few_thresholds(dataset, "frr_at_far"):
-        rates = registry.at_threshold["task"]
-        for scalar in sorted(rates, key=lambda scalar: place_in(_DECISIONS, scalar.name)):
+        for scalar in (*(table[name] for name in _DECISIONS), *rates_of_scripts()):
             if scalar.name in dataset and (scalar.label or scalar.name in _DECISIONS):
                 label = label_of(scalar) if scalar.label else say(f"{{{scalar.name}}}")
                 yield _row(dataset, scalar, label, at)
@@ -109,20 +95,20 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
 
 def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of open-set identification."""
-    for scalar in (OPEN_SET_EER, DIR_AT_FAR):
+    for scalar in (OPEN_SET["eer"], OPEN_SET["dir_at_far"]):
         yield from _rows(dataset, scalar)
     # Expected rates have bounds of the operating points, between two thresholds of the result.
     instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
     for at in _few_thresholds(dataset, instead):
-        yield _row(dataset, DIR, say("{dir}, rank 1"), at | {"rank": (0, 1)})
+        yield _row(dataset, OPEN_SET["dir"], say("{dir}, rank 1"), at | {"rank": (0, 1)})
         for name in _DECISIONS[1:]:
             if name in dataset:
-                yield _row(dataset, scalar_registry()[name], say(f"{{{name}}}"), at)
+                yield _row(dataset, VERIFICATION[name], say(f"{{{name}}}"), at)
 
 
 def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of closed-set identification."""
-    for row in _rows(dataset, CMS):
+    for row in _rows(dataset, CLOSED_SET["cms"]):
         if row.value.at["rank"] == 1:
             row = replace(row, label=say("{label} (recognition rate)", label=row.label))
         yield row
@@ -136,24 +122,23 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     if "beyond_lists" in dataset:
         why = "some matches are beyond the ends of the lists"
     cut = int(dataset.attrs.get("rank_k", value_of(dataset, "rank_k")) or 0)
-    for mean in QUERY_MEANS.values():
-        if mean.name not in MATCH_SUMS:
-            label = say("mAP, lists cut at rank {cut:count}", cut=cut) if mean.cut else ""
-            yield from _rows(dataset, mean, why, label)
+    label = say("mAP, lists cut at rank {cut:count}", cut=cut)
+    yield from _rows(dataset, QUERY_MEANS["mean_ap"], why)
+    yield from _rows(dataset, QUERY_MEANS["rank_k_mean_ap"], why, label)
     yield from _cmc_rows(dataset, why)
-    for mean in MATCH_SUMS.values():
-        yield from _rows(dataset, mean, why)
+    for name in OF_MATCH:
+        yield from _rows(dataset, QUERY_MEANS[name], why)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
-    for scalar in RANKED_LISTS:
+    for scalar in RANKED_LISTS.values():
         yield from _rows(dataset, _capital(scalar), why)
     for i, level in enumerate(dataset["recall_level"].values.tolist()):
         if level in _LEVELS:
-            label = label_of(_capital(INTERPOLATED_PRECISION), level=level)
+            label = label_of(_capital(REID["interpolated_precision"]), level=level)
             at: _At = {"recall_level": (i, level)}
-            yield _row(dataset, INTERPOLATED_PRECISION, label, at, why)
+            yield _row(dataset, REID["interpolated_precision"], label, at, why)
     for at in _few_thresholds(dataset, ""):
-        for scalar in RETRIEVED_SETS:
+        for scalar in RETRIEVED_SETS.values():
             label = label_of(_capital(scalar), threshold=at["threshold"][1])
             yield replace(_row(dataset, scalar, label, at), threshold=None)
 
@@ -163,8 +148,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     why = "no query has a match" if value_of(dataset, "queries") == 0 else ""
     opened = value_of(dataset, "open_queries")
     why_open = "the identity of every query is in the gallery" if opened == 0 else ""
-    means = [mean for mean in QUERY_MEANS.values() if "gom" in mean.results]
-    for scalar in (*GOM_POINTS, *means):
+    for scalar in (*GOM_POINTS.values(), *GOM_MEANS.values()):
         of_open = scalar.name in ("mfr_area", "tau_nz")
         for row in _rows(dataset, scalar, why_open if of_open else why):
             yield replace(row, threshold=None)
@@ -173,7 +157,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
 
 def _cmc_rows(dataset: xr.Dataset, why: str) -> Iterator[Row]:
     """Return the rows of the CMC at the ranks that are shown, also where it is not defined."""
-    of_ranks = replace(CMC, label="Rank {rank}")
+    of_ranks = replace(REID["cmc"], label="Rank {rank}")
     if "cmc" in dataset:
         yield from _rows(dataset, of_ranks, why)
         return
@@ -195,11 +179,11 @@ def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
 _At = dict[str, tuple[int, Any]]
 
 
-def _capital(scalar: Scalar) -> Scalar:
+def _capital(scalar: Variable) -> Variable:
     return replace(scalar, label=f"{scalar.label[0].upper()}{scalar.label[1:]}")
 
 
-def _rows(dataset: xr.Dataset, scalar: Scalar, why: str = "", label: Text = "") -> Iterator[Row]:
+def _rows(dataset: xr.Dataset, scalar: Variable, why: str = "", label: Text = "") -> Iterator[Row]:
     """Yield the rows of the bounds of a scalar that is not known exactly, and of its values."""
     for suffixes in ([*_ENDS], [""]):
         names = {x: f"{scalar.name}{x}" for x in suffixes if f"{scalar.name}{x}" in dataset}
@@ -214,7 +198,7 @@ def _rows(dataset: xr.Dataset, scalar: Scalar, why: str = "", label: Text = "") 
 
 
 def _row(
-    dataset: xr.Dataset, scalar: Scalar, label: Text, at: _At, why: str = "", name: str = ""
+    dataset: xr.Dataset, scalar: Variable, label: Text, at: _At, why: str = "", name: str = ""
 ) -> Row:
     """Return the row of a value, with its interval, its threshold and its attempts."""
     name = name or scalar.name
@@ -232,7 +216,7 @@ def _row(
     limits = next((TARGETS[dim] for dim in at if dim in TARGETS), scalar.threshold)
     if limits and limits in dataset and name == scalar.name:
         threshold = cell_of(dataset, limits, places)
-    attempts = value_of(dataset, "attempts" if scalar is CMS else "queries")
+    attempts = value_of(dataset, "attempts" if scalar is CLOSED_SET["cms"] else "queries")
     if attempts is None and not isinstance(scalar.decimals, int):
         # Enough to make an attempt of the class visible.
         attempts = value_of(dataset, f"{scalar.decimals}_attempts")
@@ -242,7 +226,7 @@ def _row(
     return Row(label, cell, threshold, why or _lacking(dataset) or say(_why(scalar)))
 
 
-def _why(scalar: Scalar) -> str:
+def _why(scalar: Variable) -> str:
     return scalar.undefined or "not defined"
 
 
@@ -255,10 +239,10 @@ def _lacking(dataset: xr.Dataset) -> str:
     return f"0 {' and 0 '.join(none)} attempts" if none else ""
 
 
-def _named(dataset: xr.Dataset, scalar: Scalar, label: Text, at: _At) -> Text:
+def _named(dataset: xr.Dataset, scalar: Variable, label: Text, at: _At) -> Text:
     """Return the label of a value, with another name in use."""
     name = scalar.also
-    if scalar is FRR_AT_FAR and rates_are_of(dataset.attrs) == "verification":
+    if scalar is VERIFICATION["frr_at_far"] and rates_are_of(dataset.attrs) == "verification":
         name = fvc_name(at["far_target"][1])  # which is of matches
     return say("{label} ({name})", label=label, name=name) if name else label
 

@@ -8,8 +8,9 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.scalars import QUERY_MEANS
 from bioeval.cli.program import main
+from bioeval.results.query_means import OF_QUERY
+from bioeval.results.variables import QUERY_MEANS
 
 PEOPLE = 25
 
@@ -55,9 +56,9 @@ def test_values_and_limits_are_those_of_the_queries(pair):
     results = [be.reid(scores, per_query=True) for scores in pair]
     labels = pair[0].probe_labels
     each = {}
-    for mean in QUERY_MEANS.values():
-        if "comparison" in mean.results and not mean.cut:
-            each[mean.label] = [ds[mean.of_query[0]].values for ds in results]
+    for mean, of_query in OF_QUERY.items():
+        if mean != "rank_k_mean_ap":
+            each[QUERY_MEANS[mean].label] = [ds[of_query].values for ds in results]
     for rank in (1, 5):
         each[f"CMC({rank})"] = [ds.first_match_rank.values <= rank for ds in results]
     assert result.measure.values.tolist() == list(each)

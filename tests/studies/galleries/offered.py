@@ -3,7 +3,7 @@
 from systems import scores, square
 
 import bioeval as be
-from bioeval.base.registry import names_of
+from bioeval.results.variables import CLOSED_SET, OPEN_SET
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
 
 CALLS = {
@@ -19,10 +19,10 @@ VARIABLES = {
     ),
     "open set, expected": (
         lambda: be.open_set(square(), gallery="single", thresholds=[5.0, 9.0]),
-        names_of("open_set"),
+        OPEN_SET,
     ),
     "closed set, expected": (
         lambda: be.closed_set(square(), gallery="single"),
-        names_of("closed_set"),
+        CLOSED_SET,
     ),
 }

@@ -4,7 +4,7 @@ import numpy as np
 from systems import queries, scores
 
 import bioeval as be
-from bioeval.tasks.reid.results import GOM, REID
+from bioeval.results.variables import GOM, REID
 
 CALLS = {
     "reid": lambda s: be.reid(s, thresholds=[-1.0, 1.0, 3.0], per_query=True),

@@ -88,9 +88,10 @@ def assert_percentiles(result, name, drawn, counted):
     st.sampled_from(("skip", "zero")),
 )
 def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
+    from bioeval.results.variables import REID
     from bioeval.tasks.reid.convention import convention_of
     from bioeval.tasks.reid.passes import RetrievalPass
-    from bioeval.tasks.reid.results import REID, reid_dataset, reid_measures
+    from bioeval.tasks.reid.results import reid_dataset, reid_measures
 
     case, cameras = drawn
     scores = scores_of(case, cameras)
@@ -135,9 +136,10 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
 @given(cases(), st.integers(1, 4))
 def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
     from bioeval.protocol.tasks import Gom
+    from bioeval.results.variables import GOM
     from bioeval.tasks.reid.convention import convention_of
     from bioeval.tasks.reid.passes import GomPass
-    from bioeval.tasks.reid.results import GOM, gom_dataset, gom_measures
+    from bioeval.tasks.reid.results import gom_dataset, gom_measures
 
     case, cameras = drawn
     scores = scores_of(case, cameras)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.scalars import QUERY_MEANS
+from bioeval.results.variables import QUERY_MEANS
 from bioeval.tasks.reid import without_groups
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.passes import RetrievalPass
@@ -58,7 +58,7 @@ def measured(scores: be.Scores, convention, groups: dict[int, int]) -> dict[str,
     tally = RetrievalPass(scores, convention).run()
     means = wanted(reid_measures(tally, curves=False)).values()
     left_out = RetrievalWithoutGroups(scores, convention, group, wanted).run([*means])
-    names = [x for x in QUERY_MEANS if not QUERY_MEANS[x].cut or convention.rank_k]
+    names = [x for x in QUERY_MEANS if x != "rank_k_mean_ap" or convention.rank_k]
     names += [f"cmc {rank}" for rank in RANKS]
     return dict(zip(names, left_out, strict=True))
 

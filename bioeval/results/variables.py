@@ -1,0 +1,745 @@
+"""Every variable of the results of tasks, described once: look its name up here.
+
+A study has the variables that it alone has beside its call, and takes others from here with
+:func:`entries`. :func:`bioeval.results.dataset.dataset` makes a dataset of values and a table.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from bioeval.base.kinds import Kept
+
+#: What a label may have besides terms: where a value is.
+PLACES = ("target", "prior", "rank", "level", "threshold")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Meaning of a variable of a result, its dimensions, and how it is shown and compared.
+
+    Its attributes in a dataset are the first three fields and those after `name`. The unit
+    ``"score"`` is that of a value whose sign and order turn with the kind of the scores, such as a
+    threshold; a difference of two scores has ``"score difference"``.
+    """
+
+    long_name: str
+    units: str = "1"
+    iso: str = ""  # the term of ISO/IEC 19795-1
+    dims: tuple[str, ...] = ()
+    _: KW_ONLY
+    name: str = ""  # of variables that are computed or compared by their description
+    heading: str = ""  # of a column of a table, a template
+    #: A rate, a p-value, a count or a number of so many digits, where ISO term, unit and type do
+    #: not say it.
+    shown: Literal["", "rate", "p", "count", "3", "6"] = ""
+    out_of: str = ""  # of a rate, the variable with its denominator
+    keeps: Kept | Literal[""] = ""  # what a threshold keeps when it is printed
+
+    #: In tables and comparisons: a template with rates as terms of a document, and with
+    #: :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``.
+    label: str = ""
+    also: str = ""  # another name in use
+    #: What has a label is in per cent, with enough decimals that an attempt of a class is visible;
+    #: or it has a number of decimals.
+    decimals: int | Literal["genuine", "impostor"] | None = None
+    threshold: str = ""  # variable of its threshold
+    undefined: str = ""  # why it is not defined although there are attempts of both classes
+
+    #: How it is computed, at a threshold: counts over attempts, each summed; or a function of FAR
+    #: and FRR, monotone in each.
+    quotient: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+
+    larger_is_better: bool = False
+    bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
+    #: Whether limits of its difference between two systems are by the studentised jackknife, where
+    #: percentiles of the bootstrap hold too seldom; or the wider of both.
+    jackknife: Literal["", "alone", "wider"] = ""
+
+    def attrs(self) -> dict[str, str]:
+        """Return the attributes of the variable in a dataset."""
+        attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
+        attrs |= {"heading": self.heading, "shown": self.shown, "out_of": self.out_of}
+        attrs["keeps"] = self.keeps
+        return {key: text for key, text in attrs.items() if text}
+
+    @property
+    def kind(self) -> Literal["rate", "number", "cost", "score"]:
+        """What a reader is shown: a rate is in per cent, a score has the units of scores."""
+        if self.units == "score":
+            return "score"
+        if self.units == "cost":
+            return "cost"
+        return "number" if isinstance(self.decimals, int) else "rate"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places in the label, such as ``("target",)``."""
+        fields = [name for _, name, _, _ in string.Formatter().parse(self.label)]
+        return tuple(name for name in fields if name in PLACES)
+
+    def place_of_best(self, far: np.ndarray, frr: np.ndarray) -> int:
+        """Return the first of operating points, in increasing order, with the best value."""
+        assert self.of_rates is not None
+        values = self.of_rates(far, frr)
+        return int(values.argmax() if self.larger_is_better else values.argmin())
+
+    def best(self, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+        """Return the best value over operating points, the first axis of `far` and `frr`."""
+        assert self.of_rates is not None
+        values = self.of_rates(far, frr)
+        return values.max(axis=0) if self.larger_is_better else values.min(axis=0)
+
+    def scaled(self, values: np.ndarray) -> np.ndarray:
+        """Return values as proportions of the way from the smallest possible to the largest."""
+        low, high = self.bounds
+        return (values - low) / (high - low)
+
+    def unscaled(self, proportions: np.ndarray) -> np.ndarray:
+        """Return the values of proportions made by :meth:`scaled`."""
+        low, high = self.bounds
+        return low + proportions * (high - low)
+
+
+# --------------------------------------------------------------------------------------- dimensions
+
+T, R, TR = ("threshold",), ("rank",), ("threshold", "rank")
+FAR_TARGET, FRR_TARGET, COST = ("far_target",), ("frr_target",), ("cost",)
+PROBE, RECALL = ("probe",), ("recall_level",)
+
+COORDINATES = {
+    "threshold": Variable("decision threshold", "score", "threshold T", keeps="exact"),
+    "rank": Variable("rank", "1", "rank R"),
+    "far_target": Variable("largest false accept rate allowed", iso="FMR or FPIR"),
+    "frr_target": Variable("largest false reject rate allowed", iso="FNMR"),
+    "cost": Variable("cost of decisions, by the proportion of genuine attempts expected in use"),
+    "probe": Variable("probe, by its row"),
+    "recall_level": Variable("recall level"),
+    "repeat": Variable("repeat of the partition"),
+    "partition": Variable("partition, by its place in the list, from 0"),
+    "fold": Variable("fold of a repeat, in the order of the splitter"),
+    "statistic": Variable("statistic of a rate over all folds; of training parts with train_", ""),
+    "subject": Variable("subject, by its label"),
+    "templates": Variable("templates of each subject", "templates"),
+    "species": Variable("attack instrument species"),
+}
+
+#: Dimensions of numbers at targets or limits of a rate, and the variables of their thresholds.
+TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
+
+# ------------------------------------------------------------------------------------ verification
+
+
+def _table(**variables: Variable) -> dict[str, Variable]:
+    """Return variables by their names, which they know."""
+    return {name: x if x.name else replace(x, name=name) for name, x in variables.items()}
+
+
+def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: Any) -> Variable:
+    """Describe a proportion that is shown in per cent."""
+    return Variable(long_name, "1", iso, dims, **({"decimals": "genuine"} | about))
+
+
+def _score(long_name: str, dims: tuple[str, ...] = (), keeps: Kept = "far") -> Variable:
+    """Describe a threshold."""
+    return Variable(long_name, "score", dims=dims, keeps=keeps)
+
+
+def _count(long_name: str, units: str = "attempts", dims: tuple[str, ...] = ()) -> Variable:
+    return Variable(long_name, units, dims=dims)
+
+
+def _over(attempts: str, *counts: str) -> dict[str, Any]:
+    """Return of a rate that it is counts over attempts, and whose attempt has to be visible."""
+    over, class_ = (f"{attempts}_attempts",), "impostor" if "impostor" in attempts else "genuine"
+    return {"quotient": (counts, over), "decimals": class_}
+
+
+#: The equal error rate and its point.
+EQUAL_ERROR = _table(
+    eer=_rate(
+        "equal error rate, interpolated where FAR and FRR cross",
+        label="EER",
+        threshold="eer_threshold",
+    ),
+    eer_threshold=_score("attainable threshold with the smallest larger rate there"),
+    far_at_eer=_rate("FAR at the EER threshold"),
+    frr_at_eer=_rate("FRR at the EER threshold"),
+    eer_bracket_low=_rate("lower end of the EER bracket (FVC)"),
+    eer_bracket_high=_rate("upper end of the EER bracket (FVC)"),
+)
+
+#: Other single numbers of the operating points.
+POINTS = _table(
+    eer_hull=_rate(
+        "EER on the convex hull of the ROC (ROCCH)", label="EER on the hull", jackknife="wider"
+    ),
+    auc=Variable(
+        "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
+        "one half (Mann-Whitney)",
+        label="AUC",
+        decimals=5,
+        larger_is_better=True,
+        jackknife="alone",
+    ),
+    d_prime=Variable(
+        "absolute difference of the class means over the root mean of the class variances (d')",
+        label="d'",
+        decimals=3,
+        undefined="the scores of both classes have no spread",
+        larger_is_better=True,
+        bounds=(0.0, np.inf),
+    ),
+    zero_far=_rate(
+        "smallest FRR without any false accept (ZeroFMR)",
+        "FNMR at FMR 0",
+        label="{frr} at {far} = 0",
+        also="ZeroFMR",
+        threshold="zero_far_threshold",
+    ),
+    zero_far_threshold=_score("loosest threshold without any false accept"),
+    zero_frr=_rate(
+        "smallest FAR without any false reject (ZeroFNMR)",
+        "FMR at FNMR 0",
+        label="{far} at {frr} = 0",
+        also="ZeroFNMR",
+        decimals="impostor",
+        threshold="zero_frr_threshold",
+    ),
+    zero_frr_threshold=_score("strictest threshold without any false reject", keeps="frr"),
+)
+
+VERIFICATION = _table(
+    gar=_rate(
+        "genuine accept rate: proportion of the genuine attempts that are accepted",
+        "1 - FNMR",
+        T,
+        larger_is_better=True,
+        **_over("genuine", "ga"),
+    ),
+    frr=_rate(
+        "false reject rate: proportion of the genuine attempts that are rejected",
+        "FNMR",
+        T,
+        label="{frr}",
+        **_over("genuine", "fr"),
+    ),
+    far=_rate(
+        "false accept rate: proportion of the impostor attempts that are accepted",
+        "FMR",
+        T,
+        label="{far}",
+        **_over("impostor", "fa"),
+    ),
+    grr=_rate(
+        "genuine reject rate: proportion of the impostor attempts that are rejected",
+        "1 - FMR",
+        T,
+        larger_is_better=True,
+        quotient=(("gr",), ("impostor_attempts",)),
+    ),
+    ga=_count("genuine attempts accepted", dims=T),
+    fr=_count("genuine attempts rejected", dims=T),
+    fa=_count("impostor attempts accepted", dims=T),
+    gr=_count("impostor attempts rejected", dims=T),
+    genuine_attempts=_count("genuine attempts"),
+    impostor_attempts=_count("impostor attempts"),
+    impostor_pairs=_count(
+        "impostor attempts, each pair of a symmetric matrix once; they share subjects: the rules "
+        "of 3 and 30 count pairs of people"
+    ),
+    subjects=_count("subjects of the attempts, on either side", "subjects"),
+    genuine_subjects=_count("subjects with a genuine attempt: independent trials", "subjects"),
+    disjoint_pairs=_count(
+        "pairs of subjects without a common subject (for listed pairs, a lower bound): "
+        "independent trials of an impostor decision, the basis of the zero-error bound",
+        "pairs",
+    ),
+    far_unenrolled=_rate(
+        "proportion of the claims by probes who are not enrolled that are accepted",
+        dims=T,
+        label="{far} of probes not enrolled",
+        quotient=(("fa_unenrolled",), ("unenrolled_attempts",)),
+        decimals="impostor",
+    ),
+    fa_unenrolled=_count("claims by probes who are not enrolled that are accepted", dims=T),
+    unenrolled_attempts=_count("claims by probes who are not enrolled"),
+    skipped_claims=_count("claims of subjects that are not enrolled, left out"),
+    **EQUAL_ERROR,
+    **POINTS,
+    frr_at_far=_rate(
+        "smallest FRR with FAR at most the target",
+        "FNMR at FMR",
+        FAR_TARGET,
+        label="{frr} at {far} <= {target}",
+        threshold="threshold_at_far",
+    ),
+    threshold_at_far=_score("loosest attainable threshold with FAR at most the target", FAR_TARGET),
+    expected_false_accepts=_count("false accepts expected at the target", dims=FAR_TARGET),
+    far_at_frr=_rate(
+        "smallest FAR with FRR at most the target",
+        "FMR at FNMR",
+        FRR_TARGET,
+        label="{far} at {frr} <= {target}",
+        decimals="impostor",
+        threshold="threshold_at_frr",
+    ),
+    threshold_at_frr=_score(
+        "strictest attainable threshold with FRR at most the target", FRR_TARGET, "frr"
+    ),
+    min_dcf=Variable(
+        "smallest expected cost min_cost, divided by that of the better trivial decision, "
+        "min(p c_miss, (1 - p) c_fa)",
+        "cost",
+        dims=COST,
+        label="minDCF at prior {prior}",
+        decimals=4,
+        threshold="min_cost_threshold",
+        jackknife="wider",
+    ),
+    min_cost=Variable("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost", dims=COST),
+    min_cost_threshold=_score("strictest threshold of the smallest cost", COST),
+    cost_prior=Variable("proportion p of genuine attempts expected in use", dims=COST),
+    cost_miss=Variable("cost c_miss of a false reject", "cost", dims=COST),
+    cost_false_accept=Variable("cost c_fa of a false accept", "cost", dims=COST),
+)
+
+#: Of folds and repeated partitions alone.
+FOLDS = _table(
+    accuracy=_rate(
+        "accuracy: proportion of all attempts that are classified correctly",
+        label="accuracy",
+        quotient=(("ga", "gr"), ("genuine_attempts", "impostor_attempts")),
+        larger_is_better=True,
+    ),
+    hter=_rate(
+        "half total error rate: (FAR + FRR) / 2",
+        label="HTER",
+        of_rates=lambda far, frr: (far + frr) / 2,
+    ),
+    cllr=Variable(
+        "cost of the log-likelihood ratios (Cllr)",
+        "bits",
+        label="Cllr",
+        decimals=4,
+        bounds=(0.0, np.inf),
+    ),
+    min_cllr=Variable(
+        "Cllr after isotonic regression: the least by any monotone map",
+        "bits",
+        label="min Cllr",
+        decimals=4,
+    ),
+)
+
+_ISO_RATES = {
+    "frr_iso": ("FRR", "false reject rate with failures to acquire: FTA + FRR (1 - FTA)"),
+    "far_iso": ("FAR", "false accept rate with failures to acquire: FAR (1 - FTA)"),
+    "gfrr": ("GFRR", "generalised false reject rate: FTE + (1 - FTE) FRR_iso"),
+    "gfar": ("GFAR", "generalised false accept rate: (1 - FTE) FAR_iso"),
+}
+_AT_FAR = "; the smallest with FAR at most the target"
+_ISO_PLACES = {
+    "": "",
+    "_low": "; lower end of its interval, FTA and FTE taken as known",
+    "_high": "; upper end of its interval, FTA and FTE taken as known",
+    "_at_eer": "; at eer_threshold",
+    "_at_far": _AT_FAR,
+    "_at_far_low": f"{_AT_FAR}: lower end of its interval",
+    "_at_far_high": f"{_AT_FAR}: upper end of its interval",
+}
+
+#: With failures to acquire and to enrol.
+FAILURES = _table(
+    **{
+        f"{name}{ending}": Variable(f"{meaning}{place}", iso=iso)
+        for name, (iso, meaning) in _ISO_RATES.items()
+        for ending, place in _ISO_PLACES.items()
+    }
+)
+for _name, _label in (
+    ("frr_iso_at_far", "{frr} with FTA at {far} <= {target}"),
+    ("gfrr_at_far", "GFRR at {far} <= {target}"),
+):
+    FAILURES[_name] = replace(
+        FAILURES[_name], label=_label, decimals="genuine", threshold="threshold_at_far"
+    )
+
+# ---------------------------------------------------------------------------------- identification
+
+_AT_TARGET = ("far_target", "rank")
+
+OPEN_SET = _table(
+    **EQUAL_ERROR
+    | {
+        "eer": replace(
+            EQUAL_ERROR["eer"], label="EER, rank 1", undefined="{far} and 1 - {dir} do not cross"
+        )
+    },
+    dir_at_far=_rate(
+        "largest DIR with FAR at most the target",
+        "TPIR(N, R, T) at FPIR",
+        _AT_TARGET,
+        label="{dir} at {far} <= {target}, rank 1",
+        threshold="threshold_at_far",
+        larger_is_better=True,
+        jackknife="wider",
+    ),
+    threshold_at_far=_score(
+        "loosest attainable threshold with FAR at most the target (best mates of a worse rank are "
+        "not among the thresholds, so that ranks may differ at the same FAR)",
+        _AT_TARGET,
+    ),
+    expected_false_accepts=_count("false accepts expected at the target", dims=FAR_TARGET),
+    eer_at_least=Variable("lower bound of the EER, from the rates at the thresholds"),
+    eer_at_most=Variable("upper bound of the EER, from the rates at the thresholds"),
+    dir_at_far_at_least=Variable("lower bound of DIR with FAR at most the target", dims=_AT_TARGET),
+    dir_at_far_at_most=Variable("upper bound of DIR with FAR at most the target", dims=_AT_TARGET),
+    dir=_rate(
+        "detection and identification rate: proportion of the genuine attempts whose mate is "
+        "within the threshold and at rank R or better",
+        "TPIR(N, R, T)",
+        TR,
+        label="{dir}",
+        larger_is_better=True,
+        **_over("genuine", "di"),
+    ),
+    di=_count("genuine attempts detected and identified exactly at the rank", dims=TR),
+    far=Variable(
+        "false accept rate: proportion of the impostor attempts with any candidate within the "
+        "threshold",
+        iso="FPIR(N, T)",
+        dims=T,
+    ),
+    grr=Variable(
+        "genuine reject rate: proportion of the impostor attempts that are rejected",
+        iso="1 - FPIR",
+        dims=T,
+    ),
+    frr=Variable("false reject rate: 1 - DIR at rank 1", iso="FNIR(N, 1, T)", dims=T),
+    fa=_count("impostor attempts accepted", dims=T),
+    gr=_count("impostor attempts rejected", dims=T),
+    genuine_attempts=_count(
+        "genuine attempts: mated searches, of enrolled probes with a usable mate"
+    ),
+    impostor_attempts=_count(
+        "impostor attempts: non-mated searches, of a gallery without the subject of the probe"
+    ),
+    ttr=Variable(
+        "true target rate: enrolled probes with any template within the threshold", dims=T
+    ),
+    ttr_identity=Variable(
+        "proportion of the enrolled probes with a mate within the threshold", dims=T
+    ),
+    ftr=Variable("false target rate: other probes with any template within the threshold", dims=T),
+    genuine_subjects=_count("subjects of the probes, enrolled: independent trials", "subjects"),
+    impostor_subjects=_count(
+        "subjects of the probes of impostor attempts: independent trials", "subjects"
+    ),
+    target_probes=_count("probes whose subject is enrolled (denominator of TTR)", "probes"),
+    non_target_probes=_count("probes never enrolled (denominator of FTR)", "probes"),
+    tied=_count("genuine attempts with a non-mate tied with the best mate", "probes"),
+)
+
+CLOSED_SET = _table(
+    cms=_rate(
+        "cumulative match score: proportion of the probes whose best mate is at rank R or better",
+        "TPIR(N, R, no threshold)",
+        R,
+        label="{cms}",
+        quotient=(("cms_count",), ("attempts",)),
+        larger_is_better=True,
+    ),
+    cms_count=_count("probes whose best mate is at rank R or better", "probes", R),
+    recognition_rate=_rate(
+        "recognition rate: CMS at rank 1",
+        "TPIR(N, 1, no threshold)",
+        label="recognition rate",
+        larger_is_better=True,
+        jackknife="alone",
+    ),
+    attempts=_count("probes with a usable mate", "probes"),
+    subjects=_count("subjects of the probes, enrolled: independent trials", "subjects"),
+    skipped=_count("probes without a usable mate, left out", "probes"),
+    tied=_count("probes with a non-mate tied with the best mate", "probes"),
+)
+
+# ------------------------------------------------------------------------------- re-identification
+
+
+def _mean(long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "") -> Variable:
+    """Describe a mean over queries."""
+    about = {"label": label, "larger_is_better": True, "jackknife": "alone"}
+    return _rate(long_name, iso, dims, **about)
+
+
+def _each(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
+    """Describe the values of the queries; NaN without a match."""
+    return Variable(f"{long_name}; NaN without a match", dims=dims)
+
+
+#: The means over queries of all their matches.
+QUERY_MEANS = _table(
+    mean_ap=_mean("mean average precision (mAP)", "mAP"),
+    rank_k_mean_ap=_mean(
+        "mean average precision of lists cut at rank K (its divisor: attribute rank_k_over)",
+        "rank-{rank} mAP",
+    ),
+    mean_inp=_mean(
+        "mean inverse negative penalty (mINP): matches over the last one's rank", "mINP"
+    ),
+    mrr=_mean("mean reciprocal rank (MRR): 1 over the rank of the first match", "MRR"),
+    r_precision=_mean(
+        "R-precision: proportion of matches among the first R entries, R the number of matches of "
+        "the query; mean over the queries",
+        "R-precision",
+    ),
+    mean_ap_at_r=_mean(
+        "MAP@R: sum of the precision at each match among the first R entries, over R, the number "
+        "of matches of the query; mean over the queries",
+        "MAP@R",
+    ),
+    ndcg=_mean(
+        "normalised discounted cumulative gain (NDCG): sum of 1 / log2(1 + rank) of the matches, "
+        "over that of an ideal ranking; mean over the queries",
+        "NDCG",
+    ),
+)
+
+#: Over the ranks, besides the CMC.
+RANKED_LISTS = _table(
+    precision_at_k=_mean(
+        "precision at rank K: matches at rank K or better, over K (or over the smaller of K and "
+        "the query's matches: attribute precision_over); mean over the queries",
+        "precision at rank {rank}",
+        R,
+    ),
+    recall_at_k=_mean(
+        "recall at rank K: proportion of a query's matches at rank K or better; mean over the "
+        "queries",
+        "recall at rank {rank}",
+        R,
+    ),
+)
+
+#: Of what a query retrieves within a threshold.
+RETRIEVED_SETS = _table(
+    precision=_mean(
+        "mean proportion of matches among the retrieved entries; 0 where none is retrieved",
+        "precision within {threshold}",
+        T,
+    ),
+    recall=_mean(
+        "mean proportion of the matches that are retrieved", "recall within {threshold}", T
+    ),
+    f1=_mean(
+        "mean F1 of the queries: 2 TP / (2 TP + FP + FN) of the entries that each retrieves",
+        "F1 within {threshold}",
+        T,
+    ),
+    micro_f1=_mean(
+        "F1 of the entries that all queries retrieve together, those without a match included",
+        "micro F1 within {threshold}",
+        T,
+    ),
+)
+
+REID = _table(
+    cmc=_mean(
+        "cumulative match characteristic: proportion of the queries whose first counted match is "
+        "at rank R or better",
+        "CMC({rank})",
+        R,
+        "TPIR(N, R, no threshold)",
+    ),
+    cmc_count=_count(
+        "queries whose first counted match is at rank R or better, or expected number", "queries", R
+    ),
+    **QUERY_MEANS,
+    **RANKED_LISTS,
+    interpolated_precision=_mean(
+        "largest precision at a recall level or beyond; mean over the queries",
+        "interpolated precision at recall {level}",
+        RECALL,
+    ),
+    **RETRIEVED_SETS,
+    queries=_count("queries that the means are over", "queries"),
+    cmc_queries=_count(
+        "queries that the CMC is over, where its list is not that of average precision", "queries"
+    ),
+    subjects=_count("identities of the queries that the means are over", "subjects"),
+    skipped=_count("queries without a match, left out of the means", "queries"),
+    unmatched=_count("queries that have no match left", "queries"),
+    not_in_gallery=_count("of these, queries whose identity is not in the gallery", "queries"),
+    left_out=_count("queries that are junk or distractors, left out of the means", "queries"),
+    removed=_count("gallery entries excluded for a query, summed over queries", "comparisons"),
+    tied=_count("queries with a non-match tied with one of their matches", "queries"),
+    average_precision=_each("average precision"),
+    rank_k_average_precision=_each("average precision of the cut list"),
+    inp=_each("matches over the rank of the last one"),
+    reciprocal_rank=_each("1 over the rank of the first match"),
+    query_r_precision=_each("proportion of matches among the first R entries, R their number"),
+    query_ap_at_r=_each(
+        "sum of the precision at each match among the first R entries, over R, their number"
+    ),
+    query_ndcg=_each("normalised discounted cumulative gain of the query"),
+    identity=Variable("label of the query", dims=PROBE),
+    template=Variable("name of the template of the query", dims=PROBE),
+    first_match_rank=Variable("rank of the first match; NaN without one", dims=PROBE),
+    matches=_count("matches of the query that are not excluded", "entries", PROBE),
+    removed_entries=_count("gallery entries excluded for the query", "entries", PROBE),
+)
+
+#: The curves of GOM as one number each.
+GOM_POINTS = _table(
+    max_mvp=_rate("largest mVP", label="max mVP", larger_is_better=True),
+    max_mrep=_rate("largest mReP", label="max mReP", threshold="tau_max", larger_is_better=True),
+    tau_max=Variable("first threshold where mReP is largest", label="tau_max", decimals=2),
+    tau_nz=Variable(
+        "first threshold where mFR is above 0",
+        label="tau_nz",
+        decimals=2,
+        undefined="mFR is nowhere above 0",
+    ),
+    mrep_area=_rate(
+        "area under mReP over the thresholds (MREP)", label="MREP", larger_is_better=True
+    ),
+    mfr_area=_rate("area under mFR over the thresholds (MFR)", label="MFR"),
+    max_f1=_rate(
+        "largest mean F1 of the queries", label="max F1", threshold="tau_f1", larger_is_better=True
+    ),
+    tau_f1=Variable(
+        "first threshold where the mean F1 of the queries is largest", label="tau_f1", decimals=2
+    ),
+)
+
+#: The means over queries that GOM has too.
+GOM_MEANS = {name: QUERY_MEANS[name] for name in ("mean_ap", "mean_inp")}
+
+GOM = _table(
+    mrp=Variable(
+        "mean ranking precision: AP of the retrieved entries, over the matches retrieved", dims=T
+    ),
+    mvp=Variable("mean verification precision: TP / (TP + FN + FP)", dims=T),
+    mrep=Variable("mean re-identification precision: sqrt(VP RP)", dims=T),
+    mfr=Variable("mean false rate of the queries without a match: min(FP / B, 1)", dims=T),
+    **RETRIEVED_SETS,
+    dir=Variable("queries with a match within the threshold, at rank R or better", dims=TR),
+    far=Variable("false accept rate: queries not in the gallery with any retrieved entry", dims=T),
+    ttr=Variable(
+        "true target rate: queries with a match in the gallery and any retrieved entry", dims=T
+    ),
+    ttr_identity=Variable("queries with a match in the gallery and a retrieved match", dims=T),
+    ftr=Variable("false target rate, the same proportion as FAR", dims=T),
+    **GOM_POINTS,
+    **GOM_MEANS,
+    cmc=REID["cmc"],
+    queries=_count("queries that mRP, mVP and mReP are over", "queries"),
+    open_queries=_count("queries not in the gallery (denominator of mFR)", "queries"),
+    skipped=_count("queries whose matches are all removed, in neither set", "queries"),
+    left_out=REID["left_out"],
+    removed=REID["removed"],
+    rp=_each("ranking precision", ("probe", "threshold")),
+    vp=_each("verification precision", ("probe", "threshold")),
+    rep=_each("re-identification precision", ("probe", "threshold")),
+    fr=Variable(
+        "false rate; NaN where the identity is in the gallery", dims=("probe", "threshold")
+    ),
+)
+
+# ------------------------------------------------------------------------------------- selections
+
+#: The variables of each task.
+TASKS = {
+    "verification": VERIFICATION,
+    "open_set": OPEN_SET,
+    "closed_set": CLOSED_SET,
+    "reid": REID,
+    "gom": GOM,
+}
+
+#: What is found at a name; where tasks differ, in verification.
+VARIABLES = {**GOM, **REID, **CLOSED_SET, **OPEN_SET, **FAILURES, **FOLDS, **VERIFICATION}
+
+#: Measures of verification that scripts have added (:func:`bioeval.scalar`), until Python ends:
+#: rates at a threshold, best values over all thresholds, and the thresholds of these.
+ADDED: dict[str, Variable] = {}
+
+#: What systems are compared by, besides the best values of measures of scripts.
+COMPARED = (
+    *("eer", "frr_at_far", "far_at_frr", "auc", "eer_hull", "min_dcf"),
+    *("recognition_rate", "dir_at_far", "cmc", *QUERY_MEANS),
+)
+
+#: Operating points of each test part by itself.
+POINTS_OF_PARTS = (
+    *("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf", "dir_at_far", "recognition_rate"),
+)
+
+#: What no counts that are summed over folds give.
+NOT_POOLED = (*POINTS_OF_PARTS, "cllr", "min_cllr")
+
+
+def figure(name: str) -> Variable | None:
+    """Return what is shown as its description says: a rate, number or cost; None of others."""
+    found = ADDED.get(name) or VARIABLES.get(name)
+    return found if found is not None and found.decimals is not None else None
+
+
+def verification_variables() -> dict[str, Variable]:
+    """Return the variables of verification, with the measures of scripts."""
+    return VERIFICATION | ADDED
+
+
+def best_values() -> tuple[Variable, ...]:
+    """Return the best values over all thresholds of the functions of FAR and FRR of scripts."""
+    return tuple(x for x in ADDED.values() if x.of_rates is not None and x.threshold)
+
+
+def rates_of_scripts() -> tuple[Variable, ...]:
+    """Return the rates at a threshold that scripts have added."""
+    at_threshold = (x for x in ADDED.values() if x.quotient or x.of_rates)
+    return tuple(x for x in at_threshold if not x.threshold)
+
+
+def rates_of_folds() -> tuple[Variable, ...]:
+    """Return the rates at the threshold of a fold, in the order of variables."""
+    names = "far", "grr", "gar", "frr", "accuracy", "hter"
+    return (*(VARIABLES[name] for name in names), *rates_of_scripts())
+
+
+def averaged_over_folds() -> dict[str, Variable]:
+    """Return what is averaged over folds, by name."""
+    names = (*NOT_POOLED, "cms", "dir", "far_unenrolled")
+    return {x.name: x for x in (*(VARIABLES[name] for name in names), *rates_of_folds())}
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+
+def entries(table: Mapping[str, Variable], *names: str) -> dict[str, Variable]:
+    """Return some variables of a table."""
+    return {name: table[name] for name in names}
+
+
+def limits_of(name: str, units: str = "1", dims: tuple[str, ...] = ()) -> dict[str, Variable]:
+    """Describe the confidence limits of a variable."""
+    where = f"end of the interval (attribute interval_method) of {name}"
+    ends = {f"{name}_low": f"lower {where}", f"{name}_high": f"upper {where}"}
+    return {end: Variable(words, units, dims=dims) for end, words in ends.items()}
+
+
+def described(table: Mapping[str, Variable], name: str) -> Variable:
+    """Return the description of a variable, of a dimension, or of a limit of a variable."""
+    if found := table.get(name) or COORDINATES.get(name):
+        return found
+    of = name.removesuffix("_low").removesuffix("_high")
+    if of == name or of not in table:
+        raise KeyError(f"{name} has no description: give it one in the table of its dataset")
+    return limits_of(of, table[of].units, table[of].dims)[name]
