@@ -26,7 +26,11 @@ def worst_pairs(n: int, **given: Any) -> list[Pair]:
         sign = 1 if comparison == "impostor" else -1
         every = [(i, naive.candidates(data, i, "template", "min")) for i in range(len(data.rows))]
         cells = [(i, c) for i, row in every for c in row]
-        cells = [(i, c) for i, c in cells if c.mate == (comparison == "genuine")]
+        cells = [
+            (i, c)
+            for i, c in cells
+            if c.mate == (comparison == "genuine") and c.distance is not naive.FAILED
+        ]
         cells.sort(key=lambda x: (sign * x[1].distance, x[0], x[1].column))
         listed: list[frozenset[int]] = []
         for i, cell in cells:

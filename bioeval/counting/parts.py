@@ -93,7 +93,7 @@ class RowParts:
 
     def _reads(self, rows: range) -> Iterator[RowBlock]:
         """Yield some rows as they are read together."""
-        step = len(rows) if self.few else self.step
+        step = min(len(rows), self.reader.most_rows) if self.few else self.step
         for first in range(rows.start, rows.stop, step):
             yield self.reader.block(first, min(first + step, rows.stop))
             give_back(self.scores)

@@ -11,8 +11,8 @@ from bioeval.base.errors import Argument, DataError, counted, nearest_name, rece
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import FusionRule, Templates, parse_fusion
-from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.arrays import FusionRule, Templates, parse_fusion, scored, with_failures
+from bioeval.scores.blocks import Block, BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, missing_values, natural_places, places_in_order
 from bioeval.scores.matrix import Scores, require_scores
@@ -104,6 +104,12 @@ def claim_scores(
         first, number = _attempts_of(scores, attempts)
     tries = int(np.bincount(number).max())
     distances, column = _distances(scores, number, templates, fusion)
+    made = ~np.isnan(distances)  # else no template is left to compare with
+    nan, mask = scores.nan, None
+    if nan == "reject":  # a claim that failed is NaN as well
+        distances, mask = scored(distances), None if made.all() else made
+    elif not made.all():
+        nan = "exclude"
     meta = dict(scores.gallery_meta)
     if templates == "multi":
         meta = {name: x for name, x in meta.items() if _is_of_subjects(x, scores)}
@@ -112,7 +118,8 @@ def claim_scores(
         scores.probe_labels[first],
         scores.gallery_labels[column],
         kind=scores.kind,
-        nan="exclude" if np.isnan(distances).any() else scores.nan,
+        nan=nan,
+        mask=mask,
         probe_meta={name: values[first] for name, values in scores.probe_meta.items()},
         gallery_meta={name: values[column] for name, values in meta.items()},
         name=scores.name,
@@ -153,9 +160,9 @@ def _distances(
     with threads_for(scores):
         for block in reader.blocks():
             if templates == "multi":
-                values = block.fused(fusion).values.astype(np.float64)
+                values = _in_float64(block.fused(fusion))
             else:
-                values = block.values.astype(np.float64)
+                values = _in_float64(block)
                 itself = np.flatnonzero(block.probe_position >= 0)
                 values[itself, block.probe_position[itself]] = np.nan
             of_rows = number[block.low : block.low + len(values)]
@@ -164,6 +171,16 @@ def _distances(
             nearest = np.fmin.reduceat(values[order], starts, axis=0)
             least[attempt] = np.fmin(least[attempt], nearest)
     return least, column
+
+
+def _in_float64(block: Block) -> np.ndarray:
+    """Return the distances of a block in float64, a copy, by which failures are told alike."""
+    values = block.values.astype(np.float64)
+    if not block.rejected:
+        return values
+    failed, infinite = block.values == np.inf, block.values == np.finfo(block.values.dtype).max
+    values[infinite] = np.inf
+    return with_failures(values, failed)
 
 
 def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:

@@ -12,6 +12,7 @@ from bioeval.counting.cells import is_accepted
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import about_attrs, along, dataset, without_slashes
 from bioeval.results.variables import Variable
+from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people
@@ -72,12 +73,14 @@ def worst_cells(reader: BlockReader, n: int, mirrored: bool) -> tuple[LeastCells
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
         for block in reader.blocks():
-            others = block.impostors()
+            others, values = block.impostors(), block.values
+            if block.rejected:  # what failed has no score to be listed by
+                others, values = scored(others), scored(values)
             row, position = np.nonzero(is_accepted(others, impostor.limit))
             column = _columns(block, row, position)
             impostor.add(others[row, position], block.low + row, column)
             row, position = block.own()
-            value = -block.values[row, position].astype(np.float64)
+            value = -values[row, position].astype(np.float64)
             near = value <= genuine.limit
             row, position, value = row[near], position[near], value[near]
             genuine.add(value, block.low + row, _columns(block, row, position))
