@@ -106,7 +106,7 @@ def claim_scores(
     distances, column = _distances(scores, number, templates, fusion)
     made = ~np.isnan(distances)  # else no template is left to compare with
     nan, mask = scores.nan, None
-    if nan == "reject":  # a claim that failed is NaN as well
+    if nan == "reject" and made.any():  # a claim that failed is NaN as well
         distances, mask = scored(distances), None if made.all() else made
     elif not made.all():
         nan = "exclude"
