@@ -44,12 +44,6 @@ from bioeval.tasks.reid.matches import (
     ranks_of,
 )
 
-#: The measures that have limits.
-_RANKED = (
-    *("cmc", *QUERY_MEANS),
-    *("precision_at_k", "recall_at_k", "interpolated_precision"),
-)
-
 
 def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
     """Return the measures of re-identification; see :func:`bioeval.reid`."""
