@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
 
 # Genuine scores of a mapped file that are read together.
-_TOGETHER = 1 << 11
+TOGETHER = 1 << 11
 
 
 class Mates:
@@ -108,7 +108,7 @@ def at_hand(reader: BlockReader) -> Mates | None:
         kept &= mask != Mask.IGNORE
     row, column = row[kept], column[kept]
     parts = []
-    step = _TOGETHER if is_mapped(scores) else max(len(row), 1)
+    step = TOGETHER if is_mapped(scores) else max(len(row), 1)
     for low in range(0, max(len(row), 1), step):
         some = slice(low, low + step)
         parts.append(reader.cells(row[some], column[some]))
@@ -129,4 +129,5 @@ def joined(
 ) -> Mates:
     """Return the mates that were found in parts, in order."""
     none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
-    return Mates(*map(np.concatenate, zip(none, *parts, strict=True)), probes, rejected=rejected)
+    probe, gallery, distance = map(np.concatenate, zip(none, *parts, strict=True))
+    return Mates(probe, gallery, distance, probes, rejected=rejected)

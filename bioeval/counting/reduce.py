@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.options import OPTIONS
 from bioeval.counting.blocks import Block
-from bioeval.counting.parts import Add, Parts, parts_of
+from bioeval.counting.parts import Parts, RowParts, TileParts, look_at, parts_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 
@@ -76,11 +76,14 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
     if parts is None:
         nearest = all(reducer.fusion in (None, "min") for reducer in reducers)
         parts = parts_of(scores, nearest=nearest)
-    look = partial(_look, parts)
-    if OPTIONS["client"] is not None and not parts.few:
-        from bioeval.counting.cluster import workers_of
+    look: Callable[[Sequence[Any]], list[list[Any]]] = partial(look_at, parts)
+    if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
+        from bioeval.counting.cluster import CountingWorkers
 
-        look = workers_of(OPTIONS["client"], parts).look
+        workers = CountingWorkers(OPTIONS["client"], parts)
+        look = workers.look
+        if isinstance(parts, RowParts) and parts.mates_at_hand is None:
+            parts.mates = workers.mates()
     with threads_for(scores):
         for reducer in reducers:
             reducer.prepare(parts)
@@ -93,21 +96,32 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
         return [reducer.result() for reducer in reducers]
 
 
-def _look(
-    parts: Parts, reducers: Sequence[Reducer], part: range | None = None
-) -> list[list[Reducer]]:
-    """Show all blocks, or those of a part, to copies of reducers, and return them by thread."""
-    copies: list[list[Reducer]] = []
+class OfEachBlock(Reducer):
+    """What a function makes of the impostor scores of each block, in order; NaN is no score."""
 
-    def take() -> Add:
-        mine = [reducer.fresh() for reducer in reducers]
-        copies.append(mine)
+    def __init__(self, function: Callable[[np.ndarray], Any], fusion: str | None = None):
+        self.function, self.fusion = function, fusion
+        self.made: dict[tuple[int, int], Any] = {}
 
-        def add(block: Block) -> None:
-            for reducer in mine:
-                reducer.add(block)
+    def prepare(self, parts: Parts) -> None:
+        """Do nothing: each block is taken as it is."""
 
-        return add
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = copy(self)
+        other.made = {}
+        return other
 
-    parts.visit(take, part)
-    return copies
+    def add(self, block: Block) -> None:
+        """Call the function; a block that stands for its mirror image is taken twice."""
+        for side, one in enumerate(block.sides()):
+            one = one if self.fusion is None else one.by_person(self.fusion)
+            self.made[block.number, side] = self.function(one.scores()[0])
+
+    def merge(self, other: Self) -> None:
+        """Take what a copy has."""
+        self.made |= other.made
+
+    def result(self) -> list[Any]:
+        """Return all values in the order of the blocks."""
+        return [self.made[key] for key in sorted(self.made)]

@@ -128,7 +128,7 @@ class Plan:
 
     Tasks that the scores cannot support are left out if the card was chosen by the layout of the
     scores (`automatic`), and an error otherwise. The tasks of studies, such as re-identification,
-    are in `searches` and not in `tasks`: each has a pass of its own, counted by ``run()``.
+    are in `searches` and not in `tasks`: each is counted by itself.
     """
 
     def __init__(
@@ -263,7 +263,7 @@ class Plan:
         for node, (counter, task_options) in self.tasks.items():
             counts[node] = TaskCounts(results[counter], task_options)
         for node, search in self.searches.items():
-            counts[node] = TaskCounts(search.study_pass.run(), search.options)
+            counts[node] = TaskCounts(search.counting(), search.options)
         return counts
 
     @stage("finding operating points")
@@ -323,10 +323,8 @@ class Plan:
         return {k: x for k, x in counters.items() if isinstance(x, VerificationCounter)}
 
     def counted_by(self, node: str) -> Any:
-        """Return the counter of a task, or the pass of a study that counts it."""
-        if node in self.tasks:
-            return self.tasks[node].counter
-        return self.searches[node].study_pass
+        """Return the counter of a task; None of a study, whose tally knows all."""
+        return self.tasks[node].counter if node in self.tasks else None
 
     @property
     def _rare(self) -> bool:

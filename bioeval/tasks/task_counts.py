@@ -89,8 +89,7 @@ class TaskCounts:
             return _with_identification_intervals(dataset, self.tally, counter, reader, options)
         from bioeval.tasks.reid import tasks as reid
 
-        people = counter.lists.query_identity if options.by_subject else None
-        return reid.with_intervals(dataset, self.tally, people, options)
+        return reid.with_intervals(dataset, self.tally, options)
 
 
 def _with_identification_intervals(

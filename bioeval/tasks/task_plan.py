@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,9 +24,9 @@ class TaskPlan(NamedTuple):
 
 
 class StudyPlan(NamedTuple):
-    """The pass of a study that counts one task, and the options of its result."""
+    """What counts one task of a study, and the options of its result."""
 
-    study_pass: Any  # with a function `run` that returns the tally
+    counting: Callable[[], Any]  # returns the tally
     options: dict[str, Any]
 
 

@@ -1,0 +1,228 @@
+"""Scores that are counted by the workers of a cluster: the counts are the same, to the last bit.
+
+Nothing else knows of it. The workers get the scores once, and are asked about parts of them; what
+they answer is put together as it arrives. Values in an HDF5 file, or a mapped one, are not sent:
+each worker opens the file.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import mmap
+import operator
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+import cloudpickle
+import numba
+import numpy as np
+from distributed import CancelledError, KilledWorker
+from distributed.comm import CommClosedError
+
+from bioeval.attempts.squares import Squares
+from bioeval.base.errors import Argument, DataError
+from bioeval.base.progress import report_rows
+from bioeval.base.version import __version__
+from bioeval.counting.mates import Mates
+from bioeval.counting.parts import Parts, RowParts, TileParts, look_at
+from bioeval.scores.blocks import BlockReader
+
+R = TypeVar("R")
+
+# Parts for each thread of a worker: some may be slower.
+PARTS = 4
+
+# Seconds to wait for the first worker, and before scores are sent again that workers have lost; and
+# how often they are sent.
+WAIT, PAUSE, SENT = 30, 2, 4
+
+
+class Workers:
+    """The workers of a client, which get something once, and are then asked about parts of it.
+
+    - `sent`: what they get
+    - `parts`: returns about so many parts, in order
+    - `rows`: the number of rows that all parts stand for, as progress shows it
+    """
+
+    def __init__(self, client: Any, sent: Sent, parts: Callable[[int], list[range]], rows: int):
+        self.client, self.sent, self.parts, self.rows = client, sent, parts, rows
+        self._there: Any = None
+
+    def ask(
+        self,
+        question: Callable[[Any, range], R],
+        join: Callable[[R, R], R] | None = None,
+    ) -> list[R]:
+        """Ask about all parts; return the answers in order, or a single one, joined.
+
+        Where workers have ended that had what was sent, all parts are asked again.
+        """
+        for _ in range(SENT):
+            try:
+                return self._ask(question, join)
+            except (CancelledError, CommClosedError):
+                self._there = None
+                time.sleep(PAUSE)
+            except KilledWorker as error:
+                raise DataError(
+                    f"workers of the cluster ended while they counted ({error}): expected ones "
+                    "that have enough memory"
+                ) from error
+        raise DataError(f"the workers of the cluster have lost the scores {SENT} times")
+
+    def _ask(
+        self, question: Callable[[Any, range], R], join: Callable[[R, R], R] | None
+    ) -> list[R]:
+        client = self.client
+        if client.status == "closed":
+            raise DataError(f"{Argument('client')} is closed: expected one that runs, or None")
+        try:
+            client.wait_for_workers(1, timeout=WAIT)
+            if self._there is None:
+                self._there = client.scatter(self.sent, hash=False, broadcast=True)
+            asked = client.scatter(question, hash=False, broadcast=True)
+        except TimeoutError as error:
+            text = f" has no worker, after {WAIT} seconds: expected at least one"
+            raise DataError(f"{Argument('client')}{text}") from error
+        parts = self.parts(PARTS * max(1, sum(client.nthreads().values())))
+        futures = [client.submit(_answer, self._there, asked, x, pure=False) for x in parts]
+        answers: list[R] = []
+        try:
+            for part, future in zip(parts, futures, strict=True):
+                answer = future.result()
+                future.release()
+                if join is None or not answers:
+                    answers.append(answer)
+                else:
+                    answers[0] = join(answers[0], answer)
+                report_rows(self.rows * part.stop // parts[-1].stop, self.rows)
+        except BaseException:
+            client.cancel(futures)
+            raise
+        return answers
+
+
+class CountingWorkers(Workers):
+    """Workers that count the same scores each time."""
+
+    def __init__(self, client: Any, parts: RowParts | TileParts):
+        scores = parts.scores
+        self.rows_here: Any = parts
+        if isinstance(parts, TileParts):
+            sent = Sent((scores, parts.squares.source, parts.squares.fused), _tiles)
+        else:
+            sent = Sent((scores, parts.step, parts.reader.grouped), _rows)
+        super().__init__(client, sent, parts.parts, scores.shape[0])
+
+    def look(self, reducers: Sequence[Any]) -> list[list[Any]]:
+        """Show all blocks to copies of reducers; return what they have counted."""
+        return self.ask(functools.partial(_look_at_part, reducers=reducers), _joined)
+
+    def mates(self) -> Mates:
+        """Return the genuine attempts of all rows."""
+        (found,) = self.ask(RowParts.mates_in, operator.add)
+        return self.rows_here.mates_of(found)
+
+
+def _look_at_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[Any]:
+    """Count a part, on a worker."""
+    return functools.reduce(_joined, look_at(parts, reducers, part))
+
+
+def _joined(one: list[Any], other: list[Any]) -> list[Any]:
+    """Add what was counted in a part to what was counted in those before."""
+    for mine, its in zip(one, other, strict=True):
+        mine.merge(its)
+    return one
+
+
+class Sent:
+    """A value as it is sent to workers, each of which makes something of it when it is first asked.
+
+    Files are opened there, so that an error is that of an answer.
+    """
+
+    def __init__(self, value: Any, make: Callable[..., Any] | None = None):
+        buffers: list[Any] = []
+        file = io.BytesIO()
+        pickler = _Pickler(file, protocol=5, buffer_callback=buffers.append)
+        pickler.dump((__version__, value, make))
+        self.pickled, self.buffers = file.getvalue(), buffers
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"pickled": self.pickled, "buffers": self.buffers}
+
+    @cached_property
+    def made(self) -> Any:
+        """What is made of the value, by default itself."""
+        try:
+            version, value, make = cloudpickle.loads(self.pickled, buffers=self.buffers)
+        except (OSError, KeyError, ValueError) as error:  # as libraries say that there is no file
+            raise DataError(
+                f"a worker of the cluster cannot read the scores ({error}); expected their file "
+                "under the same path on all workers, or an array in memory"
+            ) from error
+        if version != __version__:
+            raise DataError(
+                f"a worker of the cluster has bioeval {__version__}, and the scores are sent by "
+                f"{version}; expected one version"
+            )
+        return value if make is None else make(*value)
+
+
+def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
+    return TileParts(Squares(BlockReader(scores), source, fused=fused))
+
+
+def _rows(scores: Any, step: int, grouped: bool) -> RowParts:
+    rows = RowParts(BlockReader(scores, grouped=grouped))
+    rows.step = step  # whatever holds the scores here
+    return rows
+
+
+def _answer(sent: Sent, question: Callable[[Any, range], Any], part: range) -> Any:
+    """Answer about a part, on a worker."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)  # other parts are counted on the other threads of the worker
+    try:
+        return question(sent.made, part)
+    finally:
+        numba.set_num_threads(before)
+
+
+class _Pickler(cloudpickle.Pickler):
+    """Pickles arrays in a mapped file as the place in this file."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return how a value is made again."""
+        place = _place_in_file(value) if isinstance(value, np.ndarray) else None
+        return super().reducer_override(value) if place is None else (_mapped, place)
+
+
+def _place_in_file(array: np.ndarray) -> tuple[Any, ...] | None:
+    """Return where the values of an array are in a mapped file; None if in no file with a name."""
+    base: Any = array
+    while not isinstance(pages := getattr(base, "_mmap", None), mmap.mmap):
+        if not isinstance(base, np.ndarray):
+            return None
+        base = base.base
+    if base.filename is None or base.mode == "c" or not array.size or min(array.strides) < 0:
+        return None  # others would not see private changes
+    if base.mode != "r":
+        pages.flush()
+    low, high = np.lib.array_utils.byte_bounds(array)
+    start = base.offset - base.offset % mmap.ALLOCATIONGRANULARITY
+    start += low - np.frombuffer(pages, np.uint8).ctypes.data
+    return str(base.filename), start, high - low, array.dtype, array.shape, array.strides
+
+
+def _mapped(
+    file: str, start: int, size: int, dtype: np.dtype, shape: tuple[int, ...], strides: tuple
+) -> np.ndarray:
+    """Map an array in a file."""
+    values = np.memmap(file, np.uint8, "r", start, (size,))
+    return np.ndarray(shape, dtype, values, 0, strides)
