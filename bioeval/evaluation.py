@@ -144,7 +144,7 @@ def _evaluate_system(
     """Return the results of one system, by the part of the library that its scores or card need."""
     card = resolve_card(scores, protocol)
     if isinstance(scores, TopKScores):
-        from bioeval.tasks import top_k_lists as lists
+        from bioeval.tasks.reid import lists
 
         return lists.evaluate(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import bioeval as be
+from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.tasks.reid.passes import kept_scores
 
 
 def kept(scores: be.Scores, convention: str = "market1501", **rules: Any) -> be.Scores:

@@ -312,8 +312,9 @@ class Output:
         if self.as_json:
             show_json(document)
         elif table is not None:
-            whole = self.verbose or self.markup is not None
-            print_table(table if whole else table.in_brief(), self.markup)
+            if not self.verbose:
+                table = table.in_brief() if self.markup is None else table.supported()
+            print_table(table, self.markup)
         lines = [*self.remarks]
         if self.folder is not None:
             lines.append(f"wrote {len(files)} files to {self.folder}")

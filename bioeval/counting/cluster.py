@@ -113,9 +113,9 @@ class CountingWorkers(Workers):
         scores = parts.scores
         self.rows_here: Any = parts
         if isinstance(parts, TileParts):
-            sent = Sent((scores, parts.squares.source), _tiles)
+            sent = Sent((scores, parts.squares.source, parts.squares.fused), _tiles)
         else:
-            sent = Sent((scores, parts.step), _rows)
+            sent = Sent((scores, parts.step, parts.reader.grouped), _rows)
         super().__init__(client, sent, parts.parts, scores.shape[0])
 
     def look(self, reducers: Sequence[Any]) -> list[list[Any]]:
@@ -174,12 +174,12 @@ class Sent:
         return value if make is None else make(*value)
 
 
-def _tiles(scores: Any, source: Any) -> TileParts:
-    return TileParts(Squares(BlockReader(scores), source, fused=True))
+def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
+    return TileParts(Squares(BlockReader(scores), source, fused=fused))
 
 
-def _rows(scores: Any, step: int) -> RowParts:
-    rows = RowParts(BlockReader(scores))
+def _rows(scores: Any, step: int, grouped: bool) -> RowParts:
+    rows = RowParts(BlockReader(scores, grouped=grouped))
     rows.step = step  # whatever holds the scores here
     return rows
 

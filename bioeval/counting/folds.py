@@ -18,7 +18,7 @@ from bioeval.counting.blocks import Block
 from bioeval.counting.cells import CellCounts, rounded_down
 from bioeval.counting.counted import CountedAttempts
 from bioeval.counting.operating_points import PointsWanted
-from bioeval.counting.parts import Parts
+from bioeval.counting.parts import ListParts, Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_attempts import Attempts, distinct, increasing, runs
 from bioeval.counting.threshold_rules import Rule, wanted_cells
@@ -119,6 +119,7 @@ class FoldAttempts(Reducer):
         wanted = PointsWanted.of_rule(self.rule)
         self.kind = CountedAttempts(self.dtype, wanted, np.empty(0), genuine, missed)
         most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds * divisions)))
+        assert not isinstance(parts, ListParts)  # which have no scores
         blocks = parts.sample() or [parts.first()]
         sample = [x.ravel() for block in blocks for x in self._scores(block)]
         self.kind.place(sample, parts.size, most)

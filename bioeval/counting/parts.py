@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, report_rows
 from bioeval.counting.blocks import Block, Lines
 from bioeval.counting.mates import Mates, at_hand, joined
-from bioeval.scores.arrays import Mask, distance_dtype
+from bioeval.scores.arrays import Mask, distance_dtype, writable_alias
 from bioeval.scores.blocks import (
+    LISTED,
     Block as RowBlock,
     BlockReader,
     give_back,
@@ -93,7 +95,7 @@ class RowParts:
 
     def _reads(self, rows: range) -> Iterator[RowBlock]:
         """Yield some rows as they are read together."""
-        step = min(len(rows), self.reader.most_rows) if self.few else self.step
+        step = len(rows) if self.few else self.step
         for first in range(rows.start, rows.stop, step):
             yield self.reader.block(first, min(first + step, rows.stop))
             give_back(self.scores)
@@ -174,21 +176,69 @@ class RowParts:
         """Show all blocks, or those of a part, to what `take` returns for each thread."""
         m, n = self.scores.shape
         if self.few:
+            _ = self.reader.most_rows  # an error says so where not even a row fits
             take()(self.block(self.reader.block(0, m)))
             report_rows(m, m)
             return
         from bioeval.kernels.compiling import in_turns
 
         adding: list[Add] = []
+        rows = range(m) if part is None else part
         height = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
-        for read in self._reads(range(m) if part is None else part):
-            starts = range(read.low, read.low + len(read.values), height)
+        for first in range(rows.start, rows.stop, self.step):
+            last = min(first + self.step, rows.stop)
+            starts = range(first, last, height)
+            read = None if self._at_hand else self.reader.block(first, last)
             in_turns(partial(self._add, read, starts, take, adding), len(starts))
-            report_rows(read.low + len(read.values), m)
+            give_back(self.scores)
+            report_rows(last, m)
+
+    @cached_property
+    def _at_hand(self) -> bool:
+        """Whether a thread can read the rows that it counts, while they are in its cache."""
+        _ = self._own_cells  # found once, before threads want it
+        return isinstance(self.scores._base, np.ndarray) and not is_mapped(self.scores)
+
+    @cached_property
+    def _own_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the cells of each probe's own subject begin, and their positions."""
+        row, position = self.reader.same_subject_cells(0, self.scores.shape[0])
+        return row.searchsorted(np.arange(self.scores.shape[0] + 1)), position
+
+    @cached_property
+    def _left_out_columns(self) -> np.ndarray:
+        """The positions of gallery templates that are left out for every probe."""
+        columns, _ = self.scores._exclusions.of_columns
+        return np.flatnonzero(np.isin(self.reader.gallery.columns[0], columns))
+
+    def _rows(self, low: int, high: int) -> Block:
+        """Return rows that are at hand; where one failed, or there is a mask, cell by cell."""
+        from bioeval.kernels.rows import impostors
+
+        scores, gallery = self.scores, self.reader.gallery
+        if scores._mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
+            return self.block(self.reader.block(low, high))
+        raw = writable_alias(np.require(scores._read_rows(low, high), self.dtype, ("C", "A")))
+        values = np.empty((high - low, scores.shape[1]), self.dtype)
+        order = np.empty(0, np.int64) if gallery.order is None else gallery.order
+        sign = self.dtype.type(-1 if larger_is_closer(scores.kind) else 1)
+        starts, own = self._own_cells
+        failed = np.empty(len(values), np.int64)
+        impostors.on_one_thread(raw, sign, order, starts[low : high + 1], own, values, failed)
+        if scores.nan == "raise" and failed.any():
+            return self.block(self.reader.block(low, high))
+        columns, others = scores._exclusions.of_columns
+        if len(columns):
+            values[:, self._left_out_columns] = np.nan
+        if others.of_all:
+            every = slice(None) if gallery.order is None else order
+            gone = others.hold_for_all(np.arange(low, high)[:, None], every)
+            np.copyto(values, np.nan, where=gone)
+        return Block(values, np.arange(low, high)[:, None], gallery.columns, low, self.columns)
 
     def _add(
         self,
-        read: RowBlock,
+        read: RowBlock | None,
         starts: range,
         take: Callable[[], Add],
         adding: list[Add],
@@ -200,8 +250,8 @@ class RowParts:
         except IndexError:
             add = take()
         for turn in turns:
-            low = starts[turn]
-            add(self.block(read.rows(low, min(low + starts.step, starts.stop))))
+            low, high = starts[turn], min(starts[turn] + starts.step, starts.stop)
+            add(self._rows(low, high) if read is None else self.block(read.rows(low, high)))
         adding.append(add)
 
 
@@ -234,18 +284,18 @@ class TileParts:
         # Of very many tiles some more: points are then expected among fewer scores.
         times = max(1, every // (SAMPLE_PROPORTION * SAMPLE_TILES))
         places = squares.spread(min(times * SAMPLE_TILES, every))
-        blocks: dict[int, Block] = {}
+        blocks: dict[int, list[Block]] = {}
 
         def take() -> Callable[..., None]:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 if turn < SAMPLE_TILES:
                     squares.held.setdefault((i, j), tile.copy())
-                blocks[turn] = self.block(i, j, tile.copy())
+                blocks[turn] = self.blocks(i, j, tile.copy())
 
             return visit
 
         squares.visit(places, take, again=True)
-        return [blocks[k] for k in sorted(blocks)]
+        return [block for k in sorted(blocks) for block in blocks[k]]
 
     def first(self) -> Block:
         """Return the first tile."""
@@ -262,24 +312,38 @@ class TileParts:
 
         def taken() -> Callable[..., None]:
             add = take()
-            return lambda turn, i, j, tile: add(self.block(i, j, tile))
+
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                for block in self.blocks(i, j, tile):
+                    add(block)
+
+            return visit
 
         squares.visit(squares.places(bands), taken, progress=True)
 
-    def block(self, i: int, j: int, values: np.ndarray) -> Block:
-        """Return a tile as a block; it is overwritten where it has mates."""
-        squares = self.squares
+    def blocks(self, i: int, j: int, values: np.ndarray) -> list[Block]:
+        """Return a tile as a block; it is overwritten where it has mates.
+
+        As two of them where what is left out of all pairs differs from that of its mirror image.
+        """
+        squares, lines = self.squares, self._lines
         squares.without_mates(i, j, values)
-        rows, columns = squares.rows[i], squares.columns[j]
-        both = squares.symmetric and i != j
-        return Block(
-            values,
-            squares.row[rows][:, None],
-            squares.column[columns][None],
-            i * len(squares.columns) + j,
-            columns=self._lines[j],
-            rows=self._lines[i] if both else None,
-        )
+        row, column = squares.row[squares.rows[i]], squares.column[squares.columns[j]]
+        both, number = squares.symmetric and i != j, len(squares.columns)
+        if not self.scores._exclusions.of_all:
+            mirrored = lines[i] if both else None
+            return [
+                Block(values, row[:, None], column[None], i * number + j, lines[j], rows=mirrored)
+            ]
+        blocks = [Block(values, row[:, None], column[None], i * number + j, lines[j])]
+        if both:
+            turned = np.ascontiguousarray(values[: len(row), : len(column)].T)
+            blocks.append(Block(turned, column[:, None], row[None], j * number + i, lines[i]))
+        for block in blocks:
+            gone = self.scores._exclusions.hold_for_all(block.probe, block.candidates)
+            cells = block.values[: len(block.probe), : len(block.candidates)]
+            np.copyto(cells, np.nan, where=gone)
+        return blocks
 
     @cached_property
     def _lines(self) -> list[Lines]:
@@ -341,27 +405,96 @@ class PairParts:
         return Block(distance, place, place, number, few=self.few, rejected=rejected)
 
 
-# Pairs that are read together.
+class ListParts:
+    """Pieces of lists of the nearest candidates of each probe, whose scores are their places.
+
+    A mate that is not listed has not failed: it is no worse than what the list ends with.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, scores: Any):
+        self.scores = scores
+        self.few = self.size <= LISTED
+
+    @property
+    def size(self) -> int:
+        """Number of entries of all lists."""
+        return int(self.scores.indices.size)
+
+    @cached_property
+    def mates(self) -> Mates:
+        """The genuine attempts, listed or not; those that are not have no distance."""
+        scores, (q, n) = self.scores, self.scores.shape
+        row, column = scores._mate_cells(np.arange(q))
+        kept = ~scores._excluded(row, column)
+        row, column = row[kept], column[kept]
+        query, place = np.nonzero(scores.indices >= 0)
+        entry = query * n + scores.indices[query, place]
+        order = np.argsort(entry)
+        at = np.minimum(np.searchsorted(entry[order], row * n + column), len(order) - 1)
+        distance = np.full(len(row), np.nan)
+        if len(order):
+            listed = entry[order[at]] == row * n + column
+            distance[listed] = place[order[at[listed]]]
+        return Mates(row, column, distance, q)
+
+    def sample(self) -> list[Block]:
+        """Return nothing: places say where candidates are, and no threshold is sought."""
+        return []
+
+    def parts(self, number: int) -> list[range]:
+        """Return one part: the lists are in memory."""
+        return [range(self.scores.shape[0])]
+
+    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
+        """Show all pieces to what `take` returns."""
+        add, (q, depth) = take(), self.scores.indices.shape
+        step = max(1, PIECE // depth)
+        for low in range(0, q, step):
+            high = min(low + step, q)
+            add(self._block(np.arange(low, high)))
+            report_rows(high, q)
+
+    def _block(self, probe: np.ndarray) -> Block:
+        scores = self.scores
+        gallery = scores.indices[probe]
+        row, place = np.nonzero(gallery >= 0)
+        column = gallery[row, place]
+        codes = scores._codes
+        gone = codes.probe[probe[row]] == codes.gallery[column]
+        gone |= scores._excluded(probe[row], column)
+        values = np.full(gallery.shape, np.nan)
+        values[row[~gone], place[~gone]] = place[~gone]
+        return Block(values, probe[:, None], gallery, int(probe[0]), few=self.few)
+
+
+# Pairs, or entries of lists, that are read together.
 PIECE = 1 << 20
 
-Parts = RowParts | TileParts | PairParts
+Parts = RowParts | TileParts | PairParts | ListParts
 
 
-def parts_of(scores: Scores, *, nearest: bool, reader: BlockReader | None = None) -> Parts:
+def parts_of(
+    scores: Scores, *, nearest: bool, grouped: bool = True, reader: BlockReader | None = None
+) -> Parts:
     """Return the parts of scores.
 
-    Tiles of embeddings serve templates, and people by their `nearest` template alone.
+    Tiles of embeddings serve templates, and people by their `nearest` template alone. Unless the
+    gallery is `grouped`, rows have its templates in their own order, and no person is fused.
     """
     if are_pairs(scores):
         return PairParts(scores)
-    reader = BlockReader(scores) if reader is None else reader
+    if scores.layout == "top-k":
+        return ListParts(scores)
     if nearest and not is_small(scores):
         from bioeval.counting.squares import Squares
 
-        squares = Squares.of(reader)
+        of_tiles = BlockReader(scores) if reader is None else reader
+        squares = Squares.of(of_tiles, fused=grouped, of_all=True)
         if squares is not None:
             return TileParts(squares)
-    return RowParts(reader)
+    return RowParts(BlockReader(scores, grouped=grouped) if reader is None else reader)
 
 
 def look_at(parts: Parts, reducers: Sequence[Any], part: range | None = None) -> list[list[Any]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.options import OPTIONS
 from bioeval.counting.blocks import Block
-from bioeval.counting.parts import PairParts, Parts, RowParts, look_at, parts_of
+from bioeval.counting.parts import Parts, RowParts, TileParts, look_at, parts_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 
@@ -77,7 +77,7 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
         nearest = all(reducer.fusion in (None, "min") for reducer in reducers)
         parts = parts_of(scores, nearest=nearest)
     look: Callable[[Sequence[Any]], list[list[Any]]] = partial(look_at, parts)
-    if OPTIONS["client"] is not None and not parts.few and not isinstance(parts, PairParts):
+    if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
         from bioeval.counting.cluster import CountingWorkers
 
         workers = CountingWorkers(OPTIONS["client"], parts)

@@ -56,8 +56,6 @@ def source_of_tiles(scores: Any) -> EmbeddingSource | None:
     """Return what computes the tiles of scores; None if they are to be read by rows."""
     if are_pairs(scores) or not scores._labelled or scores._has_mask:
         return None
-    if scores._exclusions.of_all:
-        return None
     source = scores._embedding_source
     if source is None or callable(source.metric) or type(source) is not EmbeddingSource:
         return None
@@ -89,7 +87,7 @@ class Squares:
 
     def __init__(self, reader: BlockReader, source: EmbeddingSource, *, fused: bool):
         """Lay out the tiles of both sides."""
-        self.reader, self.scores, self.source = reader, reader.scores, source
+        self.reader, self.scores, self.source, self.fused = reader, reader.scores, source, fused
         gallery, scores = reader.gallery, reader.scores
         self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
         most = LARGEST[source.dtype.itemsize]
@@ -112,14 +110,15 @@ class Squares:
         self.held: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
-    def of(cls, reader: BlockReader, *, fused: bool = True) -> Squares | None:
+    def of(cls, reader: BlockReader, *, fused: bool = True, of_all: bool = False) -> Squares | None:
         """Return the tiles of a reader's scores; None if they cannot be counted by tiles.
 
-        Where templates of a subject are `fused`, subjects are laid out for it.
+        Where templates of a subject are `fused`, subjects are laid out for it. The caller leaves
+        out exclusions `of_all`, or has no tiles of scores with some.
         """
         scores = reader.scores
         source = source_of_tiles(scores)
-        if source is None:
+        if source is None or (scores._exclusions.of_all and not of_all):
             return None
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
         if np.diff(reader.gallery.starts).max() > largest or not may_compute(scores):

@@ -13,6 +13,7 @@ from typing import Literal
 import xarray as xr
 
 from bioeval.base.messages import Message
+from bioeval.document.cells import Quantity
 from bioeval.document.text import Text, say
 
 #: Results by the name of their system, ``""`` for the only one.
@@ -137,12 +138,44 @@ def tables(section: Section) -> Iterator[Table]:
             yield block
 
 
+def supported(section: Section) -> Section:
+    """Return a section without the numbers that the data do not support.
+
+    A message says which these are.
+    """
+    blocks: list[Block] = []
+    for block in section.blocks:
+        match block:
+            case Table():
+                block = _supported_table(block)
+            case Section():
+                block = supported(block)
+        blocks.append(block)
+    return replace(section, blocks=blocks)
+
+
+def _supported_table(table: Table) -> Table:
+    """Return what a reader is shown of a table, with a row only where a number of it is left."""
+    rows, withheld = [], False
+    for row in table.shown_rows:
+        kept = [None if isinstance(x, Quantity) and not x.supported else x for x in row]
+        lacks = kept != list(row)
+        withheld = withheld or lacks
+        if not lacks or any(isinstance(x, Quantity) for x in kept):
+            rows.append(kept)
+    if not withheld:
+        return table
+    return replace(table, rows=rows, shown=None, brief=None)
+
+
 #: Messages, besides alarms, that a short view has.
 FEW_MESSAGES = 5
 
 
 def in_brief(section: Section, messages: int | None = FEW_MESSAGES) -> Section:
     """Return a section for one screen: the most important rows, facts and `messages`.
+
+    It has no numbers that the data do not support.
 
     What is left out of the messages is counted in a last line; None: all of them stay.
     """
@@ -171,8 +204,10 @@ def _brief_blocks(blocks: Iterable[Block], kept: Container[Message]) -> Iterator
                 )
             case Messages(alarm=False):
                 yield Messages([x for x in block.messages if x in kept])
-            case Table() if block.brief is not None:
-                yield replace(block, shown=block.brief)
+            case Table():
+                if block.brief is not None:
+                    block = replace(block, shown=block.brief)
+                yield _supported_table(block)
             case Section():
                 yield replace(block, blocks=list(_brief_blocks(block.blocks, kept)))
             case _:

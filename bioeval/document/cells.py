@@ -23,7 +23,8 @@ class Quantity:
     """A number with its interval, NaN where it is not defined.
 
     One that is `flagged` has an asterisk, which a note of its table explains. A mean of several
-    values may have their standard `deviation`.
+    values may have their standard `deviation`. One that is not `supported` is at a target for which
+    there are too few people or attempts: data have it, and readers are told so in its place.
     """
 
     value: float
@@ -32,6 +33,7 @@ class Quantity:
     at: Mapping[str, Any] = field(default_factory=dict)
     flagged: bool = False
     deviation: float | None = None
+    supported: bool = True
 
     @property
     def is_defined(self) -> bool:

@@ -30,6 +30,7 @@ from bioeval.document.blocks import (
     Section,
     Table,
     in_brief,
+    supported,
 )
 from bioeval.document.cells import Picture, Quantity, Rate
 from bioeval.document.results import cell_of
@@ -178,7 +179,7 @@ class Page:
             known = {f"{x.system}/{x.path}": x.dataset for x in self.evaluated}
             if self.several:
                 section = side_by_side.section(known, turned=len(self.systems) <= FEW)
-                said = Section("data", "", [about(known), *section.blocks])
+                said = supported(Section("data", "", [about(known), *section.blocks]))
             else:
                 tree = {x.path: x.dataset for x in self.evaluated}
                 said = in_brief(evaluation(xr.DataTree.from_dict(tree)), None)

@@ -17,6 +17,7 @@ from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, CurvesDisplay, OneResultDisplay
 from bioeval.plot.plot_style import Style, in_per_cent, note
 from bioeval.plot.systems import System, as_plot_text
+from bioeval.results.support import withheld_targets
 from bioeval.results.words import percent
 from bioeval.views.tasks import Averaged, averaged, unit_of
 
@@ -231,7 +232,12 @@ class SpreadDisplay(OneResultDisplay):
 
     def __init__(self, dataset: xr.Dataset, name: str = ""):
         super().__init__(dataset, name)
-        self._rows = [row for row in averaged(dataset) if len(row.each())]
+        withheld = withheld_targets(dataset)
+        self._rows = [
+            row
+            for row in averaged(dataset)
+            if len(row.each()) and row.at.get("far_target") not in withheld
+        ]
         self.values = {row.label: row.each() for row in self._rows}
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:

@@ -22,7 +22,7 @@ from bioeval.plot.display import Curve, CurvesDisplay, shown
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System, attempts, joined, scalar
 from bioeval.results.layouts import expanded
-from bioeval.results.support import wanted_targets
+from bioeval.results.support import withheld_targets
 from bioeval.results.words import percent
 from bioeval.views.tasks import unit_of
 from bioeval.views.writers.lines import written
@@ -371,12 +371,10 @@ class DetDisplay(CurvesDisplay):
         return ends
 
     def _operating_points(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
-        """Yield both rates of the points shown: of default FAR targets, the supported ones."""
+        """Yield both rates of the points shown: none at FAR targets that are withheld."""
         if "fold_frr" in dataset:  # every point of the curves is one
             yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
-        made = scalar(dataset, "impostor_pairs")
-        if made != made:
-            made = attempts(dataset, "impostor") or np.inf
+        withheld = withheld_targets(dataset)
         for x_name, y_name in self._points:
             if x_name not in dataset or y_name not in dataset:
                 continue
@@ -386,7 +384,8 @@ class DetDisplay(CurvesDisplay):
             if x.ndim == 1 and x.dims == y.dims:
                 wanted = [True] * x.size
                 if x.dims == ("far_target",):
-                    wanted = wanted_targets(dataset["far_target"].values.tolist(), made)
+                    targets = dataset["far_target"].values.tolist()
+                    wanted = [target not in withheld for target in targets]
                 yield from compress(zip(x.values.tolist(), y.values.tolist(), strict=True), wanted)
 
 

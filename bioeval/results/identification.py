@@ -407,6 +407,9 @@ class OpenSetCounts:
     ) -> xr.Dataset:
         """Return the result with its operating `points`; the rest as for the attributes."""
         curves, grid = self.curves(about.kind)
+        people = ComparedPeople.searching(about, options["impostors"])
+        support = support_messages(far_targets, self.attempts.impostor, False, "dir", people)
+        remarks = [*remarks, *support]
         scalars = self.attempts.scalars(about, options["impostors"], far_targets, points)
         attrs = self.attempts.attrs(about, options, notes, remarks)
         ranks = np.arange(1, self.detected.shape[1] + 1)
@@ -454,8 +457,6 @@ def open_set_dataset(
         "impostors": searches.role,
     }
     remarks = [*searches.tie_messages(targets, impostors)]
-    people = ComparedPeople.searching(tally.about, searches.role)
-    remarks += support_messages(targets, len(points.other), False, "dir", people)
     variables = searches.point_variables(targets, count)
     return counts.dataset(variables, targets, tally.about, options, notes, remarks)
 

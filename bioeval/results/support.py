@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.messages import Message
+from bioeval.base.messages import Message, messages_of
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.counting.verification import Verified
 from bioeval.scores.disjoint import distinct_pairs
@@ -51,10 +52,27 @@ class RuleOf(int):
         return {"impostor attempts": self.attempts_for(far)}
 
 
-def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
-    """Say of each FAR target whether to show it: the default ones if they are supported."""
-    usual = tuple(targets[: len(FAR_TARGETS)]) == FAR_TARGETS
-    return [not usual or RuleOf(3).supports(x, attempts) for x in targets]
+def withheld_targets(
+    dataset: xr.Dataset, usual: Sequence[float] = FAR_TARGETS, rate: str = ""
+) -> frozenset[float]:
+    """Return the FAR targets of a result at which no table and no plot shows a rate.
+
+    Those are the ones that the data do not support, as a message of the result says; of one `rate`
+    alone if it is given. Where the targets do not begin as the `usual` ones, of defaults and cards,
+    a user chose them: the rates are shown, with the message.
+    """
+    targets = dataset["far_target"].values.tolist() if "far_target" in dataset.coords else []
+    begun = targets[: len(usual)]
+    if len(begun) < 2 or begun != list(usual)[: len(begun)]:
+        return frozenset()
+    unsupported = set[float]()
+    for message in messages_of(dataset.attrs):
+        about = message.arguments
+        if message.code != "target-not-supported" or about["chosen"] != "far":
+            continue
+        if rate in ("", about["rate"]):
+            unsupported |= {*about["targets"]}
+    return frozenset(unsupported)
 
 
 @dataclass(frozen=True)

@@ -475,8 +475,7 @@ CLOSED_SET = _table(
 
 def _mean(long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "") -> Variable:
     """Describe a mean over queries."""
-    about = {"label": label, "larger_is_better": True, "jackknife": "alone"}
-    return _rate(long_name, iso, dims, **about)
+    return _rate(long_name, iso, dims, label=label, larger_is_better=True, jackknife="alone")
 
 
 def _each(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:

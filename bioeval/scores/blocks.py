@@ -210,6 +210,8 @@ class Block:
     probe_position: np.ndarray
     mask: np.ndarray | None = None
     rejected: bool = False
+    #: The column of each place from `mate_start` to `mate_stop`; None where they are the same.
+    by_subject: np.ndarray | None = None
     _fused: dict[str, Block] = field(default_factory=dict)
 
     def rows(self, low: int, high: int) -> Block:
@@ -226,6 +228,7 @@ class Block:
             self.probe_position[some],
             None if self.mask is None else self.mask[some],
             self.rejected,
+            self.by_subject,
         )
 
     def fused(self, fusion: str) -> Block:
@@ -236,7 +239,8 @@ class Block:
 
     def same_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
-        return cells_between(self.mate_start, self.mate_stop)
+        row, place = cells_between(self.mate_start, self.mate_stop)
+        return row, place if self.by_subject is None else self.by_subject[place]
 
     def own(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the usable cells of each probe's own subject, in order."""
@@ -315,9 +319,12 @@ class Block:
 
 
 class Gallery:
-    """The gallery in the order of the kernels: the templates of a subject side by side."""
+    """The gallery in the order of the kernels: the templates of a subject side by side.
 
-    def __init__(self, scores: Scores):
+    Where it is not `grouped` the templates are in their own order.
+    """
+
+    def __init__(self, scores: Scores, *, grouped: bool = True):
         """Order the gallery by subject, and find the place of each probe in it."""
         codes = scores._codes.gallery
         # Subjects in the order of their first column, so that their names change nothing, not even
@@ -326,7 +333,11 @@ class Gallery:
         group = np.argsort(np.argsort(first))[back.reshape(-1)]
         order = np.argsort(group, kind="stable")
         # The column of each position; None where the columns already are in order.
-        self.order = None if (group[1:] >= group[:-1]).all() else order
+        self.order = self.by_subject = None if (group[1:] >= group[:-1]).all() else order
+        if grouped:
+            self.by_subject = None
+        else:
+            self.order, order = None, np.arange(len(order))
         self.columns = order[None]  # the same, of shape (1, n), for stable ties
         self.subjects = codes[np.sort(first)]  # the subject code of each group
         # Group g is at positions starts[g]:starts[g + 1].
@@ -366,6 +377,7 @@ class Gallery:
             probe_position=self.probe_position[rows],
             mask=mask,
             rejected=rejected,
+            by_subject=self.by_subject,
         )
 
     def group_of(self, subject: np.ndarray) -> np.ndarray:
@@ -406,12 +418,16 @@ class GivenRows:
 
 
 class BlockReader:
-    """Reads the blocks of one :class:`Scores`; the gallery's order is found once."""
+    """Reads the blocks of one :class:`Scores`; the gallery's order is found once.
 
-    def __init__(self, scores: Scores):
+    Unless they are `grouped` the gallery's templates are in their own order, and no person is
+    fused.
+    """
+
+    def __init__(self, scores: Scores, *, grouped: bool = True):
         require_scores(scores)
         scores._require_matrix()
-        self.scores = scores
+        self.scores, self.grouped = scores, grouped
 
     @cached_property
     def about(self) -> Provenance:
@@ -426,7 +442,7 @@ class BlockReader:
     @cached_property
     def gallery(self) -> Gallery:
         """The gallery's order."""
-        return Gallery(self.scores)
+        return Gallery(self.scores, grouped=self.grouped)
 
     @property
     def given(self) -> GivenRows:
@@ -531,7 +547,9 @@ class BlockReader:
 
     def same_subject_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
-        return cells_between(self.gallery.mate_start[low:high], self.gallery.mate_stop[low:high])
+        gallery = self.gallery
+        row, place = cells_between(gallery.mate_start[low:high], gallery.mate_stop[low:high])
+        return row, place if gallery.by_subject is None else gallery.by_subject[place]
 
     @cached_property
     def enrolled(self) -> np.ndarray:
@@ -551,12 +569,10 @@ class BlockReader:
         """Raise where a mask contradicts the labels; it may leave cells out."""
         if not self.scores._labelled:
             return
-        genuine = self.gallery.probe_group[low : low + len(mask), None] == np.repeat(
-            np.arange(len(self.gallery.subjects)), np.diff(self.gallery.starts)
-        )
-        wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
         nobody, probe = self.codes.no_person, self.codes.probe[low : low + len(mask)]
         gallery = self.codes.gallery[self.gallery.columns[0]]
+        genuine = probe[:, None] == gallery
+        wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
         wrong &= ~(nobody[probe][:, None] & nobody[gallery])
         wrong &= (
             np.arange(mask.shape[1]) != self.gallery.probe_position[low : low + len(mask), None]

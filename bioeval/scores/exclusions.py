@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -156,17 +157,21 @@ def in_words(texts: Iterable[str]) -> str:
 class Exclusions:
     """What scores leave out, of mates and of all pairs."""
 
-    def __init__(
-        self,
+    def __init__(self, rules: Sequence[Rule]):
+        self.rules = list(rules)
+
+    @classmethod
+    def parse(
+        cls,
         texts: tuple[str, ...],
         probe_meta: Mapping[str, np.ndarray],
         gallery_meta: Mapping[str, np.ndarray],
-    ):
-        self.rules = []
-        for text in texts:
-            exclusion = Exclusion.parse(text)
-            codes = exclusion.codes(probe_meta, gallery_meta)
-            self.rules.append(Rule(exclusion, codes))
+    ) -> Self:
+        """Return what texts say, of columns of both sides."""
+        each = map(Exclusion.parse, texts)
+        return cls(
+            [Rule(exclusion, exclusion.codes(probe_meta, gallery_meta)) for exclusion in each]
+        )
 
     @property
     def of_all(self) -> bool:
@@ -182,3 +187,26 @@ class Exclusions:
             holds = rule.holds(probe, gallery)
             left_out = left_out | (holds if rule.exclusion.of_all else holds & mates)
         return left_out
+
+    def hold_for_all(
+        self, probe: np.ndarray | slice, gallery: np.ndarray | slice
+    ) -> np.ndarray | bool:
+        """Return which pairs are left out whether they are of mates or not."""
+        left_out: np.ndarray | bool = False
+        for rule in self.rules:
+            if rule.exclusion.of_all:
+                left_out = left_out | rule.holds(probe, gallery)
+        return left_out
+
+    @cached_property
+    def of_columns(self) -> tuple[np.ndarray, Exclusions]:
+        """Gallery templates that are left out for every probe, in order, and the other rules."""
+        columns, others = np.zeros(0, dtype=np.int64), []
+        for rule in self.rules:
+            probe = rule.codes.probe
+            if rule.exclusion.of_all and len(probe) and (probe == probe[0]).all():
+                gone = np.flatnonzero(rule.holds(slice(0, 1), slice(None)))
+                columns = np.union1d(columns, gone)
+            else:
+                others.append(rule)
+        return columns, Exclusions(others)

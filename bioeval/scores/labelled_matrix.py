@@ -41,7 +41,7 @@ from bioeval.scores.arrays import (
     subjects_of_mask,
     unlike_all_against_all,
 )
-from bioeval.scores.exclusions import Exclusion, Exclusions
+from bioeval.scores.exclusions import Exclusion, Exclusions, Rule
 from bioeval.scores.labels import (
     Codes,
     as_labels,
@@ -547,7 +547,14 @@ class LabelledMatrix:
     @cached_property
     def _exclusions(self) -> Exclusions:
         """What `exclude` leaves out, as codes of both sides."""
-        return Exclusions(self.exclude, self.probe_meta, self.gallery_meta)
+        return Exclusions.parse(self.exclude, self.probe_meta, self.gallery_meta)
+
+    def _leaving_out(self, codes: Codes, rules: Sequence[Rule]) -> Self:
+        """Return a view with other codes of subjects that leaves out more comparisons."""
+        texts = (rule.exclusion.text for rule in rules)
+        view = self._with(_codes=codes, exclude=(*self.exclude, *texts))
+        view._set(_exclusions=Exclusions([*self._exclusions.rules, *rules]))
+        return view
 
     def _excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Return which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""

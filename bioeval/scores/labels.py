@@ -360,6 +360,25 @@ class Codes:
         alike = spellings(self.values)
         return alike if sum(map(len, alike)) >= _MANY * len(self.values) else []
 
+    def unmated(self, ids: Sequence[int]) -> Codes:
+        """Return the codes of the labels, but for probes with one of the labels `ids`: no person's.
+
+        In the gallery all templates with one of these labels are one.
+        """
+        by_label = self.labelled
+        is_marked = by_label.of_no_person(ids)
+        if not is_marked.any():
+            return by_label
+        order, number = np.argsort(is_marked, kind="stable"), len(is_marked)  # people first
+        place = np.argsort(order)
+        codes = Codes.known(
+            by_label.values[np.append(order, 0)], place[by_label.probe], place[by_label.gallery]
+        )
+        codes.probe[is_marked[by_label.probe]] = number
+        codes._people, codes._labels = int(np.count_nonzero(~is_marked)), by_label.values
+        codes._label = np.append(order, 0)
+        return codes
+
     @property
     def labelled(self) -> Codes:
         """The codes of the labels, in which all distractors of one label are one."""

@@ -445,6 +445,8 @@ class TopKScores(Scores):
         """Raise: lists hold no matrix of values to read."""
         self._refuse()
 
+    _source = _base
+
     def _digest_of_values(self) -> str:
         """Return a digest of the lists, and of their distances."""
         lists = [self.indices]

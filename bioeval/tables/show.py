@@ -136,7 +136,7 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     for name in names:
         if not isinstance(name, str):
             raise DataError(f"{Argument('measures')} has {name!r}; expected names of measures")
-    return paper_table(results, names).marked_up(form)
+    return paper_table(results, names).supported().marked_up(form)
 
 
 def _in_notebook() -> bool:

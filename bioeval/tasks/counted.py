@@ -190,11 +190,10 @@ def count_single_template(
 
 @dataclass(frozen=True, eq=False)
 class RetrievalCounted:
-    """Re-identification or GOM; `people` are those of the queries."""
+    """Re-identification or GOM."""
 
     tally: Any
     options: dict[str, Any]
-    people: np.ndarray
     scores: Any
 
     def scalars(self) -> Scalars:
@@ -214,5 +213,4 @@ class RetrievalCounted:
 
         if limits.by_subject:
             SubjectAttempts.require_people(self.scores, limits.method)
-        people = self.people if limits.by_subject else None
-        return reid.with_intervals(dataset, self.tally, people, limits)
+        return reid.with_intervals(dataset, self.tally, limits)

@@ -151,7 +151,7 @@ class CardTasks:
     thresholds: np.ndarray | int | None
     verifying: dict[str, Verifying] = field(default_factory=dict)
     searching: dict[str, OpenSet | ClosedSet] = field(default_factory=dict)
-    #: Passes of re-identification and of GOM, with the options of their results.
+    #: What counts re-identification and GOM, with the options of their results.
     retrieval: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
 
     @classmethod
@@ -290,9 +290,8 @@ class CardTasks:
             counted[node] = SearchCounted(
                 self.reader, found, task, left_out, self.far_targets, self.thresholds
             )
-        for node, (retrieval, options) in self.retrieval.items():
-            tally, people = retrieval.run(), retrieval.lists.query_identity
-            counted[node] = RetrievalCounted(tally, options, people, self.scores)
+        for node, (counting, options) in self.retrieval.items():
+            counted[node] = RetrievalCounted(counting(), options, self.scores)
         with threads_for(self.scores):
             self._refine(counted, verified, curves=curves)
         return counted

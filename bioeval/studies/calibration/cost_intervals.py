@@ -29,9 +29,6 @@ COST_INTERVALS: tuple[CostInterval, ...] = get_args(CostInterval)
 # A rate, and its limits.
 ENDS = ("", "_low", "_high")
 
-#: What has limits.
-WITH_LIMITS = ("cllr", "act_dcf")
-
 
 def require_people(scores: Scores, options: IntervalMethod) -> None:
     """Raise :class:`ProtocolError` unless these are ratios of known subjects."""

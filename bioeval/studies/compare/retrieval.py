@@ -30,10 +30,10 @@ from bioeval.studies.compare.measures import (
 )
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tasks.reid.convention import Convention
+from bioeval.tasks.reid.counts import plan_reid
 from bioeval.tasks.reid.intervals import QuerySubjects
-from bioeval.tasks.reid.passes import RetrievalPass
 from bioeval.tasks.reid.results import reid_dataset, reid_measures, require_matches
-from bioeval.tasks.reid.without_groups import RetrievalWithoutGroups
+from bioeval.tasks.reid.without_groups import means_without_groups
 
 # Groups of people who are left out in turn.
 _GROUPS = 100
@@ -55,11 +55,11 @@ def by_queries(
     """Measure the means over the queries under a convention, people resampled and left out."""
     ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
     if isinstance(scores, TopKScores):
-        from bioeval.tasks.top_k_lists import reid_of_lists
+        from bioeval.tasks.reid.lists import reid_of_lists
 
         dataset, measures = reid_of_lists(scores, rules)
     else:
-        tally = RetrievalPass(scores, rules).run()
+        tally = plan_reid(scores, rules)()
         dataset, measures = reid_dataset(tally), reid_measures(tally, curves=False)
         if rules.unmatched == "skip":
             require_matches(dataset)
@@ -78,9 +78,10 @@ def by_queries(
         details["jackknifed"] = left_out_in_words(searching, groups)
         group = _groups(codes, no_person, groups)
         compared = replace(rules, max_rank=min(rules.max_rank, max(ranks)))
-        left_out = RetrievalWithoutGroups(scores, compared, group, named)
+        of_all = [*means.values()]
         with rows_reported_to(None):
-            without = dict(zip(means, left_out.run([*means.values()]), strict=True))
+            left_out = means_without_groups(scores, compared, group, named, of_all)
+        without = dict(zip(means, left_out, strict=True))
     person = np.where(no_person[codes.probe], -1, codes.probe)
     owners = QuerySubjects(person, measures.counted, interval)
     found = []

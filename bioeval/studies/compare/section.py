@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,8 @@ def section(results: ResultsBySystem) -> Section:
         Messages([x for x in messages if is_doubt(x)], alarm=True),
         *(Paragraph(x, "answer") for x in _answers(measures)),
     ]
-    if not two:
-        blocks.append(_overview([x for x in measures if x.supported] or measures))
+    if not two and (supported := [x for x in measures if x.supported]):
+        blocks.append(_overview(supported))
     # What a comparison is made for comes first, of two systems and in data.
     ranks = _ranks(ds, measures, 0 if two else shown)
     blocks += [_differences(ds, measures, shown), ranks]
@@ -292,14 +293,17 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
     for measure in measures:
         for i in measure.order:
             numbers = [measure.number(name, i) for name in _RANKS]
-            ranks = [None if np.isnan(x) else Count(int(x)) for x in numbers]
+            is_supported = measure.supported
+            ranks = [
+                None if np.isnan(x) else Count(int(x), supported=is_supported) for x in numbers
+            ]
             _, low, high = numbers
             limits = "" if np.isnan(low) or not measure.limited else f"{low:.0f}-{high:.0f}"
             rows.append(
                 [
                     measure.name,
                     Label(measure.systems[i]),
-                    measure.value(i, interval=True),
+                    replace(measure.value(i, interval=True), supported=is_supported),
                     *ranks,
                     f"{low:.0f}" if low == high else limits,
                     measure.letters(i),
@@ -348,19 +352,16 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
     for measure in measures:
         for i, j in itertools.combinations(measure.order if k > 2 else range(2), 2):
             p, adjusted, *whole = (measure.number(name, i, j) for name in _OF_PAIRS)
-            rows.append(
-                [
-                    measure.name,
-                    Label(systems[i]),
-                    Label(systems[j]),
-                    *([measure.value(i), measure.value(j)] if k == 2 else []),
-                    measure.difference(i, j),
-                    Probability(p, at_most=math.isclose(p, least)),
-                    Probability(adjusted, at_most=math.isclose(p, least)),
-                    *(Number(int(x), decimals=0) for x in whole),
-                    measure.conclusion(i, j),
-                ]
-            )
+            numbers: list[Quantity] = [
+                *([measure.value(i), measure.value(j)] if k == 2 else []),
+                measure.difference(i, j),
+                Probability(p, at_most=math.isclose(p, least)),
+                Probability(adjusted, at_most=math.isclose(p, least)),
+                *(Number(int(x), decimals=0) for x in whole),
+            ]
+            numbers = [replace(x, supported=measure.supported) for x in numbers]
+            named = Label(systems[i]), Label(systems[j])
+            rows.append([measure.name, *named, *numbers, measure.conclusion(i, j)])
     return Table(
         "differences",
         columns,
@@ -368,7 +369,6 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
         title="Differences",
         notes=list(_notes(ds, measures)),
         shown=shown * (k * (k - 1) // 2) if k <= FEW_SYSTEMS else 0,
-        brief=[i for i, x in enumerate(measures) if x.supported] if k == 2 else None,
     )
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import Label
-from bioeval.document.results import cell_of, data_facts, messages_of_result, result_messages
+from bioeval.document.cells import Label, Quantity
+from bioeval.document.results import cell_of, data_facts, result_messages
 from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
+from bioeval.results.support import withheld_targets
 from bioeval.results.variables import VARIABLES
-from bioeval.studies.conventions.conventions import MEASURES, Measure
+from bioeval.studies.conventions.conventions import FAR_TARGETS, MEASURES, Measure
 
 _TITLES = {
     "verification": "Verification",
@@ -37,25 +38,18 @@ def section(results: ResultsBySystem) -> Section:
 
 
 def _tables(ds: xr.Dataset) -> Iterator[Table]:
-    """Yield a table of the cards with each task.
-
-    Readers are not shown the rates at FAR targets that the people do not support.
-    """
-    missed = {
-        f"{x.arguments['rate']}_at_far={target:g}"
-        for x in messages_of_result(ds)
-        if x.code == "target-not-supported"
-        for target in x.arguments["targets"]
-    }
+    """Yield a table of the cards with each task."""
     for task, measures in MEASURES.items():
         measures = tuple(x for x in measures if x.name in ds)
         if not measures:
             continue
         columns = [Column("card", "card")]
+        unsupported = set[tuple[str, float | None]]()
         for measure in measures:
             for place in _places(ds, measure):
-                column = _column(measure, place, task)
-                columns.append(replace(column, only="data" if column.name in missed else ""))
+                columns.append(_column(measure, place, task))
+            withheld = withheld_targets(ds, FAR_TARGETS, measure.name.partition("_")[0])
+            unsupported |= {(measure.name, target) for target in withheld}
         rows: list[list[Text | None]] = []
         for i, card in enumerate(ds["card"].values):
             has_task = any(np.isfinite(ds[x.name].values[i]).any() for x in measures)
@@ -63,13 +57,13 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
                 continue
             row: list[Text | None] = [Label(str(card))]
             for measure in measures:
-                for place in range(len(_places(ds, measure))):
-                    row.append(
-                        cell_of(ds, measure.name, {"card": i, measure.over: place}, shown="count")
-                    )
+                for k, place in enumerate(_places(ds, measure)):
+                    cell = cell_of(ds, measure.name, {"card": i, measure.over: k}, shown="count")
+                    if isinstance(cell, Quantity):
+                        cell = replace(cell, supported=(measure.name, place) not in unsupported)
+                    row.append(cell)
             rows.append(row)
-        shown = None if any(not x.only for x in columns[1:]) else 0
-        yield Table(f"{task}_by_card", columns, rows, title=_TITLES[task], shown=shown)
+        yield Table(f"{task}_by_card", columns, rows, title=_TITLES[task])
 
 
 def _places(ds: xr.Dataset, measure: Measure) -> list[float | None]:

@@ -29,6 +29,7 @@ from bioeval.document.results import (
 )
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Text, say
+from bioeval.results.support import withheld_targets
 from bioeval.views.sections.evaluation import is_identification
 from bioeval.views.tasks import Averaged, averaged, system_of, systems, unit_of
 
@@ -118,20 +119,24 @@ def _rates(
 ) -> Table:
     """Return the means over folds of some rates, with their intervals."""
     of_pooled, number = _is_of_pooled(ds.attrs), ds.sizes["repeat"] * ds.sizes["fold"]
+    withheld = withheld_targets(ds)
     cells = []
     for row in rows:
         made = f"{row.scalar.decimals}_attempts"
         attempts = int(ds[made].values.sum()) if made in ds else None
         pooled = of_pooled and np.isfinite(row.summary("pooled"))
+        is_supported = row.at.get("far_target") not in withheld
         summaries: list[Text | None] = []
         for key in _SUMMARIES:
             value = row.training() if key == "train_mean" else row.summary(key)
             ends = _interval(row) if key == ("pooled" if pooled else "mean") else None
             about: dict[str, Any] = {"variable": f"{row.name}_{key}", "at": row.at}
+            about["supported"] = is_supported
             cell = cell_of_scalar(row.scalar, value, attempts=attempts, interval=ends, **about)
             left_out = key == "se" and not _of_listed_pairs(ds)
             summaries.append(cell if key == "mean" or (cell.is_defined and not left_out) else None)
-        cells.append((row.name_in_text, *summaries, Count(int(row.summary("folds")))))
+        folds = Count(int(row.summary("folds")), supported=is_supported)
+        cells.append((row.name_in_text, *summaries, folds))
     all_there = all(row.summary("folds") == number for row in rows)
     columns = [Column("measure")]
     for key, (heading, priority) in _SUMMARIES.items():

@@ -117,7 +117,7 @@ def scalars_of(
     require_scores(scores)
     card = resolve_card(scores, protocol)
     if isinstance(scores, TopKScores):
-        from bioeval.tasks import top_k_lists as lists
+        from bioeval.tasks.reid import lists
 
         tree = lists.evaluate(scores, card, options)
         of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}

@@ -15,6 +15,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.results.dataset import Scalars, Variables, dataset, in_order, tree_of
+from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.variables import TASKS, Variable, described, verification_variables
 from bioeval.scores.matrix import Scores
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
@@ -173,6 +174,7 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
         if count in dataset
     }
     yield from without_attempts(attempts, number, "partition")
+    yield from _support(dataset, node)
     lacking = np.zeros(number, dtype=bool)
     for values in attempts.values():
         lacking |= values == 0
@@ -194,3 +196,30 @@ def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
         names = [name for name, missing in others.items() if missing]
         why = "a rank may be beyond the gallery, and a class may have scores that are all alike"
         yield undefined_in_parts(names, max(others.values()), number, "partition", why)
+
+
+def _support(dataset: xr.Dataset, node: str) -> Iterator[Message]:
+    """Yield the messages of targets that the smallest partition is too small for."""
+    rate, pairs, people = "frr", "impostor_pairs", "subjects"
+    if node == "open_set":
+        rate, pairs, people = "dir", "impostor_attempts", "impostor_subjects"
+    if pairs not in dataset:
+        return
+    there = np.flatnonzero(dataset["impostor_attempts"].values)
+    if not len(there):
+        return
+    compared = None
+    if people in dataset:
+        number = int(dataset[people].values[there].min())
+        compared = ComparedPeople.among(number)
+        if node == "open_set":
+            compared = ComparedPeople(number, number)
+    attempts = float(dataset[pairs].values[there].min())
+    places = [x.attrs for x in dataset.variables.values()]
+    targets = dict.fromkeys(x["far_target"] for x in places if "far_target" in x)
+    messages = support_messages(targets, attempts, False, rate, compared)
+    targets = dict.fromkeys(x["frr_target"] for x in places if "frr_target" in x)
+    genuine = float(dataset["genuine_attempts"].values[there].min())
+    messages += support_messages(targets, genuine, False, "far", compared, "frr")
+    for message in messages:
+        yield message.concerning("the smallest partition")

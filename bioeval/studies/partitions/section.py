@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import xarray as xr
 
@@ -11,6 +12,7 @@ from bioeval.document.cells import Count, Label
 from bioeval.document.results import result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
+from bioeval.results.support import withheld_targets
 from bioeval.views.sections.evaluation import is_identification
 from bioeval.views.tasks import averaged
 
@@ -24,12 +26,15 @@ def section(results: ResultsBySystem) -> Section:
 def _task(path: str, ds: xr.Dataset) -> Section:
     """Return the scalars of a task."""
     rows: list[tuple[Text | None, ...]] = []
+    withheld = withheld_targets(ds)
     for row in averaged(ds):
         each = row.each()
         ends = (each.min(), each.max()) if len(each) else (math.nan, math.nan)
         numbers = (row.summary("mean"), row.summary("sd"), *map(float, ends))
-        cells = [cell_of_scalar(row.scalar, x, at=row.at) for x in numbers]
-        rows.append((row.name_in_text, *cells, Count(len(each))))
+        is_supported = row.at.get("far_target") not in withheld
+        about: dict[str, Any] = {"at": row.at, "supported": is_supported}
+        cells = [cell_of_scalar(row.scalar, x, **about) for x in numbers]
+        rows.append((row.name_in_text, *cells, Count(len(each), supported=is_supported)))
     title: Text = str(ds.attrs["task"])
     if path:
         title = say("{path}: {title}", path=Label(path), title=title)

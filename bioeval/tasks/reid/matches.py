@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from bioeval.base.messages import Message
+from bioeval.counting.mate_ranks import MateRanks
 from bioeval.counting.tied_places import place_weights
 from bioeval.results.query_means import OF_MATCH, QueryMean
 
@@ -30,21 +30,40 @@ TENTHS = 10
 
 @dataclass
 class MatchLists:
-    """The matches of each query, from near to far."""
+    """The matches of each query that have a rank, from near to far."""
 
     #: int64 (m + 1,): those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
     starts: np.ndarray
-    distance: np.ndarray  # float64: of each match; equal ones are ordered by their column
+    #: float64: of each match, NaN if it failed; equal ones are ordered by their column.
+    distance: np.ndarray
     #: int64: non-matches closer than the match, exactly as close, and those of the latter in an
     #: earlier column of the gallery.
     closer: np.ndarray
     tied: np.ndarray
     before: np.ndarray
+    #: int64 (m,): the matches of each query, with those that a list lacks; None: all have a rank.
+    all_matches: np.ndarray | None = None
+    others: np.ndarray | None = None  # int64 (m,): the non-matches of a list that lacks a match
+
+    @classmethod
+    def of(cls, ranks: MateRanks) -> MatchLists:
+        """Return the matches that were ranked."""
+        starts, distance = np.append(ranks.starts, len(ranks.query)), ranks.distance
+        counts = ranks.closer, ranks.tied, ranks.before
+        lists = cls(starts, distance.astype(np.float64), *counts)
+        if not ranks.complete:
+            lists.all_matches, lists.others = ranks.mates, ranks.others
+        return lists
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """The number of matches of each query that have a rank."""
+        return np.diff(self.starts)
 
     @property
-    def counts(self) -> np.ndarray:
+    def positives(self) -> np.ndarray:
         """The number of matches of each query."""
-        return np.diff(self.starts)
+        return self.counts if self.all_matches is None else self.all_matches
 
     @cached_property
     def query(self) -> np.ndarray:
@@ -54,26 +73,25 @@ class MatchLists:
     @cached_property
     def order(self) -> np.ndarray:
         """The place of each match among the matches of its query, from 1."""
-        return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
-
-    @classmethod
-    def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
-        """Concatenate the queries of all parts."""
-        names = ("distance", "closer", "tied", "before")
-        each = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        return cls(np.cumsum(np.concatenate([[0], *(part.counts for part in parts)])), *each)
+        return np.arange(1, len(self.distance) + 1) - self.starts[self.query]
 
 
 def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:
     """Return the rank of each match under pessimistic, optimistic or stable ties."""
-    behind = {"pessimistic": lists.tied, "optimistic": 0, "stable": lists.before}[ties]
-    return lists.order + lists.closer + behind
+    return lists.order + others_before(lists, ties)
+
+
+def others_before(lists: MatchLists, ties: str) -> np.ndarray:
+    """Return the non-matches before each match."""
+    if ties == "optimistic":
+        return lists.closer
+    return lists.closer + (lists.tied if ties == "pessimistic" else lists.before)
 
 
 def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
     """Return the sum over the matches of each query; NaN where it has none."""
     sums = np.bincount(lists.query, values, minlength=len(lists.counts))
-    return np.where(lists.counts > 0, sums, np.nan)
+    return np.where(lists.positives > 0, sums, np.nan)
 
 
 def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
@@ -95,7 +113,7 @@ def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.nda
             if form == "trapezoid":
                 earlier = np.where(rank > 1, (order - 1) / np.maximum(rank - 1, 1), 1.0)
                 precision = (earlier + precision) / 2
-        return per_query(lists, precision) / lists.counts
+        return per_query(lists, precision) / lists.positives
 
 
 def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
@@ -136,13 +154,13 @@ def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) 
     rank = ranks_of(lists, ties)
     within = rank <= rank_k
     inside = np.where(within, lists.order / rank, 0.0)
-    counts = lists.counts
+    number = lists.positives
     if over == "smaller":
-        counts = np.minimum(counts, rank_k)
+        number = np.minimum(number, rank_k)
     elif over == "found":
-        counts = np.maximum(np.bincount(lists.query[within], minlength=len(counts)), 1)
+        number = np.maximum(np.bincount(lists.query[within], minlength=len(number)), 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return per_query(lists, inside) / counts
+        return per_query(lists, inside) / number
 
 
 def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
@@ -163,7 +181,7 @@ def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
     if ties == "expected":
         return _expected_match_sum(lists, name)
     of_match = OF_MATCH[name]
-    number = lists.counts[lists.query]
+    number = lists.positives[lists.query]
     return per_query(lists, of_match(lists.order, ranks_of(lists, ties), number))
 
 
@@ -263,8 +281,7 @@ def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray
     """
     weight = 1.0 / np.repeat(lists.counts, lists.counts)
     if ties != "expected":
-        behind = {"pessimistic": lists.tied, "optimistic": 0, "stable": lists.before}[ties]
-        return lists.query, 1 + lists.closer + behind, weight
+        return lists.query, 1 + others_before(lists, ties), weight
     times = lists.tied + 1
     place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
     return (

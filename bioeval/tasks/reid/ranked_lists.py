@@ -16,8 +16,8 @@ from bioeval.results.variables import GOM, Variable, entries
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.tasks.reid.passes import kept_scores
 from bioeval.tasks.reid.reid import gom
 
 #: The most queries and places that are drawn.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -35,9 +35,9 @@ from bioeval.tasks.reid.convention import (
     convention_of,
     with_options,
 )
+from bioeval.tasks.reid.counts import GomTally, plan_gom, plan_reid
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
-from bioeval.tasks.reid.passes import GomPass, RetrievalPass
 from bioeval.tasks.reid.results import (
     GOM,
     REID,
@@ -202,7 +202,7 @@ def reid(
     limits = interval_of(interval)
     taus = retrieval_thresholds(thresholds, "re-identification")
     if isinstance(scores, TopKScores):
-        from bioeval.tasks import top_k_lists as lists
+        from bioeval.tasks.reid import lists
 
         if taus is not None:
             raise lists.refused_thresholds()
@@ -211,13 +211,15 @@ def reid(
         )
         warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, lists.TOP_K, limits)
-    retrieval = RetrievalPass(scores, rules, thresholds=taus, name_queries=per_query)
+    counting = plan_reid(scores, rules, thresholds=taus, name_queries=per_query)
     with rows_reported():
-        tally = retrieval.run()
+        tally = counting()
     result = reid_dataset(tally, per_query=per_query)
     if not int(result["queries"]):
         require_matches(result)
     warn_of_cut_lists(result)
+    if limits is None:
+        return result
     people = tally.subject_of_query
     return _with_limits(result, reid_measures(tally), scores, REID, limits, people)
 
@@ -331,21 +333,23 @@ def gom(
     if isinstance(scores, TopKScores):
         scores._require_matrix()
     options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
-    gom_pass = plan_gom(scores, convention, thresholds, normalize, **options)
+    counting = gom_of_card(scores, convention, thresholds, normalize, **options)
     with rows_reported():
-        tally = gom_pass.run()
+        tally = counting()
     result = gom_dataset(tally, per_query=per_query)
+    if limits is None:
+        return result
     return _with_limits(result, gom_measures(tally), scores, GOM, limits, tally.subject_of_query)
 
 
-def plan_gom(
+def gom_of_card(
     scores: Scores,
     convention: Named,
     thresholds: Any = None,
     normalize: bool | None = None,
     **options: Any,
-) -> GomPass:
-    """Return the pass of GOM by a card, with `options` of its section; None leaves the card's."""
+) -> Callable[[], GomTally]:
+    """Return what counts GOM by a card, with `options` of its section; None leaves the card's."""
     require_values(scores, "GOM")
     rules = convention_of(convention, ("gom", "reid"))
     task = load(convention).section("gom")
@@ -371,4 +375,4 @@ def plan_gom(
     if not require_flag("normalize", normalize) and larger_is_closer(scores.kind):
         grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
     check_max_rank(task.max_rank, scores.shape[1], place)
-    return GomPass(scores, rules, task, grid, normalize)
+    return plan_gom(scores, rules, task, grid, normalize=normalize)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Any
 from warnings import warn
@@ -42,12 +43,6 @@ from bioeval.tasks.reid.matches import (
     match_sum,
     over_smaller,
     ranks_of,
-)
-
-#: The measures that have limits.
-_RANKED = (
-    *("cmc", *QUERY_MEANS),
-    *("precision_at_k", "recall_at_k", "interpolated_precision"),
 )
 
 
@@ -209,8 +204,9 @@ def _tie_messages(tally: ReidTally) -> Iterator[Message]:
 
     def curve(ties: str) -> np.ndarray:
         at_end = replace(tally, rules=replace(rules, ties=ties))
-        if tally.shots_at_ends is not None:
-            at_end.shots = tally.shots_at_ends[:, ENDS.index(ties)]
+        if tally.shots is not None:
+            at_end.shots = copy(tally.shots)
+            at_end.shots.at_rank = tally.shots.at_ends[:, ENDS.index(ties)]
         return _curve(at_end).means(rules.max_rank)
 
     if _matches_of_cmc(tally).tied.any():
@@ -320,11 +316,11 @@ def _curve(tally: ReidTally) -> MatchCurve:
     if rules.cmc == "single-gallery-shot":
         assert tally.shots is not None
         query, place = np.indices((len(counted), max_rank)).reshape(2, -1)
-        return MatchCurve(counted, query, 1 + place, tally.shots[:, :max_rank].reshape(-1))
+        return MatchCurve(counted, query, 1 + place, tally.shots.at_rank[:, :max_rank].reshape(-1))
     if rules.cmc == "identity-dedup":
         assert tally.identities is not None
-        query = np.flatnonzero(over.counts)
-        closer, tied, before = tally.identities[query].T
+        query, facts = np.flatnonzero(over.counts), tally.identities
+        closer, tied, before = facts.closer[query], facts.tied[query], facts.before[query]
         if ties == "expected":
             if tied.any():
                 raise ProtocolError(

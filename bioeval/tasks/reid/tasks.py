@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from bioeval.protocol.card import Protocol
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.plan import EvaluationOptions
+from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.tasks.reid.counts import GomTally, ReidTally
+from bioeval.tasks.reid.counts import GomTally, ReidTally, plan_reid
 from bioeval.tasks.reid.intervals import query_mean_intervals
-from bioeval.tasks.reid.passes import RetrievalPass, kept_scores
-from bioeval.tasks.reid.reid import plan_gom, retrieval_thresholds
+from bioeval.tasks.reid.reid import gom_of_card, retrieval_thresholds
 from bioeval.tasks.reid.results import (
     GOM,
     REID,
@@ -28,8 +28,8 @@ from bioeval.tasks.reid.results import (
 
 def plan(
     section: str, scores: Scores, card: Protocol, options: EvaluationOptions
-) -> tuple[Any, dict[str, Any]]:
-    """Return the pass of ``[reid]`` or of ``[gom]``, with the options of its result."""
+) -> tuple[Callable[[], ReidTally], dict[str, Any]]:
+    """Return what counts ``[reid]`` or ``[gom]``, with the options of its result."""
     tasks = set(card.tasks)
     if section == "reid":
         rules = convention_of(card, max_rank=options.max_rank)
@@ -37,10 +37,10 @@ def plan(
         if tasks == {"reid"} and options.thresholds is not None:
             taus = options.thresholds
         taus = retrieval_thresholds(taus, "re-identification")
-        retrieval = RetrievalPass(scores, rules, thresholds=taus, name_queries=options.per_query)
-        return retrieval, {"per_query": options.per_query}
+        counting = plan_reid(scores, rules, thresholds=taus, name_queries=options.per_query)
+        return counting, {"per_query": options.per_query}
     thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
-    return plan_gom(scores, card, thresholds, max_rank=options.max_rank), {}
+    return gom_of_card(scores, card, thresholds, max_rank=options.max_rank), {}
 
 
 def compared(scores: Scores, card: Protocol) -> Scores:
@@ -55,10 +55,9 @@ def dataset(tally: ReidTally, options: dict[str, Any]) -> xr.Dataset:
     return reid_dataset(tally, **options)
 
 
-def with_intervals(
-    dataset: xr.Dataset, tally: ReidTally, people: np.ndarray | None, limits: IntervalMethod
-) -> xr.Dataset:
+def with_intervals(dataset: xr.Dataset, tally: ReidTally, limits: IntervalMethod) -> xr.Dataset:
     """Return the result with confidence intervals, by the people of the queries."""
+    people = tally.subject_of_query
     if isinstance(tally, GomTally):
         return query_mean_intervals(dataset, gom_measures(tally), people, GOM, limits)
     return query_mean_intervals(dataset, reid_measures(tally), people, REID, limits)

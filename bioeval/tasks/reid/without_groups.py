@@ -1,125 +1,121 @@
-"""Re-identification without each of some groups of people, in one sweep over all scores.
+"""Re-identification without each of some groups of people, as queries and in the gallery.
 
 A query's match keeps its distance whoever else is left out, and has fewer candidates before it. So
-the candidates of each group around each match say what a count without the group would.
+the candidates of each group around each match say what a count without the group would. What ranks
+people and not templates is counted anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from bioeval.counting.mate_ranks import MateRanks
+from bioeval.counting.reduce import reduce
 from bioeval.results.query_means import QueryMean, QueryMeasures
-from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores, codes_of
-from bioeval.tasks.reid import kernel
-from bioeval.tasks.reid.candidate_lists import Lists, RankedRows
+from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.counts import ReidTally
-from bioeval.tasks.reid.kernel import ByGroup
+from bioeval.tasks.reid.counts import ReidTally, count
 from bioeval.tasks.reid.matches import MatchLists
-from bioeval.tasks.reid.passes import RetrievalPass
 from bioeval.tasks.reid.results import reid_measures
 
-# Counts of a match and a group, at most, that are in memory at a time.
-COUNTS_IN_MEMORY = 1 << 21
+# Counts of a match and a group, about, that are in memory at a time.
+COUNTS_IN_MEMORY = 1 << 19
 
 
-class RetrievalWithoutGroups:
-    """Means over queries without each group of people, as queries and in the gallery.
+def means_without_groups(
+    scores: Scores,
+    rules: Convention,
+    group: np.ndarray,
+    means: Callable[[QueryMeasures], Mapping[Any, QueryMean]],
+    of_all: Sequence[QueryMean],
+) -> np.ndarray:
+    """Return means over queries without each group of people, float64 (means, groups).
 
-    - `group` (int64 (subjects,)): the group of each subject's code, from 0; -1 for those who stay
-    - `means`: chooses means of all measures, always the same ones
+    `group` (int64) is that of each subject's code, from 0; -1 for those who stay. `means` chooses
+    means of all measures, always the same ones; `of_all` are those over all queries. A group
+    changes the values of the others' queries, but not which queries a mean is over: each keeps its
+    matches.
     """
+    codes = codes_of(scores)
+    of_query, of_column = group[codes.probe], group[codes.gallery]
+    groups = int(group.max(initial=-1)) + 1
+    values: dict[tuple[int, int], list[np.ndarray]] = {}
+    for which, tally in _tallies(scores, rules, of_query, of_column, groups):
+        chosen = means(reid_measures(tally, curves=False)).values()
+        for place, mean in enumerate(chosen):
+            values.setdefault((place, which), []).append(mean.values)
+    without = np.empty((len(of_all), groups))
+    for (place, which), parts in values.items():
+        mean = of_all[place].of_some(of_query != which, np.concatenate(parts))
+        without[place, which] = mean.mean
+    return without
 
-    def __init__(
-        self,
-        scores: Scores,
-        convention: Convention,
-        group: np.ndarray,
-        means: Callable[[QueryMeasures], Mapping[Any, QueryMean]],
-    ):
-        """Prepare the lists."""
-        self.retrieval, self.means = RetrievalPass(scores, convention), means
-        self.scores, self.lists = scores, self.retrieval.lists
-        self.about = self.retrieval.reader.about
-        codes = codes_of(scores)
-        self.of_query, self.of_column = group[codes.probe], group[codes.gallery]
-        self.group, self.groups = group, int(group.max(initial=-1)) + 1
 
-    def run(self, of_all: Sequence[QueryMean]) -> np.ndarray:
-        """Return means without each group, float64 of shape (means, groups).
-
-        `of_all` are the means over all queries. A group changes the values of the others' queries,
-        but not which queries a mean is over: each keeps its matches.
-        """
-        values: dict[tuple[int, int], list[np.ndarray]] = {}
-        counts_per_row = max(int(self.lists.template_counts.max(initial=1)) * self.groups, 1)
-        most = max(1, COUNTS_IN_MEMORY // counts_per_row)
-        with threads_for(self.scores):
-            for ranked in self.lists.ranked(self.retrieval.reader, most):
-                for group, tally in enumerate(self._without_each(ranked)):
-                    means = self.means(reid_measures(tally, curves=False))
-                    for place, mean in enumerate(means.values()):
-                        values.setdefault((place, group), []).append(mean.values)
-        without = np.empty((len(of_all), self.groups))
-        for (place, group), parts in values.items():
-            kept = self.of_query != group
-            without[place, group] = of_all[place].of_some(kept, np.concatenate(parts)).mean
-        return without
-
-    def _matches(self, block: RankedRows) -> tuple[MatchLists, ByGroup]:
-        """Return the matches of a block of rows, with the candidates of each group around them."""
-        shape = self.groups, len(block.mates.column)
-        counts = ByGroup(*(np.empty(shape, dtype=np.int32) for _ in ByGroup._fields))
-        kernel.count_by_group(block.queries, block.columns, block.mates, self.of_column, counts)
-        return block.matches, counts
-
-    def _without_each(self, ranked: Sequence[RankedRows]) -> Iterator[ReidTally]:
-        """Yield the counts of a block of rows, ranked under each rule, without each group."""
-        convention, lists = self.retrieval.convention, self.lists
-        (over,) = (block for block in ranked if block.rule == convention.removed)
-        matches = {block.rule: self._matches(block) for block in ranked}
-        rows = over.rows
-        if convention.cmc == "identity-dedup":
-            numbered = np.where(self.group < 0, self.groups, self.group)
-            identities = self.retrieval.identities_before(over, numbered, self.groups + 1)
-            of_all = identities.sum(axis=1)
-        for group in range(self.groups):
-            kept = self.of_query[rows] != group
-            by_rule = {}
-            for rule, (every, by_group) in matches.items():
-                chosen = kept[every.query]
-                by_rule[rule] = MatchLists(
-                    np.append(0, np.cumsum(every.counts[kept])),
-                    every.distance[chosen],
-                    closer=(every.closer - by_group.closer[group])[chosen],
-                    tied=(every.tied - by_group.tied[group])[chosen],
-                    before=(every.before - by_group.before[group])[chosen],
-                )
-            extra: dict[str, Any] = {}
-            if convention.cmc == "identity-dedup":
-                extra["identities"] = (of_all - identities[:, group])[kept]
-            elif convention.cmc == "single-gallery-shot":
-                shots = self.retrieval.single_shots(over, self._lists_without[group])
-                extra["shots"] = shots[kept]
-            if convention.removed != convention.ap_removed:
-                extra["cmc_matches"] = by_rule[convention.removed]
-            yield ReidTally(
-                about=self.about,
-                rules=convention,
-                enrolled=lists.enrolled[rows][kept],
-                left_out=lists.left_out[rows][kept],
-                subject_of_query=lists.query_identity[rows][kept],
-                removed_entries=np.zeros(int(kept.sum()), dtype=np.int64),
-                matches=by_rule[convention.ap_removed],
-                **extra,
+def _tallies(
+    scores: Scores, rules: Convention, of_query: np.ndarray, of_column: np.ndarray, groups: int
+) -> Iterator[tuple[int, ReidTally]]:
+    """Yield each group, and the counts of some queries of others without it, in their order."""
+    if rules.cmc in ("identity-dedup", "single-gallery-shot"):
+        for which in range(groups):
+            kept = scores.select(
+                probes=np.flatnonzero(of_query != which), gallery=np.flatnonzero(of_column != which)
+            )
+            yield which, count(Candidates(kept, rules))
+        return
+    templates = np.bincount(codes_of(scores).gallery, minlength=len(codes_of(scores).values))
+    counts = int(templates[codes_of(scores).probe].sum()) * groups
+    step = max(1, len(of_query) * COUNTS_IN_MEMORY // max(counts, 1))
+    for low in range(0, len(of_query), step):
+        rows = np.arange(low, min(low + step, len(of_query)))
+        candidates = Candidates(scores.select(probes=rows), rules)
+        matches = {}
+        for rule in {rules.ap_removed, rules.removed}:
+            parts = candidates.parts(rule)
+            matches[rule] = reduce(parts.scores, MateRanks(), MateRanks(of_column), parts=parts)
+        tally = ReidTally(
+            about=candidates.about(),
+            rules=rules,
+            enrolled=candidates.enrolled,
+            left_out=candidates.left_out,
+            removed_entries=np.zeros(len(rows), dtype=np.int64),
+            matches=MatchLists.of(matches[rules.ap_removed][0]),
+            subject_of_query=candidates.identity,
+        )
+        for which in range(groups):
+            kept = of_query[rows] != which
+            of_rule = {rule: _without(ranks, which, kept) for rule, ranks in matches.items()}
+            others = None if len(of_rule) == 1 else of_rule[rules.removed]
+            yield (
+                which,
+                replace(
+                    tally,
+                    enrolled=tally.enrolled[kept],
+                    left_out=tally.left_out[kept],
+                    removed_entries=tally.removed_entries[kept],
+                    subject_of_query=tally.subject_of_query[kept],
+                    matches=of_rule[rules.ap_removed],
+                    cmc_matches=others,
+                ),
             )
 
-    @cached_property
-    def _lists_without(self) -> list[Lists]:
-        """The candidate lists without each group."""
-        return [self.lists.without(self.of_column == group) for group in range(self.groups)]
+
+def _without(ranks: Sequence[MateRanks], which: int, kept: np.ndarray) -> MatchLists:
+    """Return the matches of some queries among the candidates that are not of a group.
+
+    `ranks` are those among all candidates, and among those of each group.
+    """
+    every, by_group = ranks
+    matches = MatchLists.of(every)
+    chosen = kept[every.query]
+    return MatchLists(
+        np.append(0, np.cumsum(matches.counts[kept])),
+        matches.distance[chosen],
+        closer=(every.closer - by_group.closer[which])[chosen],
+        tied=(every.tied - by_group.tied[which])[chosen],
+        before=(every.before - by_group.before[which])[chosen],
+    )

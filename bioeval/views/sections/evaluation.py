@@ -9,7 +9,6 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.messages import Message
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label
@@ -155,7 +154,7 @@ def _task(
         title=named,
         details=[details],
         notes=[*support, *notes],
-        brief=_brief(dataset, rows, support),
+        brief=_brief(dataset, rows),
     )
     return Section(name, "", (table, *_each_query(dataset)), task=task)
 
@@ -174,10 +173,8 @@ def _each_query(dataset: xr.Dataset) -> Iterator[Table]:
     yield Table("queries", columns, rows, shown=0)
 
 
-def _brief(
-    dataset: xr.Dataset, rows: Sequence[Row], support: Iterable[Message]
-) -> list[int] | None:
-    """Return the places of the rows of a short view: those that are asked for, and supported.
+def _brief(dataset: xr.Dataset, rows: Sequence[Row]) -> list[int] | None:
+    """Return the places of the rows of a short view: those that are asked for.
 
     None, for all of them, if the targets are a user's.
     """
@@ -189,13 +186,7 @@ def _brief(
     targets = dataset["far_target"].values.tolist() if "far_target" in dataset else []
     if targets != list(FAR_TARGETS):
         return None
-    missed = [x.arguments for x in support if x.code == "target-not-supported"]
-    far = {target for x in missed if x["chosen"] == "far" for target in x["targets"]}
-    places = []
-    for i, row in enumerate(rows):
-        if row.value.at.get("far_target") not in far and row.value.variable != "eer_hull":
-            places.append(i)
-    return places
+    return [i for i, row in enumerate(rows) if row.value.variable != "eer_hull"]
 
 
 def _sample_size(dataset: xr.Dataset) -> str:

@@ -45,14 +45,18 @@ def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
 
 
 def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
-    """Return the rows of a table, with the limits of intervals in columns of their own."""
+    """Return the rows of a table, with the limits of intervals in columns of their own.
+
+    Where the data do not support some numbers, ``supported`` says so of each row.
+    """
     with_limits = set()
+    unsupported = [any(isinstance(x, Quantity) and not x.supported for x in r) for r in table.rows]
     for row in table.rows:
         for column, cell in zip(table.columns, row, strict=True):
             if isinstance(cell, Quantity) and cell.interval is not None:
                 with_limits.add(column.name)
     rows = []
-    for row in table.rows:
+    for row, lacks_support in zip(table.rows, unsupported, strict=True):
         values: Row = {}
         for column, cell in zip(table.columns, row, strict=True):
             if column.only in _NOT_IN_DATA:
@@ -61,6 +65,8 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
             if column.name in with_limits:
                 limits = cell.interval if isinstance(cell, Quantity) else None
                 values[f"{column.name}_low"], values[f"{column.name}_high"] = limits or (None, None)
+        if any(unsupported):
+            values["supported"] = not lacks_support
         rows.append(values)
     return rows
 

@@ -21,6 +21,7 @@ from bioeval.document.blocks import (
     Section,
     Table,
     in_brief,
+    supported,
     walk,
 )
 from bioeval.document.text import Text
@@ -79,6 +80,10 @@ class TerminalDocument:
     def in_brief(self) -> TerminalDocument:
         """Return the document for one screen."""
         return TerminalDocument(in_brief(self.section), self._vocabulary, self._naming)
+
+    def supported(self) -> TerminalDocument:
+        """Return the document without the numbers that the data do not support."""
+        return TerminalDocument(supported(self.section), self._vocabulary, self._naming)
 
     def html(self) -> str:
         """Return the document as HTML."""

@@ -1,7 +1,7 @@
 """What the tests of the whole take of this study."""
 
 import bioeval as be
-from bioeval.tasks.top_k_lists import TOP_K
+from bioeval.tasks.reid.lists import TOP_K
 
 
 def listed() -> be.TopKScores:

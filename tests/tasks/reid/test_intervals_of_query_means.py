@@ -90,7 +90,7 @@ def assert_percentiles(result, name, drawn, counted):
 def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
     from bioeval.results.variables import REID
     from bioeval.tasks.reid.convention import convention_of
-    from bioeval.tasks.reid.passes import RetrievalPass
+    from bioeval.tasks.reid.counts import plan_reid
     from bioeval.tasks.reid.results import reid_dataset, reid_measures
 
     case, cameras = drawn
@@ -98,7 +98,7 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
     rules = convention_of(
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
-    tally = RetrievalPass(scores, rules).run()
+    tally = plan_reid(scores, rules)()
     measures, people = reid_measures(tally), scores._codes.probe
     result = query_mean_intervals(reid_dataset(tally), measures, people, REID, OPTIONS)
     included = (tally.matches.counts > 0) | (unmatched == "zero")
@@ -138,14 +138,14 @@ def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
     from bioeval.protocol.tasks import Gom
     from bioeval.results.variables import GOM
     from bioeval.tasks.reid.convention import convention_of
-    from bioeval.tasks.reid.passes import GomPass
+    from bioeval.tasks.reid.counts import plan_gom
     from bioeval.tasks.reid.results import gom_dataset, gom_measures
 
     case, cameras = drawn
     scores = scores_of(case, cameras)
     taus = np.array([0.1, 0.5, 2.0])
     rules, task = convention_of("market1501", junk="keep"), Gom(budget=budget, max_rank=3)
-    tally = GomPass(scores, rules, task, taus, normalize=False).run()
+    tally = plan_gom(scores, rules, task, taus, normalize=False)()
     result = query_mean_intervals(
         gom_dataset(tally), gom_measures(tally), scores._codes.probe, GOM, OPTIONS
     )

@@ -20,7 +20,7 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.cli.program import main
 from bioeval.tasks.reid import matches as matches_module
-from bioeval.tasks.reid.passes import unscaled
+from bioeval.tasks.reid.counts import unscaled
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")

@@ -18,11 +18,12 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.counting import squares
+from bioeval.counting.parts import TileParts
 from bioeval.scores.embedding_tiles import MOST_OF_SUBJECT
 from bioeval.scores.embeddings import same_in_any_tile
-from bioeval.tasks.reid import kernel, passes
+from bioeval.tasks.reid import candidates
 
-matches_by_squares = passes.matches_by_squares
+parts_of = candidates.parts_of
 
 FEATURES = 5
 RULES = ("same-id-same-camera", "same-camera", "none")
@@ -93,15 +94,16 @@ def by_tiles(most: int, held: int = squares.HELD) -> Iterator[list[bool]]:
     """Small tiles, and whether each evaluation was counted by them."""
     answers: list[bool] = []
 
-    def noted(lists):
-        found = matches_by_squares(lists)
-        answers.append(found is not None)
+    def noted(*args, **options):
+        found = parts_of(*args, **options)
+        answers.append(isinstance(found, TileParts))
         return found
 
     with (
         mock.patch.object(squares, "LARGEST", {4: most, 8: most}),
         mock.patch.object(squares, "HELD", held),
-        mock.patch.object(passes, "matches_by_squares", noted),
+        mock.patch.object(candidates, "parts_of", noted),
+        mock.patch("bioeval.counting.parts.is_small", lambda scores: False),
     ):
         yield answers
 
@@ -158,38 +160,6 @@ def test_the_slow_twin_says_the_same(case, removed, ties, held):
     seen = naive_reid.queries(naive, cameras, removed, junk_ids=(-1,), kept_ids=(0,))
     assert found.matches.values.tolist() == [query.matches for query in seen]
     assert found.removed_entries.values.tolist() == [query.removed for query in seen]
-
-
-@pytest.mark.parametrize("mates", [0, 1, 7, 70])
-@pytest.mark.parametrize("listed", [True, False])
-@pytest.mark.cases(1)
-def test_a_tile_is_counted_around_few_and_many_matches(mates, listed):
-    """Counts are those of plain loops, and what fills a tile up is left alone."""
-    rng = np.random.default_rng(mates)
-    h, w = 6, 150
-    tile = rng.integers(0, 9, (h, w + 10)).astype(np.float32)
-    tile[rng.random(tile.shape) < 0.1] = np.nan
-    starts = np.arange(h + 1) * mates
-    distance = np.sort(rng.integers(0, 9, (h, mates)).astype(np.float32), axis=1).reshape(-1)
-    place, own = rng.permutation(w), rng.integers(0, w, h * mates)
-    kept = rng.random((2, w)) < (0.6 if listed else 2.0)
-    lists, none = rng.integers(0, 2, h), np.empty(0, dtype=np.int64)
-    counts = np.full((3, h * mates), -1)
-    expected = np.zeros_like(counts)
-    for i in range(h):
-        for t in range(starts[i], starts[i + 1]):
-            for j in range(w):
-                if kept[lists[i], j]:
-                    expected[0, t] += tile[i, j] < distance[t]
-                    expected[1, t] += tile[i, j] == distance[t]
-                    expected[2, t] += tile[i, j] == distance[t] and place[j] < own[t]
-    kernel.rank_mates.on_one_thread(
-        kernel.Queries(tile, np.full(h, -1), lists),
-        kernel.Columns(place, place, none, none, kept),
-        kernel.Mates(starts, distance, own, *counts),
-        none,
-    )
-    np.testing.assert_array_equal(counts, expected)
 
 
 @pytest.mark.parametrize("change", ["failed", "mask"])

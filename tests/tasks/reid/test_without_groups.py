@@ -10,9 +10,9 @@ import bioeval as be
 from bioeval.results.variables import QUERY_MEANS
 from bioeval.tasks.reid import without_groups
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.tasks.reid.passes import RetrievalPass
+from bioeval.tasks.reid.counts import plan_reid
 from bioeval.tasks.reid.results import reid_measures
-from bioeval.tasks.reid.without_groups import RetrievalWithoutGroups
+from bioeval.tasks.reid.without_groups import means_without_groups
 
 GROUPS = 4
 RANKS = (1, 5)
@@ -55,9 +55,9 @@ def wanted(measures) -> dict[str, object]:
 
 def measured(scores: be.Scores, convention, groups: dict[int, int]) -> dict[str, np.ndarray]:
     group = np.array([groups[x] for x in scores._codes.values.tolist()])
-    tally = RetrievalPass(scores, convention).run()
-    means = wanted(reid_measures(tally, curves=False)).values()
-    left_out = RetrievalWithoutGroups(scores, convention, group, wanted).run([*means])
+    tally = plan_reid(scores, convention)()
+    means = [*wanted(reid_measures(tally, curves=False)).values()]
+    left_out = means_without_groups(scores, convention, group, wanted, means)
     names = [x for x in QUERY_MEANS if x != "rank_k_mean_ap" or convention.rank_k]
     names += [f"cmc {rank}" for rank in RANKS]
     return dict(zip(names, left_out, strict=True))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag, require_integer
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.counting.identification import check_max_rank
@@ -21,24 +19,20 @@ from bioeval.results.query_means import (
     QueryMeasures,
 )
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
-from bioeval.scores.matrix import codes_of
-from bioeval.scores.provenance import Provenance, camera_notes
 from bioeval.scores.top_k import TopKScores
 from bioeval.tasks.plan import EvaluationOptions
-from bioeval.tasks.reid.convention import (
-    Convention,
-    camera_codes,
-    convention_of,
-    left_out_notes,
-    left_out_queries,
-)
-from bioeval.tasks.reid.counts import query_labels
+from bioeval.tasks.reid.candidates import Candidates
+from bioeval.tasks.reid.convention import Convention, convention_of
+from bioeval.tasks.reid.counts import count
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.matches import (
     MatchLists,
+    average_precision,
+    cut_average_precision,
     cut_messages,
     interpolated_precision,
     match_sum,
+    ranks_of,
 )
 from bioeval.tasks.reid.results import (
     RECALL_LEVELS,
@@ -106,10 +100,11 @@ def reid_of_lists(
                 f"lists do not determine it; give {word!r}, or a matrix of scores"
             )
     check_max_rank(max_rank, scores.shape[1])
-    distractor_ids = (*rules.distractor_ids, *scores.distractor_ids)
-    left_out = left_out_queries(scores, (*rules.junk_ids, *distractor_ids))
-    lists = listed_matches(scores, rules, left_out)
-    valid = lists.positives > 0
+    candidates = Candidates(scores, rules)
+    tally = count(candidates, name_queries=per_query)
+    matches, left_out = tally.matches, tally.left_out
+    positives, ranks = matches.positives, ranks_of(matches, "stable")
+    valid = positives > 0
     counted = valid | ((rules.unmatched == "zero") & ~left_out)
     queries = int(counted.sum())
     if not queries:
@@ -118,46 +113,40 @@ def reid_of_lists(
             f"convention leaves it (removed = {rules.removed!r}); check that both sides use the "
             "same labels, and the cameras"
         )
-
-    cmc_reach = lists.reach(valid & (lists.first == 0))
+    listed, query = np.flatnonzero(matches.counts), np.flatnonzero(valid)
+    first = ranks[matches.starts[listed]]
+    places = matches.counts if matches.others is None else matches.counts + matches.others
+    cmc_reach = _reach(places, valid & (matches.counts == 0))
     last = _rank("max_rank", max_rank, cmc_reach, scores.depth)
-    listed, query = np.flatnonzero(lists.first), np.flatnonzero(valid)
-    cmc = MatchCurve(counted, listed, lists.first[listed], np.ones(len(listed)))
+    cmc = MatchCurve(counted, listed, first, np.ones(len(listed)))
     counts = cmc.counts(last).astype(np.int64)
 
-    ap_reach = lists.reach(valid & (lists.listed < lists.positives))
+    open_ = valid & (matches.counts < positives)
+    ap_reach, complete = _reach(places, open_), not open_.any()
     cut = _rank("rank_k", rules.rank_k, ap_reach, scores.depth)
-    over = total = np.where(valid, lists.positives, 1)
-    if rules.rank_k_over == "smaller":
-        over = np.minimum(total, cut)
-    elif rules.rank_k_over == "found":
-        over = np.maximum((lists.hits & (lists.ranks <= cut)).sum(axis=1), 1)
-    at_k = lists.precisions(cut) / over
-    matches = lists.matches()
     curves = ranked_curves(
-        matches, counted, "stable", last, total, precision_over=rules.precision_over
+        matches, counted, "stable", last, positives, precision_over=rules.precision_over
     )
     unknown = np.arange(1, last + 1) > (last if ap_reach is None else ap_reach)
 
-    complete = bool((lists.listed >= lists.positives).all())
-    whole = lists.precisions(None) / total
+    at_k = cut_average_precision(matches, "stable", cut, rules.rank_k_over)
     values = {"rank_k_mean_ap": at_k}
     if complete:
-        levels = interpolated_precision(matches, "stable")
-        values |= {"mean_ap": whole, "interpolated_precision": levels}
+        values["mean_ap"] = average_precision(matches, "stable")
+        values["interpolated_precision"] = interpolated_precision(matches, "stable")
     each_query = {}
-    for name, (far, near) in lists.match_sums().items():
+    behind_all = scores.gallery_size - tally.removed_entries - candidates.itself
+    ends = [
+        _with_unlisted(matches, end) for end in (behind_all - positives + matches.counts, places)
+    ]
+    for name in OF_MATCH:
+        far, near = (match_sum(end, "stable", name) for end in ends)
         each_query[name] = each = np.where(far == near, near, np.nan)
         if not np.isnan(each[query]).any():
             values[name] = each
     means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
-    beyond = int((lists.positives > scores.depth).sum())
     skipped = int((~valid & ~left_out).sum())
-    about = Provenance.of(scores)
-    notes: list[Message] = [*cut_messages(lists.positives, cut, rules.rank_k_over)]
-    notes += left_out_notes(scores, distractor_ids, rules.junk_ids)
-    if rules.removed != "none":
-        notes += camera_notes(scores, camera_codes(scores), rules.removed == "same-camera")
+    notes: list[Message] = [*cut_messages(positives, cut, rules.rank_k_over)]
     if skipped:
         treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
         notes.append(without_match(skipped, 0, treatment))
@@ -181,22 +170,23 @@ def reid_of_lists(
         **along(("rank",), **over_ranks),
         "interpolated_precision": (("recall_level",), levels),
         "queries": queries,
-        "subjects": len(np.unique(scores._codes.probe[counted])),
+        "subjects": len(np.unique(tally.subject_of_query[counted])),
         "skipped": skipped,
         "left_out": int(left_out.sum()),
-        "beyond_lists": beyond,
+        "beyond_lists": int((positives > scores.depth).sum()),
     }
     coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
-    if require_flag("per_query", per_query):
-        ranks = np.where(lists.first > 0, lists.first, np.nan)
-        variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
-        variables["first_match_rank"] = (("probe",), ranks)
+    if per_query:
+        first_rank = np.full(len(valid), np.nan)
+        first_rank[listed] = first
+        variables["rank_k_average_precision"] = (("probe",), at_k)
+        variables["first_match_rank"] = (("probe",), first_rank)
         for name, each in each_query.items():
             variables[OF_QUERY[name]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
-        variables["identity"] = ("probe",), query_labels(scores)
+        variables["identity"] = ("probe",), tally.labels
     measures = QueryMeasures(cmc, means, curves)
-    attrs = about_attrs(about, "top-k", "top-K lists", notes)
+    attrs = about_attrs(tally.about, "top-k", "top-K lists", notes)
     attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
     result = dataset(variables, TOP_K, coordinates, attrs)
     if max_rank is None:
@@ -204,117 +194,24 @@ def reid_of_lists(
     return result, measures
 
 
-@dataclass(frozen=True)
-class ListedMatches:
-    """The matches along each list."""
-
-    kept: np.ndarray  # (q, k): whether an entry is on the query's list
-    hits: np.ndarray  # (q, k): whether an entry is a match on the query's list
-    ranks: np.ndarray  # (q, k): its rank on that list
-    positives: np.ndarray  # (q,): matches in the gallery
-    listed: np.ndarray  # (q,): those of them that are listed
-    first: np.ndarray  # (q,): the rank of the first of these, 0 without any
-    depth: np.ndarray  # (q,): number of ranks that the list covers
-    candidates: np.ndarray  # (q,): entries of the gallery on the query's list, listed or not
-
-    def reach(self, open_: np.ndarray) -> int | None:
-        """Return the last rank covered by every list, None for all; `open_` masks cut queries."""
-        return int(self.depth[open_].min()) if open_.any() else None
-
-    def matches(self) -> MatchLists:
-        """Return the matches on the lists, by their ranks."""
-        return _by_ranks(self.ranks[self.hits], self.listed)
-
-    def match_sums(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return the measures of each query that are sums over its matches, by name.
-
-        With unlisted matches behind all others, and right behind the list.
-        """
-        unlisted = self.positives - self.listed
-        beyond = np.repeat(np.arange(len(unlisted)), unlisted)
-        place = np.arange(1, len(beyond) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
-        order = np.argsort(np.append(np.nonzero(self.hits)[0], beyond), kind="stable")
-
-        def behind(end: np.ndarray) -> MatchLists:
-            ranks = np.append(self.ranks[self.hits], end[beyond] + place)
-            return _by_ranks(ranks[order], self.positives)
-
-        far, near = behind(self.candidates - unlisted), behind(self.depth)
-        sums = {}
-        for name in OF_MATCH:
-            sums[name] = match_sum(far, "stable", name), match_sum(near, "stable", name)
-        return sums
-
-    def precisions(self, cut: int | None) -> np.ndarray:
-        """Return the sum of the precisions at the matches, up to a rank, for each query."""
-        hits = self.hits
-        if cut is not None:
-            hits = hits & (self.ranks <= cut)
-        precision = np.cumsum(hits, axis=1) / np.maximum(self.ranks, 1)
-        return np.where(hits, precision, 0.0).sum(axis=1)
+def _reach(places: np.ndarray, open_: np.ndarray) -> int | None:
+    """Return the last rank that every list covers, None for all; `open_` masks cut queries."""
+    return int(places[open_].min()) if open_.any() else None
 
 
-def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
-    """Return matches by their ranks, `counts` of each query."""
-    starts = np.concatenate([[0], np.cumsum(counts)])
+def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
+    """Return all matches, those that are not listed right behind a rank of each query."""
+    positives = matches.positives
+    number = positives - matches.counts
+    beyond = np.repeat(np.arange(len(number)), number)
+    place = np.arange(1, len(beyond) + 1) - np.repeat(np.cumsum(number) - number, number)
+    order = np.argsort(np.append(matches.query, beyond), kind="stable")
+    ranks = np.append(ranks_of(matches, "stable"), end[beyond] + place)[order]
     none = np.zeros_like(ranks)
+    starts = np.append(0, np.cumsum(positives))
     lists = MatchLists(starts, ranks.astype(np.float64), ranks, none, none)
     lists.closer = ranks - lists.order
     return lists
-
-
-def listed_matches(scores: TopKScores, rules: Convention, left_out: np.ndarray) -> ListedMatches:
-    """Return the matches along each list, without entries that a convention removes.
-
-    Queries that are left out have none.
-    """
-    codes, removed = codes_of(scores).labelled, rules.removed
-    gallery, query = codes.gallery, np.where(left_out, -1, codes.probe)
-    index = scores.indices
-    same_identity = gallery[index] == query[:, None]
-    usable = np.ones(len(gallery), dtype=bool)
-    if rules.junk == "remove":
-        usable = ~codes.of_no_person(rules.junk_ids)[gallery]
-    kept = (index >= 0) & usable[index]
-    size = int(max(query.max(), gallery.max())) + 1
-    positives = np.where(left_out, 0, np.bincount(gallery[usable], minlength=size)[query])
-    candidates = np.full(len(query), int(usable.sum()))
-    if removed != "none":
-        cameras = camera_codes(scores)
-        searching, enrolled = cameras.probe + 2, cameras.gallery + 2  # unknown ones, 1 and 0
-        same_camera = enrolled[index] == searching[:, None]
-        kept &= ~(same_camera & (same_identity | (removed == "same-camera")))
-        width = len(cameras.values) + 2
-        seen, count = np.unique(gallery[usable] * width + enrolled[usable], return_counts=True)
-        wanted = query * width + searching
-        at = np.minimum(np.searchsorted(seen, wanted), len(seen) - 1)
-        here = np.zeros(len(query), dtype=np.int64)
-        if len(seen):
-            here = np.where(seen[at] == wanted, count[at], 0)
-        positives = positives - here
-        whole = np.bincount(enrolled[usable], minlength=width)[searching]
-        candidates = candidates - (whole if removed == "same-camera" else here)
-    # A query that is a gallery entry itself is no match of its own, unless a rule removed it.
-    entry = scores._entry_of_query
-    is_entry = (entry >= 0) & usable[entry] & ~left_out
-    if removed != "none":
-        is_entry &= enrolled[entry] != searching
-    positives = positives - is_entry
-    candidates = candidates - is_entry
-    hits = kept & same_identity
-    ranks = np.cumsum(kept, axis=1)
-    any_hit = hits.any(axis=1)
-    rows = np.arange(len(index))
-    return ListedMatches(
-        kept=kept,
-        hits=hits,
-        ranks=ranks,
-        positives=positives,
-        listed=hits.sum(axis=1),
-        first=np.where(any_hit, ranks[rows, np.argmax(hits, axis=1)], 0),
-        depth=ranks[:, -1],
-        candidates=candidates,
-    )
 
 
 def _rank(name: str, requested: int | None, reach: int | None, depth: int) -> int:

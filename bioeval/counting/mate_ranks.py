@@ -1,0 +1,247 @@
+"""Ranks of all mates of each query, and what else re-identification counts of its candidates."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from bioeval.counting.blocks import Block
+from bioeval.counting.parts import Parts
+from bioeval.counting.reduce import Reducer
+from bioeval.counting.tied_places import ENDS
+from bioeval.scores.arrays import scored
+
+# Comparisons of a mate with another that NumPy makes at a time.
+TOGETHER = 1 << 20
+
+
+class MateRanks(Reducer):
+    """How all mates of each query stand among the others.
+
+    The result has an entry for each mate, by query, from near to far, those as close by their place
+    in the gallery, and those that failed, which tie with all that failed, at the end. Mates that a
+    list of candidates does not have are in `mates` alone.
+
+    - `query`, `gallery` (int64): query and gallery template; `distance` (float): NaN if it failed
+    - `closer`, `tied`, `before` (int64): others closer than the mate, exactly as close, and those
+      of the latter before it in the gallery; of groups, for each (groups, mates)
+    - `starts`, `stops` (int64 (queries,)): where the entries of each query are
+    - `mates` (int64 (queries,)): the mates of each query
+    - `others` (int64 (queries,)): others on a list of candidates that lacks a mate
+
+    Parameters
+    ----------
+    group : ndarray of int64, shape (n,), optional
+        The group of each gallery template, from 0, or -1: count the others of each group apart.
+    """
+
+    sums = ("closer", "tied", "before", "others")
+
+    def __init__(self, group: np.ndarray | None = None):
+        self.group = group
+
+    def prepare(self, parts: Parts) -> None:
+        """Take the mates, in order."""
+        mates, self.mates = parts.mates, parts.mates.number
+        self.distance = mates.distance.astype(parts.dtype, copy=False)
+        self.rejected = mates.rejected
+        order = np.lexsort((self.distance, mates.probe))  # which keeps those as close in order
+        order = order[~np.isnan(self.distance[order])]  # a list may lack some
+        self.query, self.gallery = mates.probe[order], mates.gallery[order]
+        self.distance = self.distance[order]
+        queries = np.arange(mates.probes)
+        self.starts, self.stops = (self.query.searchsorted(queries, x) for x in ("left", "right"))
+        self.complete = len(order) == len(mates.probe)
+        shape: tuple[int, ...] = (len(order),)
+        if self.group is not None:
+            shape = (int(self.group.max(initial=-1)) + 1, len(order))
+        self.closer, self.tied, self.before = np.zeros((3, *shape), np.int64)
+        self.others = np.zeros(mates.probes, np.int64)
+
+    def add(self, block: Block) -> None:
+        """Rank the mates of a block's queries among its candidates."""
+        for side in block.sides():
+            values, probes = lines_of(side), side.probes
+            if not self.complete:
+                self.others[probes] += np.count_nonzero(~np.isnan(values), axis=1)
+            if side.few:
+                self._rank_few(side)
+                continue
+            from bioeval.kernels import mate_ranks as kernel
+
+            gallery = side.candidates[: values.shape[1]]  # of lists, any: no places are tied
+            rows = kernel.Rows(values, gallery, self.starts[probes], self.stops[probes])
+            mates = kernel.Mates(self.distance, self.gallery)
+            counts = kernel.Counts(self.closer, self.tied, self.before)
+            if self.group is None:
+                kernel.rank_mates.on_one_thread(rows, mates, counts)
+            else:
+                kernel.rank_mates_by_group.on_one_thread(rows, mates, counts, self.group)
+
+    def _rank_few(self, side: Block) -> None:
+        """Rank the mates by comparing each with all others, some mates at a time."""
+        values, probes = side.values, side.probes
+        number = self.stops[probes] - self.starts[probes]
+        line = np.repeat(np.arange(len(probes)), number)
+        mate = np.arange(len(line)) + (self.starts[probes] - (np.cumsum(number) - number))[line]
+        gallery = np.broadcast_to(side.gallery, values.shape)
+        step = max(1, TOGETHER // values.shape[1])
+        for low in range(0, len(line), step):
+            row, some = line[low : low + step], mate[low : low + step]
+            distance = self.distance[some, None]
+            tied = values[row] == distance
+            before = tied & (gallery[row] < self.gallery[some, None])
+            for total, found in (
+                (self.closer, values[row] < distance), (self.tied, tied), (self.before, before)
+            ):  # fmt: skip
+                if self.group is None:
+                    total[some] += np.count_nonzero(found, axis=1)
+                    continue
+                place, column = np.nonzero(found)
+                group = self.group[gallery[row[place], column]]
+                np.add.at(total, (group[group >= 0], some[place[group >= 0]]), 1)
+
+    def result(self) -> Self:
+        """Return the ranks, with the scores of mates in place of what failures are counted as."""
+        if self.rejected:
+            self.distance = scored(self.distance)
+        return self
+
+
+def lines_of(side: Block) -> np.ndarray:
+    """Return the values of one side of a block with a line for each probe, in C order."""
+    if not side.turned:
+        return side.values
+    height, width = len(side.candidates), len(side.probes)
+    return np.ascontiguousarray(side.values[:height, :width].T)
+
+
+class Within(Reducer):
+    """How many candidates each query has within each threshold, mates among them.
+
+    - `counts` (int64 (queries, t)): at distances of at most each
+
+    Parameters
+    ----------
+    thresholds : ndarray of float64
+        Distances, increasing.
+    """
+
+    sums = ("counts",)
+
+    def __init__(self, thresholds: np.ndarray):
+        self.thresholds = thresholds
+
+    def prepare(self, parts: Parts) -> None:
+        """Count the mates."""
+        mates = parts.mates
+        if mates.rejected:  # no threshold accepts what failed
+            self.thresholds = np.minimum(self.thresholds, np.finfo(parts.dtype).max)
+        self.counts = np.zeros((mates.probes, len(self.thresholds) + 1), np.int64)
+        place = np.searchsorted(self.thresholds, mates.distance.astype(np.float64))
+        np.add.at(self.counts, (mates.probe, place), 1)
+
+    def add(self, block: Block) -> None:
+        """Count the candidates of a block."""
+        for side in block.sides():
+            values, probes = lines_of(side), side.probes
+            if side.few:
+                line, column = np.nonzero(~np.isnan(values))
+                place = np.searchsorted(self.thresholds, values[line, column].astype(np.float64))
+                np.add.at(self.counts, (probes[line], place), 1)
+                continue
+            from bioeval.counting.grids import guide_to
+            from bioeval.kernels.mate_ranks import count_within
+
+            guide = guide_to(self.thresholds)
+            count_within.on_one_thread(values, probes, self.thresholds, *guide, self.counts)
+
+    def result(self) -> np.ndarray:
+        """Return the numbers within each threshold."""
+        return np.cumsum(self.counts, axis=1)[:, :-1]
+
+
+class FiniteRange(Reducer):
+    """The smallest and the largest finite distance; infinities where there is none."""
+
+    def prepare(self, parts: Parts) -> None:
+        """Take the mates."""
+        self.low, self.high = np.inf, -np.inf
+        self._take(parts.mates.distance)
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other.low, other.high = np.inf, -np.inf
+        return other
+
+    def add(self, block: Block) -> None:
+        """Take a block."""
+        self._take(block.values)
+
+    def _take(self, values: np.ndarray) -> None:
+        finite = values[np.isfinite(values)]
+        self.low = min(self.low, float(finite.min(initial=np.inf)))
+        self.high = max(self.high, float(finite.max(initial=-np.inf)))
+
+    def merge(self, other: Self) -> None:
+        """Take what a copy has found."""
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+
+    def result(self) -> tuple[float, float]:
+        """Return both."""
+        return self.low, self.high
+
+
+# Nodes of Gauss and Legendre for the mean over the orders of the tied.
+NODES = 32
+
+
+class SingleShots(Reducer):
+    """The rank of the match in galleries of one entry of each person, over all such galleries.
+
+    It needs whole rows, with the people side by side. The result has the probability of each query
+    of ranks 1 ... `max_rank`, float64:
+
+    - `at_rank` (queries, ranks): under a policy of `ties`
+    - `at_ends` (queries, 2, ranks): under pessimistic and optimistic ties
+    """
+
+    sums = ("at_rank", "at_ends")
+
+    def __init__(self, max_rank: int, ties: str):
+        self.max_rank, self.ties = max_rank, ties
+
+    def prepare(self, parts: Parts) -> None:
+        """Take the mates, in order."""
+        self.ranks = MateRanks()
+        self.ranks.prepare(parts)
+        self.at_rank = np.zeros((parts.scores.shape[0], self.max_rank))
+        self.at_ends = np.zeros((len(self.at_rank), len(ENDS), self.max_rank))
+
+    def add(self, block: Block) -> None:
+        """Find the distributions of a block's queries."""
+        from bioeval.kernels import mate_ranks as kernel
+
+        assert block.columns is not None
+        probes, ranks, values = block.probes, self.ranks, block.values
+        rows = kernel.Rows(values, block.candidates, ranks.starts[probes], ranks.stops[probes])
+        mates = kernel.Mates(ranks.distance, ranks.gallery)
+        found: dict[str, np.ndarray] = {}
+        tied = np.zeros(len(probes), np.int64)
+        for ties in (self.ties, *ENDS):
+            if found and (ties in found or not tied.any()):
+                continue
+            nodes, weights = np.array([float(ties == "pessimistic")]), np.ones(1)
+            if ties == "expected":
+                nodes, weights = np.polynomial.legendre.leggauss(NODES)
+                nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
+            people = kernel.People(
+                block.columns.person, len(block.columns.people), ties == "stable", nodes, weights
+            )
+            found[ties] = np.zeros((len(probes), self.max_rank))
+            kernel.single_shots.on_one_thread(rows, mates, people, found[ties], tied)
+        self.at_rank[probes] = found[self.ties]
+        for end, ties in enumerate(ENDS):
+            self.at_ends[probes, end] = found.get(ties, found[self.ties])

@@ -1,0 +1,303 @@
+"""Ranks of the mates of queries, and entries within thresholds.
+
+The mates of a row are known and sorted; they are few. The row holds NaN in their place and is read
+once: only values up to the farthest mate are collected, so that most of a row costs one comparison.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from bioeval.kernels.compiling import parallel_rows
+
+
+class Rows(NamedTuple):
+    """Some queries, and their mates."""
+
+    #: float (h, w'), C-contiguous: distances to others, perhaps with more columns behind them; NaN
+    #: = no attempt.
+    values: np.ndarray
+    gallery: np.ndarray  # int64 (w,): the gallery template of each column
+    #: int64 (h,): the mates of a query, from near to far.
+    starts: np.ndarray
+    stops: np.ndarray
+
+
+class Mates(NamedTuple):
+    """The mates of all queries; those of a query are sorted by distance and then by place."""
+
+    distance: np.ndarray  # of the dtype of the values
+    gallery: np.ndarray  # int64
+
+
+class Counts(NamedTuple):
+    """Others closer than each mate, exactly as close, and those of the latter before it; added to.
+
+    Integers (mates,), or (groups, mates).
+    """
+
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+
+# Values compared with the farthest mate at a time, before any of them is collected.
+CHUNK = 64
+
+# Up to this many mates, all collected values are compared with each mate; beyond, each value is
+# placed among the sorted mates by bisection.
+FEW = 64
+
+
+@register_jitable
+def _collect(row, last, near, wanted):
+    """Write the values up to the farthest mate; return their number.
+
+    `wanted` (uint8 (CHUNK,)) is written.
+    """
+    s = np.int64(0)
+    rest = len(row) // CHUNK * CHUNK
+    for a in range(0, rest, CHUNK):
+        piece = row[a : a + CHUNK]
+        number = np.int32(0)
+        for q in range(CHUNK):
+            some = np.int32(piece[q] <= last)
+            wanted[q] = some
+            number += some
+        if number > 0:
+            for q in range(CHUNK):
+                near[s] = piece[q]
+                s += wanted[q]
+    for q in range(rest, len(row)):
+        near[s] = row[q]
+        s += np.int64(row[q] <= last)
+    return s
+
+
+@register_jitable
+def _first_above(values, x):
+    """Return the first place of increasing values that is above `x`, which is not NaN."""
+    low, high = np.int64(0), np.int64(len(values))
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@register_jitable
+def _count_few(near, mates, closer, tied):
+    """Count the values below, and exactly at, each of a few mates."""
+    for t in range(len(mates)):
+        d = mates[t]
+        before = np.int32(0)
+        same = np.int32(0)
+        for q in range(len(near)):
+            before += np.int32(near[q] < d)
+            same += np.int32(near[q] == d)
+        closer[t] = before
+        tied[t] = same
+
+
+@register_jitable
+def _count_many(near, mates, closer, tied):
+    """Count the values below, and exactly at, each of many sorted mates."""
+    k = len(mates)
+    closer[:k] = 0
+    tied[:k] = 0
+    for x in near:
+        farther = _first_above(mates, x)
+        if farther < k:
+            closer[farther] += 1
+        if farther > 0 and mates[farther - 1] == x:
+            tied[farther - 1] += 1
+    for t in range(1, k):
+        closer[t] += closer[t - 1]
+    for t in range(k - 2, -1, -1):
+        if mates[t] == mates[t + 1]:
+            tied[t] = tied[t + 1]
+
+
+@parallel_rows("rows.values")
+def rank_mates(begin, end, rows, mates, counts):
+    """Rank the mates of each query among the others; `counts` are added to.
+
+    Others of a query with the same number are all in one column: ties are looked for again.
+    """
+    n = len(rows.gallery)
+    near, wanted = np.empty(n + 1, rows.values.dtype), np.empty(CHUNK, np.uint8)
+    most = np.int64(0)
+    for i in range(begin, min(end, len(rows.starts))):
+        most = max(most, rows.stops[i] - rows.starts[i])
+    closer, tied = np.empty(most, np.int64), np.empty(most, np.int64)
+    for i in range(begin, min(end, len(rows.starts))):
+        low, high = rows.starts[i], rows.stops[i]
+        if low == high:
+            continue
+        row = rows.values[i, :n]
+        distance = mates.distance[low:high]
+        s = _collect(row, distance[-1], near, wanted)
+        if s == 0:
+            continue
+        if high - low <= FEW:
+            _count_few(near[:s], distance, closer, tied)
+        else:
+            _count_many(near[:s], distance, closer, tied)
+        for t in range(low, high):
+            counts.closer[t] += closer[t - low]
+            if tied[t - low] > 0:
+                d, place = mates.distance[t], mates.gallery[t]
+                before = np.int64(0)
+                for j in range(n):
+                    before += np.int64((row[j] == d) & (rows.gallery[j] < place))
+                counts.tied[t] += tied[t - low]
+                counts.before[t] += before
+
+
+@parallel_rows("rows.values")
+def rank_mates_by_group(begin, end, rows, mates, counts, group):
+    """Do so for the others of each group apart.
+
+    `group` (int64 (n,)) is that of each gallery template, from 0; -1 for none.
+    """
+    most = np.int64(0)
+    for i in range(begin, min(end, len(rows.starts))):
+        most = max(most, rows.stops[i] - rows.starts[i])
+    nearer = np.zeros((most, len(counts.closer)), np.int64)
+    for i in range(begin, min(end, len(rows.starts))):
+        low, high = rows.starts[i], rows.stops[i]
+        if low == high:
+            continue
+        row = rows.values[i]
+        distance, place = mates.distance[low:high], mates.gallery[low:high]
+        nearer[: high - low] = 0
+        for j in range(len(rows.gallery)):
+            x = row[j]
+            g = group[rows.gallery[j]]
+            if not (x <= distance[-1]) or g < 0:
+                continue
+            t = _first_above(distance, x)
+            if t < len(distance):
+                nearer[t, g] += 1
+            t -= 1
+            while t >= 0 and distance[t] == x:
+                counts.tied[g, low + t] += 1
+                counts.before[g, low + t] += rows.gallery[j] < place[t]
+                t -= 1
+        for t in range(high - low):
+            for g in range(nearer.shape[1]):
+                if t > 0:
+                    nearer[t, g] += nearer[t - 1, g]
+                counts.closer[g, low + t] += nearer[t, g]
+
+
+class People(NamedTuple):
+    """Whose the columns of some rows are, and how ties with them are broken.
+
+    An entry exactly as close ranks before the mate iff its template does (`stable`), or with the
+    probability of each node; the distributions are averaged with the weights.
+    """
+
+    person: np.ndarray  # int64 (w,)
+    number: int
+    stable: bool
+    nodes: np.ndarray  # float64
+    weights: np.ndarray  # float64
+
+
+@register_jitable
+def _add_ranks(node, weight, usable, first, equal, line, at_rank):
+    """Add the distribution of the rank: a sum of independent trials, one for each person."""
+    ranks = len(at_rank)
+    line[:] = 0.0
+    line[0] = 1.0
+    top = 0
+    for g in range(len(usable)):
+        if usable[g] == 0 or first[g] + equal[g] == 0:
+            continue
+        p = (first[g] + node * equal[g]) / usable[g]
+        top = min(top + 1, ranks - 1)
+        for r in range(top, 0, -1):
+            line[r] = line[r] * (1.0 - p) + line[r - 1] * p
+        line[0] *= 1.0 - p
+    for r in range(ranks):
+        at_rank[r] += weight * line[r]
+
+
+@parallel_rows("rows.values")
+def single_shots(begin, end, rows, mates, people, at_rank, ties):
+    """Rank the match in a gallery of one entry of each person, over all such galleries.
+
+    Each mate is the one drawn with equal probability; another person ranks before it with the
+    proportion of its entries that do, independently of the others. The number before it is then a
+    sum of independent trials, whose distribution is built up trial by trial. ``at_rank[i]`` gets
+    the probability of ranks 1 ... K, and ``ties[i]`` (int64) the number of others tied with mates.
+    """
+    counts = np.zeros((3, people.number), np.int64)
+    usable, first, equal = counts[0], counts[1], counts[2]
+    near = np.empty(len(rows.gallery) + 1, np.int64)  # columns up to the farthest mate
+    line = np.empty(at_rank.shape[1])
+    for i in range(begin, end):
+        low, high = rows.starts[i], rows.stops[i]
+        if low == high:
+            continue
+        row = rows.values[i]
+        usable[:] = 0
+        s = np.int64(0)
+        for j in range(len(rows.gallery)):
+            usable[people.person[j]] += row[j] == row[j]
+            near[s] = j
+            s += row[j] <= mates.distance[high - 1]
+        for t in range(low, high):
+            d, place = mates.distance[t], mates.gallery[t]
+            first[:] = 0
+            equal[:] = 0
+            some_tied = False
+            for j in near[:s]:
+                g = people.person[j]
+                ties[i] += row[j] == d
+                if row[j] < d or (people.stable and row[j] == d and rows.gallery[j] < place):
+                    first[g] += 1
+                elif row[j] == d and not people.stable:
+                    equal[g] += 1
+                    some_tied = True
+            if some_tied:
+                for n in range(len(people.nodes)):
+                    weight = people.weights[n] / (high - low)
+                    _add_ranks(people.nodes[n], weight, usable, first, equal, line, at_rank[i])
+            else:
+                weight = 1.0 / (high - low)
+                _add_ranks(people.nodes[0], weight, usable, first, equal, line, at_rank[i])
+
+
+@parallel_rows("values")
+def count_within(begin, end, values, probes, thresholds, base, scale, guide, counts):
+    """Count the values of each row between thresholds; `counts` (rows of `probes`) are added to.
+
+    ``counts[probes[i], k]`` gets those with ``thresholds[k - 1] < value <= thresholds[k]``, without
+    NaN; base, scale and guide are those of :func:`bioeval.counting.grids.guide_to`.
+    """
+    places = len(guide) - 1
+    for i in range(begin, min(end, len(probes))):
+        for j in range(values.shape[1]):
+            x = np.float64(values[i, j])
+            if x != x:
+                continue
+            y = (x - base) * scale
+            place = 0
+            if y > 0:
+                place = places - 1 if y >= places - 1 else np.int64(y)
+            low = guide[place]
+            high = guide[place + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if thresholds[middle] < x:
+                    low = middle + 1
+                else:
+                    high = middle
+            counts[probes[i], low] += 1

@@ -1,0 +1,33 @@
+"""Rows of scores as blocks of impostor attempts, in one pass over each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.kernels.compiling import parallel_rows
+
+
+@parallel_rows("raw")
+def impostors(begin, end, raw, sign, order, starts, own, values, failed):
+    """Write rows of distances with NaN in place of each probe's own subject; note other NaN.
+
+    `values` (h, w) gets `sign` times `raw` (h, w), its columns in `order` unless that is empty;
+    NaN at the positions ``own[starts[i]:starts[i + 1]]`` of row ``i``. ``failed[i]`` gets how many
+    scores of the row were NaN, own ones too.
+    """
+    for i in range(begin, end):
+        row, out = raw[i], values[i]
+        number = np.int32(0)
+        if len(order):
+            for j in range(len(out)):
+                x = row[order[j]]
+                number += np.int32(x != x)
+                out[j] = sign * x
+        else:
+            for j in range(len(out)):
+                x = row[j]
+                number += np.int32(x != x)
+                out[j] = sign * x
+        failed[i] = number
+        for place in range(starts[i], starts[i + 1]):
+            out[own[place]] = np.nan

@@ -1,0 +1,144 @@
+"""What each query sees under a convention: what is left out before anything is counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.messages import Message
+from bioeval.counting.parts import Parts, RowParts, parts_of
+from bioeval.scores.arrays import Mask
+from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
+from bioeval.scores.exclusions import Exclusion, Rule
+from bioeval.scores.labels import Codes
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance, camera_notes, joined
+from bioeval.tasks.reid.convention import Convention, camera_codes, left_out_notes
+
+
+class Candidates:
+    """The candidates of the queries of some scores under a convention.
+
+    - `left_out` (bool (m,)): queries that are junk or distractors, which match nothing
+    - `identity` (int64 (m,)): a code of each query's subject, -1 where it is left out
+    - `enrolled` (bool (m,)): whether it is in the gallery, the query itself not counted
+    - `junk` (bool (n,)): gallery templates that no query sees
+    """
+
+    def __init__(self, scores: Scores, rules: Convention):
+        """Say who is junk or a distractor; raise where cameras are needed and missing."""
+        if scores.layout != "top-k":
+            require_subjects(scores, "re-identification")
+            require_templates(scores, "re-identification")
+        self.scores, self.rules = scores, rules
+        codes = scores._codes.labelled
+        self.distractor_ids = tuple(dict.fromkeys((*rules.distractor_ids, *scores.distractor_ids)))
+        self.ids = (*rules.junk_ids, *self.distractor_ids)
+        self.left_out = codes.of_no_person(self.ids)[codes.probe]
+        self.identity = np.where(self.left_out, -1, codes.probe)
+        self.junk = np.zeros(scores.shape[1], dtype=bool)
+        if rules.junk == "remove":
+            self.junk = codes.of_no_person(rules.junk_ids)[codes.gallery]
+        #: Whether each query is itself in the gallery.
+        self.itself = np.isin(scores.probe_ids, scores.gallery_ids)
+        templates = np.bincount(codes.gallery, minlength=len(codes.values))[codes.probe]
+        self.enrolled = (templates > self.itself) & ~self.left_out & scores._enrolled_probes()
+        self.cameras = camera_codes(scores) if rules.needs_cameras else None
+
+    def under(self, rule: str, *, by_label: bool = False) -> Scores:
+        """Return the scores without what a rule, and junk, remove; see the field of cards.
+
+        No query has a distractor for a mate. Each distractor is a person of its own, but `by_label`
+        those of one label are one.
+        """
+        scores = self.scores
+        codes = scores._codes.labelled.apart(self.ids, scores.probe_ids, scores.gallery_ids)
+        if by_label:
+            codes = scores._codes.unmated(self.ids)
+        rules = []
+        if rule != "none":
+            assert self.cameras is not None
+            text = "camera" if rule == "same-id-same-camera" else "all:camera"
+            rules.append(Rule(Exclusion.parse(text), self.cameras))
+        if self.junk.any():
+            everyone = np.zeros(scores.shape[0], dtype=np.int64)
+            sides = Codes.known(np.arange(2), everyone, (~self.junk).astype(np.int64))
+            rules.append(Rule(Exclusion.parse("all:junk"), sides))
+        return scores._leaving_out(codes, rules)
+
+    def parts(self, rule: str) -> Parts:
+        """Return the parts of these scores for the ranks of mates."""
+        return parts_of(self.under(rule), nearest=True, grouped=False)
+
+    def people(self, rule: str) -> Parts:
+        """Return whole rows of these scores, in which people are side by side."""
+        return RowParts(BlockReader(self.under(rule, by_label=True)))
+
+    def removed_entries(self, rule: str) -> np.ndarray:
+        """Return how many gallery templates are removed for each query, itself not counted."""
+        order = np.argsort(self.scores.gallery_ids)
+        place = np.searchsorted(self.scores.gallery_ids[order], self.scores.probe_ids)
+        at = np.where(self.itself, order[np.minimum(place, len(order) - 1)], 0)
+        removed = np.full(len(at), int(self.junk.sum()))
+        gone = self.junk[at]
+        if self.cameras is not None and rule != "none":
+            searching, enrolled = self.cameras.probe, self.cameras.gallery
+            wanted, seen = searching, enrolled
+            if rule == "same-id-same-camera":
+                number = len(self.cameras.values) + 1
+                wanted = self.identity * number + searching
+                seen = self.scores._codes.labelled.gallery * number + enrolled
+            known = (enrolled >= 0) & ~self.junk
+            listed = np.sort(seen[known])
+            low, high = (np.searchsorted(listed, wanted, side) for side in ("left", "right"))
+            removed += np.where(searching >= 0, high - low, 0)
+            gone = gone | ((searching >= 0) & known[at] & (seen[at] == wanted))
+        return removed - (self.itself & gone)
+
+    def notes(self) -> tuple[Message, ...]:
+        """Return remarks on queries with the id of junk or of distractors, and on cameras."""
+        notes = left_out_notes(self.scores, self.distractor_ids, self.rules.junk_ids)
+        of_cameras: list[Message] = []
+        if self.cameras is not None:
+            of_all = "same-camera" in (self.rules.removed, self.rules.ap_removed)
+            of_cameras = camera_notes(self.scores, self.cameras, of_all)
+        return (*notes, *of_cameras)
+
+    def about(self) -> Provenance:
+        """Return the provenance of the data, with :meth:`notes`."""
+        about = Provenance.of(self.scores)
+        reading = about.reading
+        if self.distractor_ids:
+            identities = ", ".join(map(str, self.distractor_ids))
+            reading = (*reading, f"distractors: identity {identities}")
+        return replace(about, notes=joined(about.notes, self.notes()), reading=reading)
+
+
+def kept_scores(scores: Scores, rules: Convention) -> Scores:
+    """Return a view of scores without the cells that a convention removes, for other tasks."""
+    return scores._masked(KeptCells(Candidates(scores, rules)))
+
+
+class KeptCells:
+    """Mask of a matrix under a convention, computed row by row as it is read."""
+
+    ndim = 2
+
+    def __init__(self, candidates: Candidates):
+        self.shape, self.left_out = candidates.scores.shape, candidates.left_out
+        self.scores = candidates.under(candidates.rules.removed)
+        self.mask = candidates.scores.mask
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the mask of some rows: 0 ignore, 1 impostor, 2 genuine."""
+        codes, index = self.scores._codes, np.arange(self.shape[0])[rows]
+        mates = codes.probe[index, None] == codes.gallery
+        mask = np.where(mates, np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
+        gone = self.scores._exclusions.hold(index[:, None], slice(None), mates)
+        gone = gone | self.left_out[index, None]
+        if self.mask is not None:
+            gone = gone | (self.mask[index] == Mask.IGNORE)
+        mask[np.broadcast_to(gone, mask.shape)] = Mask.IGNORE
+        return mask
