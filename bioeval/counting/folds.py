@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -26,7 +27,10 @@ from bioeval.kernels import folds as kernel
 from bioeval.scores.arrays import scored
 
 # Wide cells of a table, at most and at least, and its entries.
-MOST_CELLS, LEAST_CELLS, ENTRIES = 1 << 12, 1 << 8, 1 << 20
+MOST_CELLS, LEAST_CELLS, ENTRIES = 1 << 12, 1 << 8, 1 << 18
+
+# What an entry of int32 counts to, before it is added to one of 64 bits.
+MOST_COUNTED = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -118,16 +122,17 @@ class FoldAttempts(Reducer):
         genuine, missed = self._scored(self.genuine.distances)
         wanted = PointsWanted.of_rule(self.rule)
         self.kind = CountedAttempts(self.dtype, wanted, np.empty(0), genuine, missed)
-        most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds * divisions)))
+        most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions)))
         assert not isinstance(parts, ListParts)  # which have no scores
         blocks = parts.sample() or [parts.first()]
         sample = [x.ravel() for block in blocks for x in self._scores(block)]
         self.kind.place(sample, parts.size, most)
         if self.rule.name not in ("eer", "far"):
             self.kind.kept_cells[:] = False
-        shape = 3, divisions, self.folds
+        shape = divisions, self.folds, self.folds
+        #: Impostor scores by the folds of probe and gallery, and by cell; and those that failed.
         self.tables = np.zeros((*shape, len(self.kind.kept_cells)), dtype=np.int64)
-        self.failed = np.zeros(shape, dtype=np.int64)  # impostor attempts, as in the tables
+        self.failed = np.zeros(shape, dtype=np.int64)
         self.counting, self.wanted = True, self.kind.kept_cells
 
     def fresh(self) -> Self:
@@ -135,15 +140,26 @@ class FoldAttempts(Reducer):
         other = super().fresh()
         other.kept = []
         if self.counting:
-            other.tables, other.failed = np.zeros_like(self.tables), np.zeros_like(self.failed)
+            other.tables = np.zeros(self.tables.shape, dtype=np.int64)
+            other.failed = np.zeros_like(self.failed)
+            #: Of blocks, and of mirror images, since they were last added to the tables.
+            other.recent = np.zeros((2, *self.tables.shape), dtype=np.int32)
+            other.counted = 0
         return other
 
     def merge(self, other: Self) -> None:
         """Add what a copy has counted and kept."""
         self.kept += other.kept
         if self.counting:
+            other.join()
             self.tables += other.tables
             self.failed += other.failed
+
+    def join(self) -> None:
+        """Add what was counted lately to the tables."""
+        self.tables += self.recent[0]
+        self.tables += self.recent[1].swapaxes(1, 2)
+        self.recent[:] = 0
 
     def _scores(self, block: Block) -> Iterator[np.ndarray]:
         """Yield the scores of a block, NaN where there is none."""
@@ -183,10 +199,13 @@ class FoldAttempts(Reducer):
         places = np.empty((2, len(room)), dtype=np.int32)
         kind = self.kind
         if self.counting:
-            by = self.tables[1], self.tables[0], self.tables[2]
+            self.counted += values.size
+            if self.counted > MOST_COUNTED:
+                self.join()
+                self.counted = values.size
             number = kernel.count_by_fold(
-                values, kind.centre, kind.window, rows, columns,
-                by if turned else tuple(self.tables), self.wanted, room, *places,
+                values, kind.centre, kind.window, rows, columns, self.recent[int(turned)],
+                self.wanted, room, *places,
             )  # fmt: skip
         else:
             sizes = rows.shape[1], columns.shape[1]
@@ -203,11 +222,8 @@ class FoldAttempts(Reducer):
     ) -> None:
         """Count the attempts that failed."""
         row, column = np.nonzero(values[: rows.shape[1], : columns.shape[1]] == np.inf)
-        of = (self.failed[1], self.failed[0], self.failed[2]) if turned else tuple(self.failed)
         for k, (a, b) in enumerate(zip(rows[:, row], columns[:, column], strict=True)):
-            np.add.at(of[0][k], a, 1)
-            np.add.at(of[1][k], b, 1)
-            np.add.at(of[2][k], a[a == b], 1)
+            np.add.at(self.failed[k], (b, a) if turned else (a, b), 1)
 
     def needs_another_pass(self) -> bool:
         """Whether thresholds are in cells whose scores were not kept."""
@@ -215,6 +231,9 @@ class FoldAttempts(Reducer):
             return False
         self.counting = False
         self.tables[..., -1] = 0  # NaN
+        self.of_parts = [
+            {part: self._counts(k, part) for part in parts} for k, parts in enumerate(self.parts)
+        ]
         kind, rule = self.kind, self.rule
         wanted, given = np.zeros(len(kind.kept_cells), dtype=bool), 0
         if rule.name == "fixed":
@@ -222,13 +241,32 @@ class FoldAttempts(Reducer):
         for k, parts in enumerate(self.parts):
             for part in parts:
                 scores, missed = self._scored(self.genuine.of(k, part))
-                counts = _of_part(self.tables[:, k], part)
-                both = missed, int(_of_part(self.failed[:, k], part))
+                counts, failed = self.of_parts[k][part]
+                both = missed, failed
                 wanted |= wanted_cells(rule, kind.cells_of(scores), counts, given, both)
         self.kept = [x.those(wanted[kind.cells_of(x.distances)]) for x in self.kept]
         missing = wanted & ~kind.kept_cells
         self.held, self.wanted = wanted, missing
         return bool(missing.any())
+
+    def _counts(self, k: int, part: Subset) -> tuple[np.ndarray, int]:
+        """Return the impostor scores of a part by cell, and how many attempts failed."""
+        counts = []
+        for table, (by_probe, by_gallery, every) in zip(
+            (self.tables[k], self.failed[k]), self._sums[k], strict=True
+        ):
+            within = table[part.fold, part.fold]
+            outside = every - by_probe[part.fold] - by_gallery[part.fold] + within
+            counts.append(within if part.inside else outside)
+        return counts[0], int(counts[1])
+
+    @cached_property
+    def _sums(self) -> list[list[tuple[np.ndarray, ...]]]:
+        """Of each division, the tables summed by the fold of the probe, the gallery, and in all."""
+        return [
+            [(x.sum(axis=1), x.sum(axis=0), x.sum(axis=(0, 1))) for x in both]
+            for both in zip(self.tables, self.failed, strict=True)
+        ]
 
     def result(self) -> list[list[Attempts]]:
         """Return the attempts of the parts of each division."""
@@ -258,7 +296,7 @@ class FoldAttempts(Reducer):
 
     def _counted(self, k: int, part: Subset, known: np.ndarray) -> Attempts:
         """Return the attempts of a part, whose impostor scores in held cells are known."""
-        counts = _of_part(self.tables[:, k], part)
+        counts, failed = self.of_parts[k][part]
         scores, missed = self._scored(self.genuine.of(k, part))
         genuine = scores.astype(np.float64)
         values, starts = runs(known.astype(np.float64))
@@ -271,9 +309,9 @@ class FoldAttempts(Reducer):
         below = missing[self.kind.cells_of(marks)]
         left, right = (within[values.searchsorted(marks, side=x)] for x in ("left", "right"))
 
-        def reached(threshold: float) -> int:
-            cell = self.kind.cells_of(rounded_down(np.array([threshold]), self.dtype))[0]
-            return int(missing[cell] + within[values.searchsorted(threshold, side="right")])
+        def reached(thresholds: np.ndarray) -> np.ndarray:
+            cells = self.kind.cells_of(rounded_down(thresholds, self.dtype))
+            return missing[cells] + within[values.searchsorted(thresholds, side="right")]
 
         return Attempts(
             genuine,
@@ -282,7 +320,7 @@ class FoldAttempts(Reducer):
             accepted,
             int(counts.sum()),
             missed,
-            int(_of_part(self.failed[:, k], part)),
+            failed,
             marks=marks,
             at_marks=np.array([below + left, below + right]),
             counted_cells=self._in_cells(counts),
@@ -295,11 +333,3 @@ class FoldAttempts(Reducer):
         largest = np.finfo(np.float64).max
         upper = np.clip(self.kind.about(filled), -largest, largest)
         return CellCounts.of(upper, counts[filled], upper[:0])
-
-
-def _of_part(tables: np.ndarray, part: Subset) -> np.ndarray:
-    """Return the impostor scores of a part by cell, from tables by probe, gallery and both."""
-    by_probe, by_gallery, within = tables[:, part.fold]
-    if part.inside:
-        return within
-    return tables[0].sum(axis=0) - by_probe - by_gallery + within

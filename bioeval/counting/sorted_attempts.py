@@ -53,8 +53,8 @@ class Attempts:
     #: Counts in cells, and moments, of impostor scores that are not all known.
     counted_cells: CellCounts | None = None
     counted_moments: Moments | None = None
-    #: Returns the impostor scores up to a threshold in a part that was looked into.
-    reached: Callable[[float], int] | None = None
+    #: Returns the impostor scores up to thresholds in a part that was looked into.
+    reached: Callable[[np.ndarray], np.ndarray] | None = None
     #: Of counted attempts: returns thresholds next to given ones, and the false accepts there.
     near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
@@ -135,7 +135,8 @@ class Attempts:
         if not (marked | known | everything).all():
             if self.reached is None:
                 raise DataError("false accepts are known only at the thresholds that were counted")
-            return np.vectorize(self.reached, otypes=[np.int64])(threshold)
+            every = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
+            return self.reached(every).reshape(np.shape(threshold))
         return reached
 
     def errors_at(self, threshold: float) -> tuple[int, int]:

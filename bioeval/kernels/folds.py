@@ -7,20 +7,17 @@ from bioeval.kernels.compiling import compiled
 
 
 @compiled
-def count_by_fold(
-    tile, centre, cells, row_fold, column_fold, tables, wanted, scores, rows, columns
-):
-    """Add scores to tables by the fold of the row, by that of the column, and by one of both.
+def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, scores, rows, columns):
+    """Add scores to a table by the folds of the row and of the column.
 
     Scores in wanted cells are written down, with row and column; return their number.
 
     - `cells`: see :func:`bioeval.kernels.cells.find_cells`
-    - `row_fold` (int64 (p, h)), `column_fold` (int64 (p, w)): of each division
-    - `tables` (three of int64 (p, folds, cells)): added to
+    - `row_fold` (int16 (p, h)), `column_fold` (int16 (p, w)): of each division
+    - `table` (int32 (p, folds, folds, cells)): added to
     - `wanted` (bool (cells,))
     - `scores`, `rows`, `columns`: room for as many as the tile has, and one more
     """
-    by_row, by_column, within = tables
     line = np.empty(tile.shape[1], np.float32)
     cell = np.empty(tile.shape[1], np.uint32)
     number = 0
@@ -28,15 +25,10 @@ def count_by_fold(
         row = tile[i]
         find_cells(row, centre, cells, line, cell)
         for p in range(row_fold.shape[0]):
-            own = row_fold[p, i]
-            mine = by_row[p, own]
-            same = within[p, own]
+            mine = table[p, row_fold[p, i]]
             column = column_fold[p]
             for j in range(len(column)):
-                mine[cell[j]] += 1
-                by_column[p, column[j], cell[j]] += 1
-                if column[j] == own:
-                    same[cell[j]] += 1
+                mine[column[j], cell[j]] += 1
         first = number
         for j in range(column_fold.shape[1]):
             columns[number] = j
