@@ -49,10 +49,17 @@ def client():
 @pytest.fixture
 def looks(monkeypatch):
     """The looks by workers, so that no test passes without them."""
-    from bioeval.attempts.cluster import Workers
+    from bioeval.attempts import cluster
+    from bioeval.counting import cluster as of_blocks
 
-    seen, ask = [], Workers.ask
-    monkeypatch.setattr(Workers, "ask", lambda self, *x: seen.append(x) or ask(self, *x))
+    seen = []
+
+    def note(workers):
+        ask = workers.ask
+        monkeypatch.setattr(workers, "ask", lambda self, *x: seen.append(x) or ask(self, *x))
+
+    note(cluster.Workers)
+    note(of_blocks.Workers)
     return seen
 
 
