@@ -98,6 +98,9 @@ class FoldAttempts(Reducer):
         self.probe, self.gallery = (np.array([x[k] for x in codes], np.int16) for k in (0, 1))
         self.folds = 1 + int(max(self.probe.max(), self.gallery.max()))
         self.kept: list[Placed] = []
+        #: int32 (2, ...): what was counted of blocks, and of mirror images, since it was last
+        #: added to the tables; and how many scores that was.
+        self.recent, self.counted = np.empty(0, dtype=np.int32), 0
 
     def prepare(self, parts: Parts) -> None:
         """Take the genuine scores, and expect by a sample where thresholds are."""
@@ -142,9 +145,7 @@ class FoldAttempts(Reducer):
         if self.counting:
             other.tables = np.zeros(self.tables.shape, dtype=np.int64)
             other.failed = np.zeros_like(self.failed)
-            #: Of blocks, and of mirror images, since they were last added to the tables.
-            other.recent = np.zeros((2, *self.tables.shape), dtype=np.int32)
-            other.counted = 0
+            other.recent, other.counted = np.zeros((2, *self.tables.shape), dtype=np.int32), 0
         return other
 
     def merge(self, other: Self) -> None:

@@ -71,7 +71,7 @@ class RowParts:
     @cached_property
     def mates_at_hand(self) -> Mates | None:
         """The genuine attempts, where cells can be read one by one."""
-        return None if self.few else at_hand(self.reader)
+        return at_hand(self.reader)
 
     @cached_property
     def mates(self) -> Mates:
@@ -177,7 +177,7 @@ class RowParts:
         m, n = self.scores.shape
         if self.few:
             _ = self.reader.most_rows  # an error says so where not even a row fits
-            take()(self.block(self.reader.block(0, m)))
+            take()(self._rows(0, m) if self._at_hand else self.block(self.reader.block(0, m)))
             report_rows(m, m)
             return
         from bioeval.kernels.compiling import in_turns
@@ -213,28 +213,44 @@ class RowParts:
 
     def _rows(self, low: int, high: int) -> Block:
         """Return rows that are at hand; where one failed, or there is a mask, cell by cell."""
-        from bioeval.kernels.rows import impostors
-
-        scores, gallery = self.scores, self.reader.gallery
+        scores, order = self.scores, self.reader.gallery.order
         if scores._mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
             return self.block(self.reader.block(low, high))
-        raw = writable_alias(np.require(scores._read_rows(low, high), self.dtype, ("C", "A")))
-        values = np.empty((high - low, scores.shape[1]), self.dtype)
-        order = np.empty(0, np.int64) if gallery.order is None else gallery.order
-        sign = self.dtype.type(-1 if larger_is_closer(scores.kind) else 1)
-        starts, own = self._own_cells
-        failed = np.empty(len(values), np.int64)
-        impostors.on_one_thread(raw, sign, order, starts[low : high + 1], own, values, failed)
+        raw = scores._read_rows(low, high)
+        values, failed = self._with_own_nan(raw, low)
         if scores.nan == "raise" and failed.any():
             return self.block(self.reader.block(low, high))
         columns, others = scores._exclusions.of_columns
         if len(columns):
             values[:, self._left_out_columns] = np.nan
         if others.of_all:
-            every = slice(None) if gallery.order is None else order
+            every = slice(None) if order is None else order
             gone = others.hold_for_all(np.arange(low, high)[:, None], every)
             np.copyto(values, np.nan, where=gone)
-        return Block(values, np.arange(low, high)[:, None], gallery.columns, low, self.columns)
+        probe, columns = np.arange(low, high)[:, None], self.reader.gallery.columns
+        return Block(values, probe, columns, low, self.columns, few=self.few)
+
+    def _with_own_nan(self, raw: np.ndarray, low: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return distances with NaN in place of each probe's own subject; and the other NaN."""
+        order, turned = self.reader.gallery.order, larger_is_closer(self.scores.kind)
+        starts, own = self._own_cells
+        starts = starts[low : low + len(raw) + 1]
+        if self.few:
+            values = np.array(raw if order is None else raw[:, order], order="C")
+            values = np.negative(values, out=values) if turned else values
+            failed = np.isnan(values)
+            values[np.repeat(np.arange(len(raw)), np.diff(starts)), own[starts[0] : starts[-1]]] = (
+                np.nan
+            )
+            return values, failed
+        from bioeval.kernels.rows import impostors
+
+        raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
+        values, failed = np.empty(raw.shape, self.dtype), np.empty(len(raw), np.int64)
+        order = np.empty(0, np.int64) if order is None else order
+        sign = self.dtype.type(-1 if turned else 1)
+        impostors.on_one_thread(raw, sign, order, starts, own, values, failed)
+        return values, failed
 
     def _add(
         self,

@@ -290,7 +290,7 @@ class Page:
         rows = []
         for number, curve in enumerate(curves):
             lines = self._lines(_task_of(curve.item.dataset))
-            at = [curve.cells(row) for row in moving.rows[id(curve)]]
+            at = moving.cells(curve)
             cells = []
             for name in columns:
                 texts = [_cell(lines, x.get(name)) for x in at]

@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.counting.threshold_rules import Rule
-from bioeval.document.cells import Quantity, Rate, threshold_to_install
-from bioeval.document.results import cell_of, messages_of_result
+from bioeval.document.cells import Quantity, Rate, Score, threshold_to_install
+from bioeval.document.results import cell_of, messages_of_result, threshold_of
 from bioeval.document.text import Text, say
 from bioeval.page.items import Item, items_of
 from bioeval.views.tasks import value_of
@@ -113,11 +113,13 @@ class Moving:
         self.rows = {id(curve): [0] * len(rows) for curve in self.curves}
         anchors = {x.system: self._first_of(x.system) for x in self.curves}
         opened = {x: _of_study(anchor, items) for x, anchor in anchors.items()}
+        self.opened = {x: at for x, at in opened.items() if at is not None}
         for i, row in enumerate(rows):
             for system, anchor in anchors.items():
                 own = row if anchor is leader else anchor.row_at_far(float(leader.far[row]))
-                if i == self.start and anchor is not leader and not np.isnan(opened[system]):
-                    own = anchor.row(opened[system])
+                study = self.opened.get(system)
+                if i == self.start and anchor is not leader and study is not None:
+                    own = anchor.row(study.value)
                 threshold = anchor.thresholds[own] if own >= 0 else np.nan
                 for curve in self.curves:
                     if curve.system == system:
@@ -129,6 +131,18 @@ class Moving:
         own = [x for x in self.curves if x.system == system]
         place = {path: i for i, path in enumerate(_FIRST)}
         return min(own, key=lambda x: place.get(x.item.path, len(place)))
+
+    def cells(self, curve: Curve) -> list[dict[str, Quantity]]:
+        """Return the threshold and the rates of a curve at each point.
+
+        The threshold of a study is rounded as the study rounds it.
+        """
+        study = self.opened.get(curve.system)
+        cells = [curve.cells(row) for row in self.rows[id(curve)]]
+        for each in cells:
+            if study is not None and each["threshold"].value == study.value:
+                each["threshold"] = study
+        return cells
 
     def row_of(self, curve: Curve) -> int:
         """Return the row of a curve where the page opens."""
@@ -146,18 +160,17 @@ def opening_rule(results: Any) -> str | None:
     return None if moving.leader is None else moving.opening.rule
 
 
-def _of_study(curve: Curve, items: list[Item]) -> float:
-    """Return the threshold that a study of the system answers with; NaN without one."""
+def _of_study(curve: Curve, items: list[Item]) -> Score | None:
+    """Return the threshold that a study of the system answers with, as it shows it."""
     for x in items:
         of_searches = "unenrolled_people" in x.dataset
         if x.system != curve.system or x.type != "threshold-study":
             continue
         if of_searches == (curve.item.path == "open_set"):
             for name in ("assured_threshold", "threshold"):
-                value = float(x.dataset.get(name, np.nan))
-                if np.isfinite(value):
-                    return value
-    return np.nan
+                if name in x.dataset and np.isfinite(float(x.dataset[name])):
+                    return threshold_of(x.dataset, name)
+    return None
 
 
 def _opening(curve: Curve, items: list[Item]) -> Opening:
@@ -168,7 +181,8 @@ def _opening(curve: Curve, items: list[Item]) -> Opening:
     """
     dataset = curve.item.dataset
     target, exact, support = _supported(curve)
-    row = curve.row(_of_study(curve, items))
+    study = _of_study(curve, items)
+    row = -1 if study is None else curve.row(study.value)
     if row >= 0:
         why: Text = ""
         if str(Rule("far", (float(target),))) in {

@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion, scored, with_failures
@@ -60,9 +60,11 @@ def claim_scores(
     -------
     Scores
         A row for each attempt and a column for each subject, or for each template if `templates`
-        is ``"single"``. Distances and similarities stay what they are, in float64. A claim without
-        any comparison is NaN, and no attempt. Rows have the metadata of the first try; columns
-        have those of the subject's enrolled templates that are the same for all of them.
+        is ``"single"``. Distances and similarities stay what they are, in float64; a ratio that is
+        made of several log-likelihood ratios, of templates or of tries, is none: it is a
+        similarity. A claim without any comparison is NaN, and no attempt. Rows have the metadata of
+        the first try; columns have those of the subject's enrolled templates that are the same for
+        all of them.
 
     Raises
     ------
@@ -117,7 +119,7 @@ def claim_scores(
         0.0 - distances if larger_is_closer(scores.kind) else distances,
         scores.probe_labels[first],
         scores.gallery_labels[column],
-        kind=scores.kind,
+        kind=_kind(scores, tries, templates),
         nan=nan,
         mask=mask,
         probe_meta={name: values[first] for name, values in scores.probe_meta.items()},
@@ -137,6 +139,17 @@ def claim_scores(
         _claims=_in_words(tries, attempts, templates, fusion, enrol),
         _tries=tries,
     )
+
+
+def _kind(scores: Scores, tries: int, templates: str) -> Kind:
+    """Return the kind of claims: of one log-likelihood ratio each they are ratios, too.
+
+    The largest, a mean or a median of several is no ratio of what was observed.
+    """
+    of_several = templates == "multi" and int(np.bincount(scores._codes.gallery).max()) > 1
+    if scores.kind == "llr" and (tries > 1 or of_several):
+        return "similarity"
+    return scores.kind
 
 
 def _distances(

@@ -20,10 +20,8 @@ from bioeval.scores.labels import (
 )
 
 #: The columns that name templates whatever they hold. The others of `NAME_COLUMNS` do so where
-#: they hold names of files, each once: faces of one photograph are several templates, and a column
-#: `image` names photographs.
+#: they hold names of files, each once: faces of one photograph are several templates.
 _OF_TEMPLATES = ("template", "name")
-_COLUMNS = tuple(name for name in NAME_COLUMNS if name != "image")
 
 # A path, or a name with an ending.
 _FILE = re.compile(r".*[/\\].+|.+\.[A-Za-z]\w{0,4}", re.DOTALL)
@@ -54,7 +52,7 @@ class NamedTemplates:
 
         Numbers that merely count the templates are no names, and `labels` of subjects are none.
         """
-        for name in _COLUMNS:
+        for name in NAME_COLUMNS:
             if name in probe and name in gallery:
                 sides = probe[name], gallery[name]
                 if are_names(*sides, labels) and (

@@ -49,10 +49,12 @@ def client():
 @pytest.fixture
 def looks(monkeypatch):
     """The looks by workers, so that no test passes without them."""
-    from bioeval.counting.cluster import Workers
+    from bioeval.counting import cluster
 
-    seen, ask = [], Workers.ask
-    monkeypatch.setattr(Workers, "ask", lambda self, *x: seen.append(x) or ask(self, *x))
+    seen = []
+
+    ask = cluster.Workers.ask
+    monkeypatch.setattr(cluster.Workers, "ask", lambda self, *x: seen.append(x) or ask(self, *x))
     return seen
 
 

@@ -199,3 +199,33 @@ def test_templates_alone_are_an_option_of_verification_in_run(file, capsys):
     assert "it needs --templates multi" in capsys.readouterr().err
     assert main(["run", file, "--attempts", "sesion"]) == 2
     assert "--attempts names 'sesion'" in capsys.readouterr().err
+
+
+RATIOS = [[2.0, 1.0, -3.0], [0.5, 3.0, -1.0], [-2.0, -4.0, 2.5]]
+
+
+def ratios(columns: slice = slice(None)) -> be.Scores:
+    """Log-likelihood ratios: two tries of ann and one of bob against templates of ann, ann, bob."""
+    people = np.array(["ann", "ann", "bob"])
+    return be.Scores(
+        np.array(RATIOS)[:, columns], people, people[columns], kind="llr",
+        probe_meta={"visit": [1, 1, 1]},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("fusion", ["min", "mean", "max", "median", "kth:2"])
+def test_a_ratio_of_several_templates_is_none(fusion):
+    assert be.claim_scores(ratios(), fusion=fusion).kind == "similarity"
+
+
+def test_a_ratio_of_several_tries_is_none_and_one_of_a_single_comparison_stays_one():
+    one_each = ratios(slice(1, None))  # one template of each
+    assert be.claim_scores(one_each, attempts="visit").kind == "similarity"
+    claims = be.claim_scores(one_each)
+    assert claims.kind == "llr"
+    np.testing.assert_array_equal(claims.values, np.array(RATIOS)[:, 1:])
+    assert be.claim_scores(ratios(), templates="single").kind == "llr"
+    assert be.claim_scores(ratios(), enrol="first:1").kind == "llr"
+    np.testing.assert_array_equal(
+        be.claim_scores(ratios(), attempts="visit").values, [[3.0, -1.0], [-2.0, 2.5]]
+    )

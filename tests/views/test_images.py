@@ -117,11 +117,12 @@ def test_a_pair_in_both_directions_is_drawn_once(folder):
     """Probe and gallery hold the same images, but were given as two sides."""
     names = [f"{i}.png" for i in range(4)]
     both = be.Scores(
-        D, PEOPLE, PEOPLE, probe_meta={"image": names}, gallery_meta={"image": names}
+        D, PEOPLE, PEOPLE, probe_meta={"photo": names}, gallery_meta={"photo": names}
     )  # fmt: skip
     worst = be.worst_pairs(both, 6)
     assert worst.sizes["pair"] == 12
-    result = be.plot.worst_pairs(worst, pairs=6, image_folder=folder).pairs[""]["impostor"]
+    display = be.plot.worst_pairs(worst, pairs=6, images="photo", image_folder=folder)
+    result = display.pairs[""]["impostor"]
     assert [pair.score for pair in result] == [1, 2, 3]
 
 

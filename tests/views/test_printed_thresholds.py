@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+from report_text import rates
 
 import bioeval as be
 from bioeval.cli.program import main
@@ -173,3 +174,19 @@ def test_the_command_rounds_a_bound_of_frr_to_the_looser_side(tmp_path, capsys, 
     shown = rows_in(capsys.readouterr().out.split("Verification, multi")[0])
     at = next(t for label, (_, t) in shown.items() if label.startswith("FAR at FRR = 0"))
     assert 0 <= at - exact["zero_frr_threshold"] < 1e-4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bound", ["far", "frr"])
+def test_the_page_that_opens_at_a_study_keeps_what_the_study_states(bound, kind, tmp_path):
+    scores = scores_of(kind)
+    target = 0.05
+    interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    study = be.study_threshold(scores, f"{bound}={target}", folds=3, repeats=1, interval=interval)
+    results = be.evaluate(scores, extra_thresholds=[study["threshold"].item()])
+    be.report([results, study], tmp_path / "page.html")
+    of_matrix = rates((tmp_path / "page.html").read_text())[0]
+    printed = float(of_matrix["threshold"])
+    assert printed == pytest.approx(study["threshold"].item(), rel=1e-5)
+    assert printed != study["threshold"].item()  # it is rounded
+    assert rates_at(scores, printed)[bound] <= target

@@ -30,7 +30,16 @@ from bioeval.studies.check.copies import (
     copy_finding,
     duplicates_finding,
 )
-from bioeval.studies.check.counts import IMPOSTOR, SHOWN, DataScan, scan, sign_of
+from bioeval.studies.check.counts import (
+    FAILED,
+    FARTHEST,
+    IMPOSTOR,
+    NEAREST,
+    SHOWN,
+    DataScan,
+    scan,
+    sign_of,
+)
 from bioeval.studies.check.failure_codes import (
     end_finding,
     end_values,
@@ -208,7 +217,10 @@ def _findings(
     if scores.kind != "order":
         yield copy_finding(scores, copies)
         diagonal = _diagonal(scores, scanned)
-        every = len(scanned.sampled) == scores.shape[0]
+        # The sample has finite distances alone; failures count where they are rejected.
+        first = FAILED if scores.nan == "reject" else FARTHEST
+        left_out = scanned.counts[first : NEAREST + 1].any()
+        every = len(scanned.sampled) == scores.shape[0] and not left_out
         yield _kind(scores, scanned.genuine, impostor, diagonal, all_read=every)
 
 
@@ -227,7 +239,9 @@ def _pair_checks(scores: PairScores) -> Iterator[Finding]:
         yield copy_finding(scores, copies_of_pairs(scores, distances))
         there = ~np.isnan(values)
         genuine, impostor = distances[there & scores.genuine], distances[there & ~scores.genuine]
-        yield _kind(scores, genuine, impostor, 0, all_read=bool(there.all()))
+        yield _kind(
+            scores, genuine, impostor, 0, all_read=scores.nan != "reject" or bool(there.all())
+        )
 
 
 def _kind(
@@ -258,9 +272,11 @@ def _kind(
         sample=bool(in_sample),
     )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
-    over = "in a sample" if in_sample else "over all attempts"
-    text = "EER {eer:rate} {over}"
-    found = verdict.message or say(text, eer=eer, over=over)
+    text = "EER {eer:rate} over all attempts, as in an evaluation"
+    if in_sample:
+        text = "EER {eer:rate} in a sample of {number:count scores} (an evaluation counts all)"
+    sampled = len(genuine) + len(impostor)
+    found = verdict.message or say(text, eer=eer, number=sampled)
     return Finding("kind", verdict.severity, found, count, places=in_sample)
 
 

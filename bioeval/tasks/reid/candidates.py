@@ -15,7 +15,7 @@ from bioeval.scores.exclusions import Exclusion, Rule
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, camera_notes, joined
-from bioeval.tasks.reid.convention import Convention, camera_codes, left_out_notes
+from bioeval.tasks.reid.convention import Convention, camera_codes
 
 
 class Candidates:
@@ -99,7 +99,13 @@ class Candidates:
 
     def notes(self) -> tuple[Message, ...]:
         """Return remarks on queries with the id of junk or of distractors, and on cameras."""
-        notes = left_out_notes(self.scores, self.distractor_ids, self.rules.junk_ids)
+        notes = []
+        codes = self.scores._codes.labelled
+        for ids, role in ((self.distractor_ids, "distractors"), (self.rules.junk_ids, "junk")):
+            queries = int(codes.of_no_person(ids)[codes.probe].sum())
+            if queries:
+                about = {"queries": queries, "role": role, "ids": list(map(str, ids))}
+                notes.append(Message("queries-left-out", **about))
         of_cameras: list[Message] = []
         if self.cameras is not None:
             of_all = "same-camera" in (self.rules.removed, self.rules.ap_removed)

@@ -31,7 +31,7 @@ from bioeval.protocol.fields import Field, Section
 from bioeval.protocol.loading import available, is_path, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_texts
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.scores.matrix import Scores, are_pairs, knows_people
 from bioeval.scores.provenance import pairs_of_same
 
 S = TypeVar("S", bound=Section)
@@ -195,25 +195,6 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
 def camera_codes(scores: Any) -> Codes:
     """Return the cameras of queries and gallery as codes; an unknown one equals nothing."""
     return column_codes(*cameras_of(scores), "camera")
-
-
-def left_out_queries(scores: Any, ids: Sequence[int]) -> np.ndarray:
-    """Return which queries bear one of the ids of junk or distractors: they match nothing."""
-    codes = codes_of(scores).labelled
-    return codes.of_no_person(ids)[codes.probe]
-
-
-def left_out_notes(
-    scores: Any, distractor_ids: Sequence[int], junk_ids: Sequence[int]
-) -> list[Message]:
-    """Return messages of queries that are junk or distractors."""
-    notes = []
-    for ids, role in ((distractor_ids, "distractors"), (junk_ids, "junk")):
-        count = int(left_out_queries(scores, ids).sum())
-        if count:
-            listed = list(map(str, ids))
-            notes.append(Message("queries-left-out", queries=count, role=role, ids=listed))
-    return notes
 
 
 def has_cameras(scores: Scores) -> bool:

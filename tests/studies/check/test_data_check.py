@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -528,10 +529,27 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation_or_of_a_named_sample():
     pairs = be.Scores.from_pairs(rng.normal(size=4000) - 1.5 * genuine, genuine)
     eer = be.verification(pairs).eer.item()
     verdict = be.check_data(pairs)["kind"].message
-    assert verdict == f"EER {100 * eer:.1f} % over all attempts"
+    assert verdict == f"EER {100 * eer:.1f} % over all attempts, as in an evaluation"
     result = checked(distances())["kind"]
-    assert result.message.endswith("in a sample")
-    assert "a sample of 480 genuine" in result.where
+    number = re.search(r"in a sample of ([\d,]+) scores \(an evaluation counts all", result.message)
+    parts = re.search(r"of ([\d,]+) genuine and ([\d,]+) impostor", result.where)
+    assert parts[1] == "480"
+    counts = [int(x.replace(",", "")) for x in (number[1], *parts.groups())]
+    assert counts[0] == counts[1] + counts[2]
+
+
+@pytest.mark.parametrize("nan", ["exclude", "reject"])
+def test_the_eer_over_all_attempts_is_that_of_an_evaluation_with_failures(nan):
+    """Failed comparisons are rejected attempts, which the check does not read."""
+    values = np.asarray(be.simulate(12, 3, random_state=4).values).copy()
+    values[:6, 6:] = values[6:, :6].T[...] = np.nan
+    np.fill_diagonal(values, 0)
+    scores = be.Scores(values, np.repeat(np.arange(12), 3), nan=nan)
+    verdict = str(be.check_data(scores)["kind"].message)
+    eer = float(be.verification(scores).eer)
+    assert ("over all attempts" in verdict) == (nan == "exclude")
+    if nan == "exclude":
+        assert float(re.search(r"EER ([\d.]+) %", verdict)[1]) == pytest.approx(100 * eer, rel=0.01)
 
 
 # ------------------------------------------------------------------------- near copies of a subject

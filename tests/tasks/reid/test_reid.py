@@ -27,6 +27,16 @@ COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
 TIES = ("pessimistic", "optimistic", "stable", "expected")
 
 
+@pytest.fixture(scope="module", params=["few", "many"], autouse=True)
+def number(request):
+    """Ranked by NumPy as few scores are, and by the loops of many."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "many":
+            patch.setattr("bioeval.counting.parts.is_small", lambda scores: False)
+            patch.setattr("bioeval.counting.parts.LISTED", 0)
+        yield request.param
+
+
 @st.composite
 def cases(draw, **options: Any):
     """A small case and the cameras of both sides."""

@@ -18,6 +18,16 @@ GROUPS = 4
 RANKS = (1, 5)
 
 
+@pytest.fixture(scope="module", params=["few", "many"], autouse=True)
+def number(request):
+    """Ranked by NumPy as few scores are, and by the loops of many."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "many":
+            patch.setattr("bioeval.counting.parts.is_small", lambda scores: False)
+            patch.setattr("bioeval.counting.parts.LISTED", 0)
+        yield request.param
+
+
 def labels_of(rng: np.random.Generator, number: int, kind: str) -> np.ndarray:
     """Labels of 12 people, with some junk (-1) and distractors (0)."""
     who = np.arange(number) % 12 + 1
