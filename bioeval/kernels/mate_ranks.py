@@ -258,14 +258,16 @@ def single_shots(begin, end, rows, mates, people, at_rank, ties):
             first[:] = 0
             equal[:] = 0
             some_tied = False
+            equal_ones = np.int64(0)
             for j in near[:s]:
                 g = people.person[j]
-                ties[i] += row[j] == d
+                equal_ones += np.int64(row[j] == d)
                 if row[j] < d or (people.stable and row[j] == d and rows.gallery[j] < place):
                     first[g] += 1
                 elif row[j] == d and not people.stable:
                     equal[g] += 1
                     some_tied = True
+            ties[i] += equal_ones
             if some_tied:
                 for n in range(len(people.nodes)):
                     weight = people.weights[n] / (high - low)
