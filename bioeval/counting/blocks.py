@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.scores.arrays import parse_fusion, scored, with_failures
+from bioeval.scores.arrays import scored
+from bioeval.scores.blocks import fuse_claims
 
 
 class Lines(NamedTuple):
@@ -125,34 +126,11 @@ class Block(NamedTuple):
 
 
 def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:
-    """Return the distances of claims (h, g), NaN where there is none, by a rule of fusion.
+    """Return the distances of claims (h, g) on one thread; see :func:`fuse_claims`."""
+    from bioeval.kernels.fuse import fuse_groups
 
-    Claim ``k`` of a row of `values` (h, n) has the templates ``starts[k]:starts[k + 1]``.
-    """
-    from bioeval.kernels import fuse
-
-    method, order = parse_fusion(fusion)
-    rule = {"min": 1, "max": fuse.MAX, "mean": fuse.MEAN, "median": fuse.MEDIAN}.get(method, order)
-    of_templates = method == "min" or (method == "max" and not rejected)
-    dtype, shape = values.dtype if of_templates else np.float64, (len(values), len(starts) - 1)
-    columns, no_self = np.arange(values.shape[1])[None], np.full(len(values), -1)
-
-    def by_rule(values: np.ndarray) -> np.ndarray:
-        claims, place = np.empty(shape, dtype=dtype), np.empty(shape, dtype=np.int64)
-        loop = fuse.fuse_groups.kernel.on_one_thread
-        loop(values, columns, starts, no_self, rule, claims, place)
-        return claims
-
-    claims = by_rule(values)
-    if not rejected or method == "min":
-        return claims
-    scores = scored(values)  # of a claim that has scores, these are fused
-    of_scores = by_rule(scores)
-    failed = np.isnan(of_scores) & ~np.isnan(claims)
-    if (of_scores == np.inf).any() and (scores == -np.inf).any():  # of both signs: undefined
-        finite = by_rule(np.minimum(scores, np.finfo(scores.dtype).max))
-        failed |= (of_scores == np.inf) & (finite == -np.inf)
-    return with_failures(of_scores, failed)
+    loop = fuse_groups.kernel.on_one_thread
+    return fuse_claims(values, starts, fusion, loop, rejected=rejected)[0]
 
 
 def _nearest_of_columns(values: np.ndarray, people: Lines) -> np.ndarray:

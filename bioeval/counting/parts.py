@@ -288,7 +288,7 @@ class TileParts:
     @cached_property
     def mates(self) -> Mates:
         """The genuine attempts."""
-        distance, row, position = self.squares.placed(multi=False)
+        distance, row, position = self.squares.mates()
         column = self.reader.gallery.columns[0][position]
         order = np.lexsort((column, row))
         return Mates(row[order], column[order], distance[order], self.scores.shape[0])
@@ -507,7 +507,7 @@ def parts_of(
         from bioeval.counting.squares import Squares
 
         of_tiles = BlockReader(scores) if reader is None else reader
-        squares = Squares.of(of_tiles, fused=grouped, of_all=True)
+        squares = Squares.of(of_tiles, fused=grouped)
         if squares is not None:
             return TileParts(squares)
     return RowParts(BlockReader(scores, grouped=grouped) if reader is None else reader)

@@ -10,7 +10,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,30 +26,6 @@ HELD = 64 << 20
 
 #: Takes a tile: its number among those visited, its band of rows and its columns, and the scores.
 Visit = Callable[[int, int, int, np.ndarray], None]
-
-
-class Mates(NamedTuple):
-    """The mates of some probes."""
-
-    number: np.ndarray  # int64 (m,): usable mates
-    best: np.ndarray  # (m,): the nearest, NaN for none; and how many are as near, itself among them
-    tied: np.ndarray
-    place: np.ndarray  # int64 (m,): the first of these in the gallery's own order
-
-    @classmethod
-    def of(cls, value: np.ndarray, row: np.ndarray, place: np.ndarray, m: int) -> Mates:
-        """Return the mates of `m` probes from their scores, row by row, and places."""
-        first = np.flatnonzero(np.diff(row, prepend=-1))
-        best = np.full(m, np.nan, dtype=value.dtype)
-        last = np.full(m, np.iinfo(np.int64).max)
-        if len(row):
-            best[row[first]] = np.minimum.reduceat(value, first)
-            nearest = value == best[row]
-            last[row[first]] = np.minimum.reduceat(np.where(nearest, place, last[0]), first)
-            tied = np.bincount(row[nearest], minlength=m)
-        else:
-            tied = np.zeros(m, dtype=np.int64)
-        return cls(np.bincount(row, minlength=m), best, tied, last)
 
 
 def source_of_tiles(scores: Any) -> EmbeddingSource | None:
@@ -110,15 +86,14 @@ class Squares:
         self.held: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
-    def of(cls, reader: BlockReader, *, fused: bool = True, of_all: bool = False) -> Squares | None:
+    def of(cls, reader: BlockReader, *, fused: bool = True) -> Squares | None:
         """Return the tiles of a reader's scores; None if they cannot be counted by tiles.
 
-        Where templates of a subject are `fused`, subjects are laid out for it. The caller leaves
-        out exclusions `of_all`, or has no tiles of scores with some.
+        Where templates of a subject are `fused`, subjects are laid out for it.
         """
         scores = reader.scores
         source = source_of_tiles(scores)
-        if source is None or (scores._exclusions.of_all and not of_all):
+        if source is None:
             return None
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
         if np.diff(reader.gallery.starts).max() > largest or not may_compute(scores):
@@ -231,18 +206,15 @@ class Squares:
         self.complete(i, j, tile, own=False)
         return True
 
-    @cached_property
-    def _found(self) -> Found:
-        """The genuine scores, and the best mate of each row of the squares."""
-        m, dtype = self.shape[0], self.source.dtype
+    def mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the genuine scores, with their rows and positions."""
+        dtype = self.source.dtype
         sizes = np.diff(self.reader.gallery.starts)
         group = self.rows.subjects
         number = np.where(group >= 0, sizes[group], 0)
         offsets = np.cumsum(number) - number
         genuine = np.full(int(number.sum()), np.nan, dtype=dtype)
         columns = np.zeros(len(genuine), dtype=np.int64)
-        best = np.full(m, np.nan, dtype=dtype)
-        found = Found(offsets, genuine, columns, best, *np.zeros((3, m), dtype=np.int64))
         probe, gallery, differs = self._exclusions
 
         def take() -> Visit:
@@ -254,10 +226,9 @@ class Squares:
                     across.start,
                     self.rows.subjects[some],
                     self.columns.subjects[across],
-                    self.column[across],
                     self.itself[some] - across.start,
                     Excluded(probe[:, some], gallery[:, across], differs),
-                    Found(offsets[some], genuine, columns, *(x[some] for x in found[3:])),
+                    Found(offsets[some], genuine, columns),
                 )
                 if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
                     self.held[i, j] = tile.copy()
@@ -273,29 +244,9 @@ class Squares:
                 if self.holds_mates(i, j)
             ]
         self.visit(pairs, take)
-        return found
-
-    @property
-    def mates(self) -> Mates:
-        """The mates of each row of the squares."""
-        found = self._found
-        return Mates(found.number, found.best, found.tied, found.best_place)
-
-    def placed(self, *, multi: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return genuine scores, of the nearest mates if `multi`, with their rows and positions."""
-        found, group = self._found, self.rows.subjects
-        if multi:
-            mated = np.flatnonzero(found.number > 0)
-            return found.best[mated], self.row[mated], group[mated]
-        there = ~np.isnan(found.genuine)
-        row = np.repeat(self.row, np.diff(found.offsets, append=len(found.genuine)))
-        return found.genuine[there], row[there], self.columns.order[found.columns[there]]
-
-    @property
-    def genuine(self) -> np.ndarray:
-        """The genuine scores, without those that are left out."""
-        genuine = self._found.genuine
-        return genuine[~np.isnan(genuine)]
+        there = ~np.isnan(genuine)
+        row = np.repeat(self.row, number)
+        return genuine[there], row[there], self.columns.order[columns[there]]
 
     @property
     def _exclusions(self) -> Excluded:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import mmap
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -234,7 +234,13 @@ class Block:
     def fused(self, fusion: str) -> Block:
         """Return the rows of subjects, one score a group; cached for each block and fusion."""
         if fusion not in self._fused:
-            self._fused[fusion] = self._fuse(*parse_fusion(fusion))
+            from bioeval.kernels.fuse import fuse_groups
+
+            sides = self.columns, self.probe_position
+            claims = fuse_claims(
+                self.values, self.starts, fusion, fuse_groups, sides=sides, rejected=self.rejected
+            )
+            self._fused[fusion] = self.of_groups(*claims)
         return self._fused[fusion]
 
     def same_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
@@ -259,49 +265,6 @@ class Block:
         values[self.same_subject_cells()] = np.nan
         return values
 
-    def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows fused by the nearest template, and the limits of the own subject."""
-        if "min" in self._fused:
-            known = self._fused["min"]
-            return known.values, known.mate_start, known.mate_stop
-        from bioeval.kernels.fuse import fuse_nearest
-
-        fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
-        fuse_nearest(self.values, self.starts, self.probe_position, fused)
-        enrolled = self.probe_group >= 0
-        return (
-            fused,
-            np.where(enrolled, self.probe_group, 0),
-            np.where(enrolled, self.probe_group + 1, 0),
-        )
-
-    def _fuse(self, method: str, kth: int) -> Block:
-        """Return the same rows with a score for each subject, by a rule of fusion."""
-        from bioeval.kernels.fuse import MAX, MEAN, fuse_groups
-
-        shape = (len(self.values), len(self.starts) - 1)
-        own = method == "min" or (method == "max" and not self.rejected)
-        dtype = self.values.dtype if own else np.dtype(float)
-        rule = {"min": 1, "max": MAX, "mean": MEAN}.get(method, kth)
-        sides = self.columns, self.starts, self.probe_position
-
-        def fuse(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            fused, place = np.empty(shape, dtype=dtype), np.empty(shape, dtype=np.int64)
-            fuse_groups(values, *sides, rule, fused, place)
-            return fused, place
-
-        fused, place = fuse(self.values)
-        if self.rejected and method != "min":
-            # Of a group that has scores these are fused; what failed is after them.
-            rejected, scores = fused, scored(self.values)
-            fused, _ = fuse(scores)
-            failed = np.isnan(fused) & ~np.isnan(rejected)
-            if (fused == np.inf).any() and (scores == -np.inf).any():  # of both signs: undefined
-                finite, _ = fuse(np.minimum(scores, np.finfo(scores.dtype).max))
-                failed |= (fused == np.inf) & (finite == -np.inf)
-            fused = with_failures(fused, failed)
-        return self.of_groups(fused, place)
-
     def of_groups(self, fused: np.ndarray, place: np.ndarray) -> Block:
         """Return the same rows with a score for each subject."""
         enrolled = self.probe_group >= 0
@@ -316,6 +279,46 @@ class Block:
             probe_position=np.full(len(fused), -1, dtype=np.int64),
             rejected=self.rejected,
         )
+
+
+def fuse_claims(
+    values: np.ndarray,
+    starts: np.ndarray,
+    fusion: str,
+    fuse: Callable[..., None],
+    *,
+    sides: tuple[np.ndarray, np.ndarray] | None = None,
+    rejected: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distances of claims (h, g), NaN where there is none, by a rule of fusion.
+
+    Claim ``k`` of a row of `values` (h, n) has the templates ``starts[k]:starts[k + 1]``. Returned
+    is also the place of the nearest of them. `fuse` is ``kernels.fuse.fuse_groups``, on all threads
+    or on one; `sides` are the places of the columns, and the column of each probe itself.
+    """
+    from bioeval.kernels.fuse import MAX, MEAN
+
+    method, kth = parse_fusion(fusion)
+    rule = {"min": 1, "max": MAX, "mean": MEAN}.get(method, kth)
+    of_templates = method == "min" or (method == "max" and not rejected)
+    dtype, shape = values.dtype if of_templates else np.float64, (len(values), len(starts) - 1)
+    columns, itself = sides or (np.arange(values.shape[1])[None], np.full(len(values), -1))
+
+    def by_rule(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        claims, place = np.empty(shape, dtype=dtype), np.empty(shape, dtype=np.int64)
+        fuse(values, columns, starts, itself, rule, claims, place)
+        return claims, place
+
+    claims, place = by_rule(values)
+    if not rejected or method == "min":
+        return claims, place
+    scores = scored(values)  # of a claim that has scores, these are fused
+    of_scores, _ = by_rule(scores)
+    failed = np.isnan(of_scores) & ~np.isnan(claims)
+    if (of_scores == np.inf).any() and (scores == -np.inf).any():  # of both signs: undefined
+        finite, _ = by_rule(np.minimum(scores, np.finfo(scores.dtype).max))
+        failed |= (of_scores == np.inf) & (finite == -np.inf)
+    return with_failures(of_scores, failed), place
 
 
 class Gallery:

@@ -820,15 +820,6 @@ class LabelledMatrix:
         return rows_of(self._source) == "container"
 
     @property
-    def _reads_in_place(self) -> bool:
-        """Whether rows are read without a copy, as the native floats that kernels need."""
-        base, whole = self._base, self._rows is None and self._columns is None
-        if not whole or larger_is_closer(self.kind) or not isinstance(base, np.ndarray):
-            return False
-        plain = base.dtype in (np.float32, np.float64) and base.dtype.isnative
-        return plain and base.flags.c_contiguous and base.flags.aligned
-
-    @property
     def _has_mask(self) -> bool:
         """Whether a mask was given."""
         return self._mask is not None
