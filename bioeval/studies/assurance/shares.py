@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.counting.by_subject import SubjectAttempts, summed
+from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.cells import is_accepted
+from bioeval.counting.people import summed
 from bioeval.counting.verification import Verifying, count
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
