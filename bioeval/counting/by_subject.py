@@ -30,16 +30,6 @@ from bioeval.scores.provenance import disjoint_pairs
 _CELLS_AT_ONCE = 1 << 20
 
 
-def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct keys, increasing, and the sum of the counts of each."""
-    if (key[1:] > key[:-1]).all():  # as a pass in the order of people leaves them
-        return key, count
-    distinct, place = np.unique(key, return_inverse=True)
-    total = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(total, place.reshape(-1), count)
-    return distinct, total
-
-
 @dataclass(frozen=True, eq=False)
 class PairCounts:
     """Numbers of attempts of pairs of subjects in each layer, between two thresholds."""

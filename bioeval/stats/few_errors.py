@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from bioeval.counting.by_subject import PairCounts, summed
+from bioeval.counting.by_subject import PairCounts
+from bioeval.counting.people import summed
 from bioeval.stats.independent import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import Limits
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +16,12 @@ import scipy
 from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
-from bioeval.counting.by_subject import PairCounts, Sink, Sinks, SubjectAttempts, summed
+from bioeval.counting.by_subject import PairCounts, Sink, Sinks, SubjectAttempts
+from bioeval.counting.people import CountPeople, summed
+from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
-from bioeval.counting.verification import Use, Verifying
+from bioeval.counting.verification import Use
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
-from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.limits import groups_of
 
@@ -64,10 +66,66 @@ class PeopleCounts:
     thresholds: np.ndarray
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
-    probe: np.ndarray
-    claimed: np.ndarray
-    impostor_attempts: np.ndarray
-    impostor_accepted: np.ndarray
+    _counted: CountPeople
+    _rows: np.ndarray  # which of the thresholds that were counted each is; -1 of NaN
+
+    @classmethod
+    def of(cls, counted: CountPeople, thresholds: np.ndarray, rows: np.ndarray) -> PeopleCounts:
+        """Return the table of what was counted at distances, the rows of some thresholds."""
+        people, layers = counted.people, counted.thresholds
+        genuine = by_subject(counted.genuine, counted.genuine_person, layers, people)
+        reached = genuine.cumsum(axis=0)
+        return cls(
+            counted.names,
+            counted.no_person,
+            thresholds,
+            reached[-1],
+            _of_rows(reached, rows),
+            counted,
+            rows,
+        )
+
+    @property
+    def listed(self) -> bool:
+        """Whether the attempts are listed pairs."""
+        return self._counted.listed
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Probes of each person, and its templates, or claims, in the gallery; not of pairs."""
+        return self._counted.sizes
+
+    @cached_property
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._counted.pairs()
+
+    @cached_property
+    def probe(self) -> np.ndarray:
+        """The person of the probe of each pair."""
+        return (self._pairs[0] // len(self.people)).astype(np.int32)
+
+    @cached_property
+    def claimed(self) -> np.ndarray:
+        """The person claimed of each pair."""
+        return (self._pairs[0] % len(self.people)).astype(np.int32)
+
+    @property
+    def impostor_attempts(self) -> np.ndarray:
+        """The attempts of each pair."""
+        return self._pairs[1]
+
+    @cached_property
+    def impostor_accepted(self) -> np.ndarray:
+        """The attempts of each pair that each threshold accepts."""
+        counted, (pairs, _) = self._counted, self._pairs
+        layers = len(counted.thresholds)
+        needed = 8 * len(pairs) * (layers + len(self._rows))
+        require_memory(needed, f"a table of {len(pairs):,} pairs", "expected fewer thresholds")
+        near = counted.layer < layers
+        place = pairs.searchsorted((counted.probe * counted.people + counted.claimed)[near])
+        accepted = np.zeros((layers, len(pairs)), dtype=np.int64)
+        accepted[counted.layer[near], place] = counted.number[near]
+        return _of_rows(accepted.cumsum(axis=0), self._rows)
 
     def table(self, counts: np.ndarray) -> np.ndarray:
         """Return counts of the pairs as a square: ``[person of the probe, person claimed]``."""
@@ -77,17 +135,16 @@ class PeopleCounts:
         square[self.probe, self.claimed] = counts
         return square
 
-    def pairs(self, layer: np.ndarray, layers: int) -> PairCounts:
-        """Return the attempts of pairs in layers, accepted at the first threshold and rejected.
+    def of_groups(
+        self, of_probe: np.ndarray, of_claimed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return accepted impostor attempts (t, g, h), and all of them (g, h), by group.
 
-        What is accepted of a pair is in its `layer`, and what is rejected so many `layers` beyond.
+        `of_probe` and `of_claimed` are the group of each person as a probe, and as the person
+        claimed, numbered from 0.
         """
-        accepted = self.impostor_accepted[0]
-        both = np.stack([accepted, self.impostor_attempts - accepted], axis=1).reshape(-1)
-        place = np.flatnonzero(both)
-        pair, rejected = np.divmod(place, 2)
-        layers_of = layer[pair] + layers * rejected
-        return PairCounts.of(self.probe[pair], self.claimed[pair], layers_of, both[place])
+        accepted, made = self._counted.of_groups(of_probe, of_claimed)
+        return _of_rows(accepted, self._rows), made
 
     def by_group(self, group: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return the sums of counts of the pairs: ``[group of the probe, group claimed]``.
@@ -98,6 +155,13 @@ class PeopleCounts:
         place = group[self.probe].astype(np.int64) * number + group[self.claimed]
         sums = np.bincount(place, counts, number**2)
         return np.rint(sums).astype(np.int64).reshape(number, number)
+
+
+def _of_rows(counts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return some rows of counts: zeros where a row is -1."""
+    chosen = np.zeros((len(rows), *counts.shape[1:]), dtype=np.int64)
+    chosen[rows >= 0] = counts[rows[rows >= 0]]
+    return chosen
 
 
 def people_counts(
@@ -153,41 +217,16 @@ def people_counts(
     True
     """
     require_scores(scores)
-    at = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
+    given = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
     SubjectAttempts.require_people(scores, purpose="a table of people")
     require_values(scores, "a table of people")
-    verifying = Verifying(BlockReader(scores), Use(templates, fusion))
-    with threads_for(scores):
-        return counts_of_attempts(SubjectAttempts(verifying), at)
-
-
-def counts_of_attempts(attempts: SubjectAttempts, thresholds: np.ndarray) -> PeopleCounts:
-    """Return the table of some attempts; the thresholds are in the units of the scores."""
-    people = attempts.people
-    at = -thresholds if larger_is_closer(attempts.scores.kind) else thresholds
+    fused = Use(templates, fusion).fused
+    at = -given if larger_is_closer(scores.kind) else given
     layers, place = np.unique(at[~np.isnan(at)], return_inverse=True)
-    counted = count_layers(attempts, layers)
-    pair, of_pair = np.unique(counted.probe * people + counted.claimed, return_inverse=True)
-    genuine = np.zeros((len(layers) + 1, people), dtype=np.int64)
-    np.add.at(genuine, (np.searchsorted(layers, counted.genuine), counted.genuine_person), 1)
-    impostor = np.zeros((len(layers) + 1, len(pair)), dtype=np.int64)
-    np.add.at(impostor, (counted.layer, of_pair.reshape(-1)), counted.number)
-    reached, reached_genuine = impostor.cumsum(axis=0), genuine.cumsum(axis=0)
-    accepted = np.zeros((len(at), len(pair)), dtype=np.int64)
-    accepted_genuine = np.zeros((len(at), people), dtype=np.int64)
-    accepted[~np.isnan(at)] = reached[place.reshape(-1)]
-    accepted_genuine[~np.isnan(at)] = reached_genuine[place.reshape(-1)]
-    return PeopleCounts(
-        people=attempts.names,
-        no_person=attempts.no_person,
-        thresholds=thresholds,
-        genuine_attempts=reached_genuine[-1],
-        genuine_accepted=accepted_genuine,
-        probe=(pair // people).astype(np.int32),
-        claimed=(pair % people).astype(np.int32),
-        impostor_attempts=reached[-1],
-        impostor_accepted=accepted,
-    )
+    rows = np.full(len(at), -1)
+    rows[~np.isnan(at)] = place.reshape(-1)
+    (counted,) = reduce(scores, CountPeople(layers, fused))
+    return PeopleCounts.of(counted, given, rows)
 
 
 class LayeredPairs(NamedTuple):

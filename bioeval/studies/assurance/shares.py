@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.counting.by_subject import SubjectAttempts, summed
+from bioeval.counting.attempts import CollectAttempts
 from bioeval.counting.cells import is_accepted
-from bioeval.counting.verification import Verifying, count
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.stats.people import count_layers
+from bioeval.counting.parts import Parts, parts_of
+from bioeval.counting.people import CountPeople, summed
+from bioeval.counting.reduce import OfEachBlock, reduce
+from bioeval.scores.matrix import Scores
 from bioeval.studies.assurance.limits import PeopleMeans
 
 # The largest distance: with this limit, all finite impostor scores are known.
@@ -118,51 +118,60 @@ def pair_shares(scores: Scores, *, up_to: float | None = None, at: float | None 
     They are known for every threshold where the mean, and the proportion of all attempts, are
     `up_to` a rate; or at one distance.
     """
-    reader = BlockReader(scores)
-    verifying = Verifying(reader)
-    attempts = SubjectAttempts(verifying)
+    parts = parts_of(scores, nearest=True)
     if at is not None:
-        with threads_for(scores):
-            return _of_pairs(attempts, np.array([at]), at)
+        return _of_pairs(parts, np.array([at]), at)
     assert up_to is not None  # one of both is given
-    ((tally,), _) = count(reader, [verifying])
-    cells = tally.attempts.cells
+    (attempts,) = reduce(scores, CollectAttempts(), parts=parts)
+    cells = attempts.cells
     reached = cells.negative_infinite + np.cumsum(cells.counts)
     edges = np.append(cells.grid.edges, _ALL)
     part = 2 * up_to
     while True:
         place = min(int(np.searchsorted(reached, part * cells.total)), len(reached))
         beyond = float(edges[place])
-        with threads_for(scores):
-            near = _impostors_up_to(attempts, beyond)
-            lowest = np.full(min(int(cells.negative_infinite), 1), -np.inf)
-            shares = _of_pairs(attempts, np.unique(np.append(lowest, near)), beyond)
+        near = _impostors_up_to(parts, beyond)
+        lowest = np.full(min(int(cells.negative_infinite), 1), -np.inf)
+        shares = _of_pairs(parts, np.unique(np.append(lowest, near)), beyond)
         enough = (np.minimum(shares.mean, shares.accepted) > up_to).any()
         if place == len(reached) or enough:
             return shares
         part *= 4
 
 
-def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
+def _impostors_up_to(parts: Parts, limit: float) -> np.ndarray:
     """Return the impostor scores at most a distance."""
-    parts = attempts.impostors()
-    return np.concatenate([x[is_accepted(x, limit)] for x in parts])
+
+    def near(scores: np.ndarray) -> np.ndarray:
+        return scores[is_accepted(scores, limit)]
+
+    (found,) = reduce(parts.scores, OfEachBlock(near), parts=parts)
+    return np.concatenate([np.empty(0), *found])
 
 
-def _of_pairs(attempts: SubjectAttempts, thresholds: np.ndarray, beyond: float) -> Shares:
+def _of_pairs(parts: Parts, thresholds: np.ndarray, beyond: float) -> Shares:
     """Return the shares of pairs of people at some distances."""
-    counted = count_layers(attempts, thresholds)
-    n, k = max(attempts.people, 1), len(thresholds)
-    of_people = ~(attempts.no_person[counted.probe] | attempts.no_person[counted.claimed])
-    low = np.minimum(counted.probe, counted.claimed)
-    pair = (low * n + np.maximum(counted.probe, counted.claimed))[of_people]
-    layer_of, number = counted.layer[of_people], counted.number[of_people]
-    pairs, whole = summed(pair, number)
-    near = layer_of < k
-    key, count = summed(layer_of[near] * n**2 + pair[near], number[near])
+    (counted,) = reduce(parts.scores, CountPeople(thresholds), parts=parts)
+    n, k = max(counted.people, 1), len(thresholds)
+
+    def of_people(
+        probe: np.ndarray, claimed: np.ndarray, *more: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """Return pairs of two people, in either order, and what is known of them."""
+        both = ~(counted.no_person[probe] | counted.no_person[claimed])
+        pair = np.minimum(probe, claimed) * n + np.maximum(probe, claimed)
+        return tuple(x[both] for x in (pair, *more))
+
+    pair, number = counted.pairs()
+    pairs, whole = summed(*of_people(*np.divmod(pair, n), number))
+    near = counted.layer < k
+    pair, layer, number = of_people(
+        *(x[near] for x in (counted.probe, counted.claimed, counted.layer, counted.number))
+    )
+    key, count = summed(layer * n**2 + pair, number)
     layer, pair = np.divmod(key, n**2)
     share = count / whole[np.searchsorted(pairs, pair)]
-    partners = np.bincount(np.concatenate(np.divmod(pairs, n)), minlength=attempts.people)
+    partners = np.bincount(np.concatenate(np.divmod(pairs, n)), minlength=counted.people)
     order = np.argsort(counted.genuine, kind="stable")
     shares = Shares(
         thresholds=thresholds,
@@ -180,21 +189,19 @@ def _of_pairs(attempts: SubjectAttempts, thresholds: np.ndarray, beyond: float) 
         units=len(pairs),
         independent=0,
     )
-    _find_independent(shares, attempts)
+    _find_independent(shares, counted)
     return shares
 
 
-def _find_independent(shares: Shares, attempts: SubjectAttempts) -> None:
+def _find_independent(shares: Shares, counted: CountPeople) -> None:
     """Find who is resampled, and how many pairs of people are independent."""
-    scores, partners, pairs = attempts.scores, shares.units_of, shares.units
-    probing, enrolled = (
-        np.isin(np.arange(len(partners)), x) & (partners > 0) for x in attempts.sides
-    )
+    partners, pairs = shares.units_of, shares.units
+    probing, enrolled = (counted.sizes > 0) & (partners > 0)
     n = len(shares.people)
     shares.independent = n // 2
     # Existing pairs can be divided into so many sets of disjoint pairs, plus one.
     of_missing = pairs // (int(partners.max(initial=0)) + 1)
-    one_side = not are_pairs(scores) and (probing != enrolled).any()
+    one_side = not counted.listed and (probing != enrolled).any()
     if one_side and not (probing & enrolled).any():
         shares.people, shares.fixed_gallery = np.flatnonzero(probing), True
         shares.independent = len(shares.people)

@@ -172,19 +172,15 @@ class PairsOfGroups:
 
     def __init__(self, counts: PeopleCounts, group: np.ndarray):
         self.group, self.no_person = group, counts.no_person
-        people, number = len(group), int(group.max()) + 1
-        both = counts.impostor_accepted[0], counts.impostor_attempts
-
-        def of_each(person: np.ndarray, other: np.ndarray) -> np.ndarray:
-            place = person.astype(np.int64) * number + group[other]
-            sums = [np.bincount(place, x, people * number).reshape(people, number) for x in both]
-            return np.rint(sums).astype(np.int64)
-
-        self.probing = of_each(counts.probe, counts.claimed)
-        self.claimed = of_each(counts.claimed, counts.probe)
+        people = len(group)
+        each = np.arange(people)
+        (probing,), probed = counts.of_groups(each, group)
+        (claimed,), claims = counts.of_groups(group, each)
+        self.probing, self.claimed = np.stack([probing, probed]), np.stack([claimed.T, claims.T])
         self.tables: np.ndarray | None = None
         if people <= MOST_TESTED:
-            squares = np.stack([counts.table(x) for x in both])
+            (accepted,), made = counts.of_groups(each, each)
+            squares = np.stack([accepted, made])
             self.tables = squares + squares.transpose(0, 2, 1)
 
     def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:

@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.random import Stream
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries, limits_of
@@ -116,6 +115,7 @@ class GroupRates:
     def of(cls, counts: PeopleCounts, group: np.ndarray, defined: bool) -> GroupRates:
         """Add up the counts of people, which have one threshold."""
         number = int(group.max(initial=-1)) + 1
+        accepts, made = counts.of_groups(group, group)
         genuine = np.zeros(number, dtype=np.int64)
         np.add.at(genuine, group, counts.genuine_attempts)
         accepted = np.zeros_like(genuine)
@@ -126,8 +126,8 @@ class GroupRates:
             defined,
             genuine,
             genuine - accepted,
-            counts.by_group(group, counts.impostor_attempts),
-            counts.by_group(group, counts.impostor_accepted[0]),
+            made,
+            accepts[0],
         )
 
     @property
@@ -241,9 +241,7 @@ def few_errors(
 
 
 @stage("leaving people out")
-def group_intervals(
-    dataset: xr.Dataset, rates: GroupRates, attempts: SubjectAttempts, options: IntervalMethod
-) -> xr.Dataset:
+def group_intervals(dataset: xr.Dataset, rates: GroupRates, options: IntervalMethod) -> xr.Dataset:
     """Return a result by group with confidence intervals.
 
     Percentiles hold rates of few people too seldom: FRR and FAR at the threshold of all groups have
@@ -253,7 +251,7 @@ def group_intervals(
     names, confidence = dataset["group"].values, options.confidence
     number, enough = len(names), dataset["few_subjects"].values == 0
     pairs = PairsOfGroups(rates.counts, rates.group)
-    subjects, disjoint = independent_trials(attempts, rates)
+    subjects, disjoint = independent_trials(rates)
     of_frr = [_people_with_mates(rates, g, int(subjects[g])) for g in range(number)]
     of_far = [
         [pairs.people_of(g, h, int(disjoint[g, h])) for h in range(number)] for g in range(number)
@@ -264,7 +262,7 @@ def group_intervals(
         "frr": (frr[:, 0], frr[:, 1]),
         "far": (np.stack(far)[..., 0], np.stack(far)[..., 1]),
     }
-    remarks: list[Message] = [*options.few_people(int((~attempts.no_person).sum()))]
+    remarks: list[Message] = [*options.few_people(int((~rates.counts.no_person).sum()))]
     compared = int(enough.sum()) if enough.sum() > 1 else 0
     if number > 1 and not compared:
         why = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
@@ -313,22 +311,20 @@ def group_intervals(
     )
 
 
-def independent_trials(
-    attempts: SubjectAttempts, rates: GroupRates
-) -> tuple[np.ndarray, np.ndarray]:
+def independent_trials(rates: GroupRates) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups."""
     counts, group, number = rates.counts, rates.group, len(rates.genuine_attempts)
     subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=number)
     pairs = np.zeros((number, number), dtype=np.int64)
-    if attempts.scores.layout == "pairs":
+    if counts.listed:
         people = ~(counts.no_person[counts.probe] | counts.no_person[counts.claimed])
         probe, claimed = counts.probe[people], counts.claimed[people]
         code = group[probe] * number + group[claimed]
         for k in np.unique(code):
-            mate = mates_among(probe[code == k], claimed[code == k], attempts.people)
+            mate = mates_among(probe[code == k], claimed[code == k], len(counts.people))
             pairs.flat[k] = (mate >= 0).sum() // 2
         return subjects, pairs
-    probes, enrolled = (side[~counts.no_person[side]] for side in attempts.sides)
+    probes, enrolled = (np.flatnonzero(size * ~counts.no_person) for size in counts.sizes)
     probes_of = np.bincount(group[probes], minlength=number)
     enrolled_of = np.bincount(group[enrolled], minlength=number)
     everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=number)

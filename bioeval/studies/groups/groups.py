@@ -11,21 +11,24 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
+from bioeval.counting.attempts import CollectAttempts
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.parts import parts_of
+from bioeval.counting.people import CountPeople
+from bioeval.counting.reduce import reduce
 from bioeval.counting.symmetry import is_symmetric
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.counting.verification import Verifying, count
 from bioeval.results.support import KindVerdict
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.stats.people import counts_of_attempts
+from bioeval.stats.people import PeopleCounts
 from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
 from bioeval.views.messages import warn_of_kind
 
@@ -125,19 +128,23 @@ def by_group(
     require_values(scores, "verification by group")
     SubjectAttempts.require_people(scores, purpose="verification by group")
     scores, sides = with_known_values(scores, group, "group")
-    reader, codes = BlockReader(scores), codes_of(scores)
+    codes = codes_of(scores)
     everyone = np.append(codes.probe, codes.gallery)
     groups, of_code = _groups_of_subjects(everyone, codes.values, *sides, advice)
     as_distance = rule.as_distance(scores.kind)
-    verifying = Verifying(reader, wanted=PointsWanted.of_rule(as_distance))
+    parts = parts_of(scores, nearest=True)
     with threads_for(scores), rows_reported(passes=2):
-        ((tally,), _) = count(reader, [verifying])
-        chosen = choose(as_distance, tally.attempts)
-        attempts = SubjectAttempts(verifying)
-        counts = counts_of_attempts(attempts, np.array([to_user(chosen.threshold, scores.kind)]))
+        (attempts,) = reduce(
+            scores, CollectAttempts(wanted=PointsWanted.of_rule(as_distance)), parts=parts
+        )
+        chosen = choose(as_distance, attempts)
+        at = np.array([chosen.threshold], dtype=np.float64)
+        some = ~np.isnan(at)
+        (counted,) = reduce(scores, CountPeople(at[some]), parts=parts)
+        counts = PeopleCounts.of(counted, to_user(at, scores.kind), some.astype(np.int64) - 1)
     of_person = of_code[np.unique(everyone)]
     doubt = KindVerdict.doubt(
-        tally.attempts.about_equal_error(),
+        attempts.about_equal_error(),
         scores.kind,
         min(len(of_person), int(counts.genuine_attempts.sum())),
         fused=bool(scores._claims),
@@ -148,8 +155,8 @@ def by_group(
     ds = groups_dataset(rates, groups, alpha, Provenance.of(scores), is_symmetric(scores))
     is_given = rule.name == "fixed"
     messages = [] if doubt is None else [doubt]
-    if tally.attempts.defined and not chosen.defined:
-        messages.append(Message("no-threshold", why=no_such_threshold(rule, tally.attempts)))
+    if attempts.defined and not chosen.defined:
+        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     ds.attrs |= {
         "by": group if isinstance(group, str) else "given values",
         "threshold_rule": str(rule),
@@ -159,7 +166,7 @@ def by_group(
     }
     if options is not None:
         with threads_for(scores):
-            ds = group_intervals(ds, rates, attempts, options)
+            ds = group_intervals(ds, rates, options)
     return ds
 
 

@@ -1,0 +1,247 @@
+"""Attempts by people: those of each two of them, and how many are accepted at each threshold."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from bioeval.base.memory import require_memory
+from bioeval.counting.blocks import Block
+from bioeval.counting.cells import rounded_down
+from bioeval.counting.parts import PairParts, Parts
+from bioeval.counting.reduce import Reducer
+from bioeval.scores.arrays import scored
+from bioeval.scores.matrix import codes_of
+
+# Counts of all pairs of people that a table has room for; of more, those that occur are listed.
+MOST_CELLS = 1 << 22
+
+# Entries that are held before equal ones are added.
+_HELD = 1 << 21
+
+
+def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct keys, increasing, and the sum of the counts of each."""
+    if (key[1:] > key[:-1]).all():
+        return key, count
+    distinct, place = np.unique(key, return_inverse=True)
+    total = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(total, place.reshape(-1), count)
+    return distinct, total
+
+
+class CountPeople(Reducer):
+    """Impostor attempts by the person of the probe and the person claimed, and genuine ones.
+
+    People are numbered in the order of their codes. Where nothing is left out, two people have as
+    many attempts as the product of their `sizes`; how many more or fewer they have is listed, as
+    what is accepted is. The result has:
+
+    - `people` (int): how many there are; `names` (list): their labels
+    - `no_person` (bool (people,)): which of them are distractors or junk
+    - `listed` (bool): whether the attempts are listed pairs
+    - `sizes` (int64 (2, people)): probes of each, and templates, or claims, of each in the gallery;
+      zeros of listed pairs
+    - `probe`, `claimed`, `layer`, `number` (int64 (entries,)): in the order of the first three,
+      attempts of two people above ``thresholds[layer - 1]`` and not above ``thresholds[layer]``;
+      in the layer beyond all thresholds, by how many all attempts exceed the product
+    - `genuine` (float64), `genuine_person` (int64): distances, NaN of one that failed, and people
+
+    Parameters
+    ----------
+    thresholds : ndarray of float64, shape (t,)
+        Distances, increasing.
+    fusion : str, optional
+        The rule by which the templates of a person are fused; None: each comparison is an attempt.
+    """
+
+    probe: np.ndarray
+    claimed: np.ndarray
+    layer: np.ndarray
+    number: np.ndarray
+
+    def __init__(self, thresholds: np.ndarray, fusion: str | None = None):
+        self.thresholds, self.fusion = thresholds, fusion
+
+    def prepare(self, parts: Parts) -> None:
+        """Number the people, and take the genuine attempts."""
+        scores, codes = parts.scores, codes_of(parts.scores)
+        who = np.unique(np.concatenate([codes.probe, codes.gallery]))
+        self.people, self.names = len(who), codes.values[who].tolist()
+        self.no_person = codes.no_person[who]
+        self._person = np.full(len(codes.values), -1, dtype=np.int64)
+        self._person[who] = np.arange(len(who))
+        self._of_probe, self._of_gallery = self._person[codes.probe], self._person[codes.gallery]
+        self.listed = isinstance(parts, PairParts)
+        self.sizes = np.zeros((2, self.people), dtype=np.int64)
+        if not self.listed:
+            enrolled = self._of_gallery if self.fusion is None else np.unique(self._of_gallery)
+            for size, side in zip(self.sizes, (self._of_probe, enrolled), strict=True):
+                size += np.bincount(side, minlength=self.people)
+        #: As the distances of blocks are: none accepts a failure.
+        self._limits = self.thresholds
+        if scores.nan == "reject":
+            self._limits = np.minimum(self.thresholds, np.finfo(np.float64).max)
+        mates = parts.mates
+        distance, owner = mates.distance, self._of_probe[mates.probe]
+        if self.fusion is not None:
+            claims = mates.fused(self.fusion)
+            there = ~np.isnan(claims)
+            distance, owner = claims[there], self._of_probe[there]
+        distance = scored(distance) if mates.rejected else distance
+        self.genuine, self.genuine_person = distance.astype(np.float64), owner
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without attempts."""
+        cells = self.people**2 * (len(self.thresholds) + 1)
+        self._table = np.zeros(cells if cells <= MOST_CELLS else 0, dtype=np.int64)
+        self._entries = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
+        self._held = 0
+        self._room = np.empty(0, dtype=np.int32)
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other._begin()
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_room": np.empty(0, dtype=np.int32)}
+
+    def add(self, block: Block) -> None:
+        """Count a block."""
+        if self.listed:
+            self._add_listed(block)
+        elif self.fusion is None:
+            self._add_cells(block, self._of_gallery[block.candidates], twice=block.twice)
+        else:
+            for side in block.sides():
+                claims = side.by_person(self.fusion)
+                self._add_cells(claims, self._person[claims.candidates], twice=False)
+
+    def _add_listed(self, block: Block) -> None:
+        """Count listed attempts, each of which is one more."""
+        there = np.flatnonzero(~np.isnan(block.values))
+        probe, claimed = self._of_probe[block.probe[there]], self._of_gallery[block.gallery[there]]
+        layer = self._layer(block.values[there])
+        near = layer < len(self.thresholds)
+        self._keep(probe[near], claimed[near], layer[near], 1)
+        self._keep(probe, claimed, len(self.thresholds), 1)
+
+    def _add_cells(self, block: Block, claimed: np.ndarray, *, twice: bool) -> None:
+        """Count which of all comparisons are accepted, and which are no attempts."""
+        probe, values = self._of_probe[block.probes], block.values
+        row, column = self._near(values, few=block.few)
+        near = values[row, column]
+        if block.turned:
+            row, column = column, row
+        layer, none = self._layer(near), np.isnan(near)
+        layer[none] = len(self.thresholds)
+        # A tile may have more lines; without thresholds, minus infinity is listed.
+        counted = (row < len(probe)) & (column < len(claimed))
+        counted &= none | (layer < len(self.thresholds))
+        number = 1 - 2 * none.astype(np.int64)
+        if not counted.all():
+            row, column, layer, number = (x[counted] for x in (row, column, layer, number))
+        one, other = probe[row], claimed[column]
+        self._keep(one, other, layer, number)
+        if twice:
+            self._keep(other, one, layer, number)
+
+    def _near(self, values: np.ndarray, *, few: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of scores up to the last threshold, and of NaN."""
+        last = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
+        if few:
+            row, column = np.nonzero(~(values > last))
+            return row, column
+        from bioeval.kernels.people import list_accepted
+
+        if len(self._room) <= values.size:
+            self._room = np.empty(values.size + 1, dtype=np.int32)
+        ends = np.empty(len(values), dtype=np.int64)
+        number = list_accepted(values, last[0], self._room, ends)
+        row = np.repeat(np.arange(len(values)), np.diff(ends, prepend=0))
+        return row, self._room[:number]
+
+    def _layer(self, values: np.ndarray) -> np.ndarray:
+        """Return the first threshold that accepts each score; their number where none does."""
+        at = rounded_down(self._limits, values.dtype)
+        if len(at) == 1:
+            return (~(values <= at)).astype(np.int64)
+        return at.searchsorted(values)
+
+    def _keep(self, probe: np.ndarray, claimed: np.ndarray, layer: Any, number: Any) -> None:
+        """Add numbers of attempts of two people in layers."""
+        key = (probe * self.people + claimed) * (len(self.thresholds) + 1) + layer
+        if len(self._table):
+            np.add.at(self._table, key, number)
+        else:
+            self._hold([(key, np.broadcast_to(number, key.shape))])
+
+    def _hold(self, entries: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Keep numbers by keys, and add those of equal keys where many are kept."""
+        self._entries += entries
+        self._held += sum(len(key) for key, _ in entries)
+        if self._held > max(_HELD, len(self._entries[0][0])):
+            self._entries, self._held = [self._together()], 0
+
+    def _together(self) -> tuple[np.ndarray, np.ndarray]:
+        keys, numbers = zip(*self._entries, strict=True)
+        return summed(np.concatenate(keys), np.concatenate(numbers))
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has counted."""
+        self._table += other._table
+        self._hold(other._entries)
+
+    def result(self) -> Self:
+        """Return what was counted."""
+        key, number = self._together()
+        if len(self._table):
+            key = np.flatnonzero(self._table)
+            number = self._table[key]
+        self.number = number
+        pair, self.layer = np.divmod(key, len(self.thresholds) + 1)
+        self.probe, self.claimed = np.divmod(pair, max(self.people, 1))
+        self._begin()
+        self._table = np.empty(0, dtype=np.int64)
+        return self
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return which two people have attempts, ``probe * people + claimed``, and how many."""
+        people = self.people
+        require_memory(16 * people**2, f"a table of {people:,} people", "expected fewer people")
+        beyond = self.layer == len(self.thresholds)
+        pair, number = (self.probe * people + self.claimed)[beyond], self.number[beyond]
+        found = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
+        step = max(1, MOST_CELLS // max(people, 1))
+        for low in range(0, people, step):
+            rows = np.outer(self.sizes[0, low : low + step], self.sizes[1]).reshape(-1)
+            first, last = np.searchsorted(pair, [low * people, (low + step) * people])
+            rows[pair[first:last] - low * people] += number[first:last]
+            there = np.flatnonzero(rows)
+            found.append((there + low * people, rows[there]))
+        pair, number = map(np.concatenate, zip(*found, strict=True))
+        return pair, number
+
+    def of_groups(
+        self, of_probe: np.ndarray, of_claimed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return accepted attempts (t, g, h), and all of them (g, h), of groups of people.
+
+        `of_probe` and `of_claimed` are the groups (people,) of both roles, numbered from 0.
+        """
+        g, h = (int(x.max(initial=-1)) + 1 for x in (of_probe, of_claimed))
+        t = len(self.thresholds)
+        group = of_probe[self.probe] * h + of_claimed[self.claimed]
+        counts = np.zeros((t + 1, g * h), dtype=np.int64)
+        np.add.at(counts.reshape(-1), self.layer * (g * h) + group, self.number)
+        sides = zip(self.sizes, (of_probe, of_claimed), (g, h), strict=True)
+        probes, templates = (
+            np.rint(np.bincount(group, size, number)).astype(np.int64)
+            for size, group, number in sides
+        )
+        made = np.outer(probes, templates) + counts[t].reshape(g, h)
+        return counts[:t].cumsum(axis=0).reshape(t, g, h), made

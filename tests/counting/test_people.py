@@ -1,0 +1,199 @@
+"""The table of people is that of a loop over all attempts, however these are read and counted."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from typing import Any
+
+import naive
+import naive_groups
+import numpy as np
+import pytest
+from limits import streaming
+
+import bioeval as be
+from bioeval.counting import people
+from bioeval.scores import blocks
+from bioeval.scores.embedding_tiles import LARGEST
+
+NAN, INF = math.nan, math.inf
+THRESHOLDS = [2.0, NAN, -1.0, INF, 2.0]
+
+each_way = pytest.mark.parametrize("way", ["listed", "counted", "sparse"])
+each_fusion = pytest.mark.parametrize("fusion", [None, "min", "max", "mean", "median"])
+
+
+@contextmanager
+def way_of(name: str):
+    """Let NumPy count few scores, or loops many of them, with a full table or a sparse one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if name != "listed":
+            patch.setattr(blocks, "LISTED", 0)
+        if name == "sparse":
+            patch.setattr(people, "MOST_CELLS", 0)
+            patch.setattr(people, "_HELD", 20)
+        yield
+
+
+def world(seed: int, nan: str, kind: str) -> dict[str, Any]:
+    """Small whole scores of six people, one a probe alone, with failures and infinities."""
+    rng = np.random.default_rng(seed)
+    probes, gallery = rng.integers(0, 6, 17), rng.integers(0, 5, 19)
+    values = rng.integers(0, 5, (17, 19)).astype(float)
+    for value, part in ((INF, 0.06), (-INF, 0.03), (NAN, 0.2)):
+        values[rng.random(values.shape) < part] = value
+    if kind == "similarity":
+        values = -values
+    return {
+        "values": values,
+        "probe_labels": probes.tolist(),
+        "gallery_labels": gallery.tolist(),
+        "kind": kind,
+        "nan": nan,
+    }
+
+
+def assert_counts(
+    counts: Any, made: list[naive_groups.Attempt], at: list[float], kind: str
+) -> None:
+    """Compare a table, and sums of it, with a list of attempts."""
+    number = {person: k for k, person in enumerate(counts.people)}
+    n, t = len(number), len(at)
+    attempts, accepted = np.zeros((n, n), int), np.zeros((t, n, n), int)
+    for attempt in made:
+        pair = number[attempt.probe], number[attempt.claimed]
+        attempts[pair] += 1
+        for k, threshold in enumerate(at):
+            taken = threshold == threshold and naive.accepted(attempt.score, threshold, kind)
+            accepted[(k, *pair)] += bool(taken)
+    own = np.eye(n, dtype=bool)
+    assert (counts.genuine_attempts == attempts[own]).all()
+    assert (counts.genuine_accepted == accepted[:, own]).all()
+    attempts[own] = accepted[:, own] = 0
+    assert (np.stack([counts.probe, counts.claimed]) == np.nonzero(attempts)).all()
+    assert (counts.impostor_attempts == attempts[attempts > 0]).all()
+    assert (counts.impostor_accepted == accepted[:, attempts > 0]).all()
+    group, other = np.arange(n) % 2, np.arange(n) % 3
+    taken, of_groups = counts.of_groups(group, other)
+    for g in range(2):
+        for h in range(min(n, 3)):
+            pairs = np.ix_(group == g, other == h)
+            assert of_groups[g, h] == attempts[pairs].sum()
+            assert (taken[:, g, h] == [x[pairs].sum() for x in accepted]).all()
+
+
+@each_way
+@each_fusion
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("nan", ["reject", "exclude"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_matrices(way, fusion, kind, nan, dtype):
+    for seed in range(3):
+        case = world(seed, nan, kind)
+        templates = "single" if fusion is None else "multi"
+        use = (templates, fusion or "min")
+        made = naive_groups.attempts(naive.read(**case), *use)
+        at = [-x if kind == "similarity" else x for x in THRESHOLDS]
+        values, probes, gallery, *_ = case.values()
+        with way_of(way):
+            scores = be.Scores(values.astype(dtype), probes, gallery, kind=kind, nan=nan)
+            counts = be.stats.people_counts(scores, at, templates=use[0], fusion=use[1])
+        assert_counts(counts, made, at, kind)
+
+
+@each_way
+def test_no_threshold_and_people_that_are_never_compared(way):
+    values = np.array([[-INF, 1.0], [NAN, -INF]])
+    with way_of(way):
+        scores = be.Scores(values, ["a", "b"], ["b", "c"], nan="exclude")
+        counts = be.stats.people_counts(scores)
+    pairs = zip(counts.probe.tolist(), counts.claimed.tolist(), strict=True)
+    assert counts.people == ["a", "b", "c"]
+    assert list(pairs) == [(0, 1), (0, 2), (1, 2)]
+    assert counts.impostor_attempts.tolist() == [1, 1, 1]
+    assert counts.impostor_accepted.shape == (0, 3)
+    assert counts.genuine_attempts.tolist() == [0, 0, 0]
+
+
+@each_way
+@each_fusion
+@pytest.mark.parametrize("exclude", [None, "all:camera", "all:camera=0/1"])
+@pytest.mark.parametrize("both", [False, True])
+def test_embeddings_in_tiles(way, fusion, exclude, both, monkeypatch):
+    """Of one set each pair of tiles is computed once."""
+    for size in LARGEST:
+        monkeypatch.setitem(LARGEST, size, 8)
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 4, (40, 3)).astype(float)
+    who, camera = rng.permutation(np.arange(40) % 9), rng.integers(0, 3, 40)
+    options: dict[str, Any] = {"probe_meta": {"camera": camera}, "metric": "l1"}
+    gallery = slice(0, 40) if both else slice(10, 40)
+    sides: tuple = () if both else (x[gallery], who[gallery])
+    if not both:
+        options["gallery_meta"] = {"camera": camera[gallery]}
+    if exclude is not None:
+        options["exclude"] = [exclude]
+    values = np.abs(x[:, None] - x[None, gallery]).sum(axis=2)
+    if exclude is not None:
+        a, b = camera[:, None], camera[None, gallery]
+        values[(a == b) if exclude == "all:camera" else (a == 0) & (b == 1)] = NAN
+    case = {"values": values, "probe_labels": who.tolist(), "nan": "exclude"}
+    if not both:
+        case["gallery_labels"] = who[gallery].tolist()
+    use = ("single" if fusion is None else "multi", fusion or "min")
+    made = naive_groups.attempts(naive.read(**case), *use)
+    with way_of(way):
+        scores = streaming(x, who, *sides, dtype="float32", **options)
+        counts = be.stats.people_counts(scores, [2.0, 4.5], templates=use[0], fusion=use[1])
+    assert_counts(counts, made, [2.0, 4.5], "distance")
+
+
+@each_way
+@pytest.mark.parametrize("nan", ["reject", "exclude"])
+def test_listed_pairs(way, nan):
+    case = world(4, nan, "distance")
+    data = naive.read(**case)
+    values, probes, gallery, *_ = case.values()
+    i, j = np.random.default_rng(1).integers(0, (17, 19), (200, 2)).T  # some are listed twice
+    who, claimed = np.array(probes)[i], np.array(gallery)[j]
+    made = []
+    for row, column in zip(i.tolist(), j.tolist(), strict=True):
+        made += [
+            naive_groups.Attempt(probes[row], cell.subject, cell.distance, cell.mate)
+            for cell in data.rows[row]
+            if cell.column == column
+        ]
+    with way_of(way):
+        pairs = be.Scores.from_pairs(
+            values[i, j], who == claimed, subjects=np.stack([claimed, who], axis=1), nan=nan
+        )
+        counts = be.stats.people_counts(pairs, THRESHOLDS)
+    everyone = {x.probe for x in made} | {x.claimed for x in made}
+    assert everyone <= set(counts.people)
+    assert_counts(counts, made, THRESHOLDS, "distance")
+
+
+def test_many_people_need_no_table_of_all_their_pairs():
+    """Sums of 6,000 people, of whom each is compared with each."""
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    n = 6000
+    values = rng.random((n, n), dtype=np.float32)
+    values[0, 1] = values[2, 3] = 0
+    scores = be.Scores(values, np.arange(n))
+    group = np.where(np.arange(n) < 3, "a", "b")
+    at = float(np.float32(np.partition(values.reshape(-1), 50)[50]))
+    tracemalloc.start()
+    ds = be.by_group(scores, group.tolist(), threshold=at)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * n * n  # bytes
+    assert ds.impostor_attempts.values.tolist() == [
+        [6, 3 * (n - 3)],
+        [3 * (n - 3), (n - 3) * (n - 4)],
+    ]
+    taken = (values <= np.float32(at)) & ~np.eye(n, dtype=bool)
+    assert ds.fa.values.sum() == taken.sum()
+    assert ds.fa.values[0, 0] == taken[:3, :3].sum()
