@@ -107,7 +107,7 @@ def test_files_import_each_other_in_no_new_circle():
 
 
 def test_intervals_know_no_scores_and_no_jobs():
-    """They are given attempts by subject, subjects of probes, and tallies."""
+    """They are given attempts by subject, subjects of probes, and counts."""
     counting = PACKAGE / "stats/people.py"  # the public table of people, which counts scores
     for path in sorted({*(PACKAGE / "stats").glob("*.py")} - {counting}):
         source = path.read_text(encoding="utf-8").replace("if TYPE_CHECKING:", "if True:")

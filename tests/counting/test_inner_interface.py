@@ -74,7 +74,7 @@ def test_the_sum_over_probes_is_that_of_verification(study):
         assert result.impostor_attempts.sum() == whole.impostor_attempts
 
 
-def test_the_study_takes_claim_scores_and_refuses_pairs_and_orders(study):
+def test_the_study_takes_claim_scores_and_refuses_what_has_no_such_rate(study):
     scores = world(0, "listed").scores()
     of_claims = study(be.claim_scores(scores, templates="multi"), 3.0)
     whole = be.verification(scores, templates="multi")
@@ -83,3 +83,5 @@ def test_the_study_takes_claim_scores_and_refuses_pairs_and_orders(study):
         study(be.Scores.from_pairs([1.0, 2.0], [True, False]), 1.0)
     with pytest.raises(be.ProtocolError, match="FAR by probe compares scores of different rows"):
         study(be.Scores([[1, 2], [2, 1]], [0, 1], [0, 1], kind="order"), 1.0)
+    with pytest.raises(be.DataError, match="threshold is inf; expected a finite number"):
+        study(scores, np.inf)
