@@ -54,8 +54,8 @@ def targets(path: Path, source: str) -> list[tuple[int, str]]:
     return found
 
 
-#: Uses of private names of scores outside their folder. This number only goes down: what a task or a
-#: study lacks is a public name of `Scores` (CONTRIBUTING.md, "The inner interface").
+#: Uses of private names of scores outside their folder. This number only goes down: what a task or
+#: a study lacks is a public name of `Scores` (CONTRIBUTING.md, "The inner interface").
 PRIVATE_USES = 173
 
 #: Files that import each other, by an import that closes the circle. This list only gets shorter.
