@@ -75,9 +75,9 @@ def test_no_new_use_of_private_names_of_scores():
             text = path.read_text(encoding="utf-8")
             uses[str(path.relative_to(PACKAGE))] = len(re.findall(r"scores\._[a-z]", text))
     total = sum(uses.values())
+    places = [f"{name}: {number}" for name, number in uses.items() if number]
     assert total <= PRIVATE_USES, (
-        f"{total} uses of scores._x outside bioeval/scores, {total - PRIVATE_USES} more than "
-        f"before: {({name: number for name, number in uses.items() if number})}"
+        f"{total} uses of scores._x outside bioeval/scores; at most {PRIVATE_USES} are left: {places}"
     )
 
 
