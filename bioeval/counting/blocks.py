@@ -88,6 +88,12 @@ class Block(NamedTuple):
         """The gallery templates, as columns of the scores, or the people claimed."""
         return self.gallery.reshape(-1)
 
+    @property
+    def by_probe(self) -> np.ndarray:
+        """The values of rows or of a tile with a line for each probe, as a view, and no more."""
+        values = self.values.T if self.turned else self.values
+        return values[: len(self.probes), : len(self.candidates)]
+
     def scores(self) -> tuple[np.ndarray, int]:
         """Return the scores, NaN where there is none, and how many attempts failed."""
         if not self.rejected:

@@ -111,10 +111,7 @@ class MateRanks(Reducer):
 
 def lines_of(side: Block) -> np.ndarray:
     """Return the values of one side of a block with a line for each probe, in C order."""
-    if not side.turned:
-        return side.values
-    height, width = len(side.candidates), len(side.probes)
-    return np.ascontiguousarray(side.values[:height, :width].T)
+    return np.ascontiguousarray(side.by_probe) if side.turned else side.values
 
 
 class Within(Reducer):

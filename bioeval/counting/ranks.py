@@ -40,9 +40,8 @@ class RankFacts(Reducer):
         self.best = mates.fused(self.fusion or "min")
         if self.fusion is not None:  # a person is one candidate, if there is a claim of it
             self.mates = self.mates_tied = (~np.isnan(self.best)).astype(np.int64)
-        dtype = parts.dtype if self.fusion in (None, "min", "max") else np.dtype(np.float64)
         self.closer, self.within, self.before, self.others = np.zeros((4, probes), np.int64)
-        self.nearest = np.full(probes, np.inf, dtype=dtype)
+        self.nearest = np.full(probes, np.inf, dtype=self.best.dtype)
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
@@ -70,12 +69,12 @@ class RankFacts(Reducer):
         A person stands at its nearest template, the first of these.
         """
         probes, gallery = templates.probes[ties], templates.candidates
-        lines = _lines(templates)[ties, : len(gallery)]
-        tied = _lines(ranked)[ties] == self.best[probes, None]
+        lines = templates.by_probe[ties]
+        tied = ranked.by_probe[ties] == self.best[probes, None]
         if self.fusion is None:
-            return (tied[:, : len(gallery)] & (gallery < self.place[probes, None])).sum(axis=1)
+            return (tied & (gallery < self.place[probes, None])).sum(axis=1)
         assert templates.columns is not None
-        nearest = _lines(templates.by_person("min"))[ties]
+        nearest = templates.by_person("min").by_probe[ties]
         line, column = np.nonzero(lines == nearest[:, templates.columns.person])
         place = np.full(nearest.shape, np.iinfo(np.int64).max)
         np.minimum.at(place, (line, templates.columns.person[column]), gallery[column])
@@ -94,11 +93,6 @@ class RankFacts(Reducer):
         self.before = self.before * mated
         self.nearest[self.others == 0] = np.nan
         return self
-
-
-def _lines(block: Block) -> np.ndarray:
-    """Return the values of a block with a line for each probe."""
-    return block.values.T if block.turned else block.values
 
 
 def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
