@@ -382,8 +382,12 @@ def attempts_of_transactions(
     fusion: str = "min",
     mask: Any = None,
     **options: Any,
-) -> tuple[list[Any], list[Any]]:
-    """All probes of a subject with the same value in `column` are one attempt: the nearest."""
+) -> tuple[list[Any], list[Any], tuple[int, int]]:
+    """All probes of a subject with the same value in `column` are one attempt: the nearest.
+
+    An attempt of which a try was compared with others, and not with the claimed one, lacks it: it
+    is no attempt, and counted apart, genuine and impostor ones.
+    """
     probes, m, n = as_list(probe_labels), len(values), len(values[0])
     gallery = as_list(gallery_labels) or probes
     assert probes is not None and gallery is not None
@@ -395,6 +399,7 @@ def attempts_of_transactions(
     data = read(values, probe_labels, gallery_labels, mask=mask, **options)
     genuine: list[Any] = []
     impostor: list[Any] = []
+    incomplete = [0, 0]
     for transaction in dict.fromkeys(tries):
         nearest: dict[Any, Candidate] = {}  # by gallery template, or by claimed subject
         for i in [i for i in range(m) if tries[i] == transaction]:
@@ -403,9 +408,22 @@ def attempts_of_transactions(
                 claim = candidate.column if templates == "single" else candidate.subject
                 if claim not in nearest or candidate.distance < nearest[claim].distance:
                     nearest[claim] = candidate
-        for found in nearest.values():
+        for claim, found in nearest.items():
+            claimed = [claim] if templates == "single" else range(n)
+            wanted = [
+                j
+                for j in claimed
+                if (templates == "single" or gallery[j] == claim)
+                and (gallery_labels is not None or tries[j] != transaction)
+            ]
+            compared = [
+                {cell.column for cell in data.rows[i]} for i in range(m) if tries[i] == transaction
+            ]
+            if any(columns and columns.isdisjoint(wanted) for columns in compared):
+                incomplete[not found.mate] += 1
+                continue
             (genuine if found.mate else impostor).append(data.user(found.distance))
-    return genuine, impostor
+    return genuine, impostor, (incomplete[0], incomplete[1])
 
 
 def accepted(score: Any, threshold: Any, kind: str) -> bool:

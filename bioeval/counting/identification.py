@@ -147,7 +147,7 @@ class Searching:
         of_templates = templates or ranked
         best, nearest = of_templates.best, of_templates.nearest
         return Searches(
-            about=self.reader.about,
+            about=self.reader.about.searching(self.reader.scores),
             rank_unit=self.search.rank_unit,
             fusion=self.search.fused,
             enrolled=self.reader.enrolled,

@@ -115,7 +115,7 @@ class SingleTemplateCounter:
         self.thresholds = reader.among_distances(thresholds)
         count = len(thresholds)
         self.tally = SingleTemplateTally(
-            about=reader.about,
+            about=reader.about.searching(reader.scores),
             ties=ties,
             thresholds=thresholds,
             di=np.zeros((2, count + 1, ranks), dtype=np.int64),

@@ -93,6 +93,15 @@ SENTENCES: dict[str, str] = {
         "there are no names (metadata template or name) and no column impression"
     ),
     "not-listed": "{missing:count} of {comparisons:count comparisons} are not listed, and excluded",
+    "candidates-missing": (
+        "{probes:count} of {searches:count probes} were compared with a part of the gallery (all "
+        "with {least:count} to {most:count} of {candidates:count templates}): ranks and rates of "
+        "searches are those among the templates compared, and not of the whole gallery"
+    ),
+    "transactions-incomplete": (
+        "{genuine:count} genuine and {impostor:count} impostor attempts of several tries lack a "
+        "try, and are not counted; compare all tries of an attempt with the same people"
+    ),
     "only-genuine-pairs-listed": (
         "the {pairs:count pairs} of {file:name} are genuine, all others impostors"
     ),

@@ -253,12 +253,18 @@ def about_attrs(
         attrs["metric"] = about.metric
     if about.use:
         attrs |= {"use": about.use, "most_tries": about.tries}
+    if any(about.incomplete):
+        attrs["incomplete_genuine"], attrs["incomplete_impostor"] = about.incomplete
+    incomplete: list[Message] = []
+    if (lists := about.lists) is not None:
+        attrs |= lists.attrs
+        incomplete = lists.messages()
     if about.reading:
         attrs["reading"] = "; ".join(about.reading)
     if about.attacks:
         attrs["attacks_left_out"] = about.attacks
     attrs["bioeval_version"] = __version__
-    return attrs | message_attrs([*about.notes, *_of_subjects(about), *warnings])
+    return attrs | message_attrs([*about.notes, *incomplete, *_of_subjects(about), *warnings])
 
 
 def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:

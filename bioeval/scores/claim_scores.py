@@ -105,7 +105,7 @@ def claim_scores(
     if attempts is not None:
         first, number = _attempts_of(scores, attempts)
     tries = int(np.bincount(number).max())
-    distances, column = _distances(scores, number, templates, fusion)
+    distances, incomplete, column = _distances(scores, number, templates, fusion)
     made = ~np.isnan(distances)  # else no template is left to compare with
     nan, mask = scores.nan, None
     if nan == "reject" and made.any():  # a claim that failed is NaN as well
@@ -129,6 +129,7 @@ def claim_scores(
     m, n = claims.shape
     # A row is an attempt and no template, though it has the name of its first try.
     claims = claims._with(probe_ids=np.arange(n, n + m, dtype=np.int64))
+    lacking = np.column_stack([claims.probe_ids[incomplete[0]], claims.gallery_ids[incomplete[1]]])
     return claims._marking(scores.distractor_ids, scores._junk_ids)._with(
         _origin=scores._origin,
         _metric=scores._metric,
@@ -138,6 +139,7 @@ def claim_scores(
         _excluded_before=tuple(excluded),
         _claims=_in_words(tries, attempts, templates, fusion, enrol),
         _tries=tries,
+        _incomplete=lacking if len(lacking) else None,
     )
 
 
@@ -154,10 +156,11 @@ def _kind(scores: Scores, tries: int, templates: str) -> Kind:
 
 def _distances(
     scores: Scores, number: np.ndarray, templates: str, fusion: str
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]:
     """Return the distance of each claim, and a column of the scores for each that is claimed.
 
-    `number` is the attempt of each probe.
+    `number` is the attempt of each probe. Between the two are row and column of the claims that
+    lack a try, which have no distance.
     """
     reader = BlockReader(scores)
     column = reader.gallery.columns[0]
@@ -170,6 +173,8 @@ def _distances(
         "select fewer probes",
     )
     least = np.full((attempts, len(column)), np.nan)
+    lacks = np.zeros(least.shape, dtype=bool)
+    may_lack = attempts < len(number) and not scores.completeness.nothing_missing
     with threads_for(scores):
         for block in reader.blocks():
             if templates == "multi":
@@ -183,7 +188,26 @@ def _distances(
             attempt, starts = np.unique(of_rows[order], return_index=True)
             nearest = np.fmin.reduceat(values[order], starts, axis=0)
             least[attempt] = np.fmin(least[attempt], nearest)
-    return least, column
+            if may_lack:
+                missing = _missing_claims(scores, block, templates)
+                lacks[attempt] |= np.logical_or.reduceat(missing[order], starts, axis=0)
+    lacks &= ~np.isnan(least)
+    least[lacks] = np.nan
+    return least, np.nonzero(lacks), column
+
+
+def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
+    """Return which claims the tries of a block lack, though they were compared with others.
+
+    A claim that the protocol leaves out, with all of its templates, is not missing.
+    """
+    rows = np.arange(block.low, block.low + len(block.values))
+    left_out = scores._left_out_by_protocol(rows)[:, block.columns[0]]
+    compared = ~np.isnan(block.values) & ~left_out
+    if templates == "multi":
+        compared = np.logical_or.reduceat(compared, block.starts[:-1], axis=1)
+        left_out = np.logical_and.reduceat(left_out, block.starts[:-1], axis=1)
+    return ~compared & ~left_out & compared.any(axis=1)[:, None]
 
 
 def _in_float64(block: Block) -> np.ndarray:

@@ -264,6 +264,13 @@ class EmbeddingSource:
         return {}
 
     @property
+    def failed(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Which templates of both sides fail in every comparison; None where a callable decides."""
+        if callable(self.metric):
+            return None
+        return np.isnan(self._left.squared), np.isnan(self._right.squared)
+
+    @property
     def symmetric(self) -> bool:
         """Whether a set is compared with itself by a metric of :data:`METRICS`."""
         return self.sides[0] is self.sides[1] and not callable(self.metric)

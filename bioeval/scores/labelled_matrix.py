@@ -55,6 +55,7 @@ from bioeval.scores.labels import (
 from bioeval.scores.template_names import NamedTemplates, are_names, sides_of_table
 
 if TYPE_CHECKING:
+    from bioeval.scores.completeness import Completeness
     from bioeval.scores.embeddings import EmbeddingSource
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
@@ -127,6 +128,8 @@ class LabelledMatrix:
     _claims = ""
     #: The tries of an attempt, at most.
     _tries = 1
+    #: Identities of probe and gallery of claims that lack tries, int64 (k, 2).
+    _incomplete: np.ndarray | None = None
     #: What was found when a file was read or the scores were made, for every result.
     _remarks: tuple[Message, ...] = ()
     #: Attack presentations that were left out.
@@ -577,6 +580,62 @@ class LabelledMatrix:
             excluded = self._excluded_rows(low, high, order)
             left_out = excluded if left_out is None else left_out | excluded
         return left_out
+
+    @cached_property
+    def completeness(self) -> Completeness:
+        """Whether each probe was compared with all of the gallery."""
+        from bioeval.scores.completeness import Completeness
+
+        return Completeness.of(self)
+
+    @property
+    def incomplete_transactions(self) -> tuple[int, int]:
+        """How many genuine and how many impostor claims lack tries, and are no attempts."""
+        if self._incomplete is None:
+            return 0, 0
+        probe, gallery = self._incomplete.T
+        there = np.isin(probe, self.probe_ids) & np.isin(gallery, self.gallery_ids)
+        sides = (probe, self.probe_ids, self._codes.probe), (gallery, self.gallery_ids, self._codes.gallery)
+        subjects = []
+        for wanted, ids, codes in sides:
+            order = np.argsort(ids)
+            subjects.append(codes[order[np.searchsorted(ids[order], wanted[there])]])
+        genuine = int(np.count_nonzero(subjects[0] == subjects[1]))
+        return genuine, int(np.count_nonzero(there)) - genuine
+
+    def _missing_rows(self, low: int, high: int) -> np.ndarray:
+        """Return which comparisons of rows ``low:high`` are masked, or failed and no attempts.
+
+        What the mask of a protocol leaves out is not among them.
+        """
+        missing = np.zeros((high - low, self.shape[1]), dtype=bool)
+        mask = getattr(self._mask, "given", self._mask)
+        if mask is not None:
+            missing |= read_block(mask, self._rows, low, high, self._columns) == Mask.IGNORE
+        if self.nan != "exclude":
+            return missing
+        source = self._embedding_source
+        failed = None if source is None else source.failed
+        if failed is not None:
+            probe = failed[0][self._base_rows(np.arange(low, high))]
+            gallery = failed[1] if self._columns is None else failed[1][self._columns]
+            return missing | probe[:, None] | gallery
+        values = self._read_rows(low, high)
+        rows = np.flatnonzero(np.isnan(values.min(axis=1)))
+        missing[rows] |= np.isnan(values[rows])
+        return missing
+
+    def _left_out_by_protocol(self, rows: np.ndarray) -> np.ndarray:
+        """Return which comparisons of some rows no protocol makes: with itself, or excluded."""
+        gone = self.probe_ids[rows, None] == self.gallery_ids
+        if self.exclude:
+            mates = self._codes.probe[rows, None] == self._codes.gallery
+            gone |= self._exclusions.hold(rows[:, None], slice(None), mates)
+        removed = getattr(self._mask, "removed", None)
+        if removed is not None:
+            cells = removed[self._base_rows(rows)]
+            gone |= cells if self._columns is None else cells[:, self._columns]
+        return gone
 
     def _excludes_same(self, column: str) -> bool:
         """Whether mates with the same value of a column are left out."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from bioeval.base.messages import Message
+from bioeval.scores.completeness import Completeness
 from bioeval.scores.exclusions import Exclusion, Rule
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores, are_pairs
@@ -37,7 +38,7 @@ def same_labels(scores: Scores) -> bool:
 
 def notes_of(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
-    notes = list(scores._remarks)
+    notes = [*scores._remarks, *transaction_notes(scores)]
     if are_pairs(scores):
         if scores.missing:
             listed = scores.missing + scores.shape[0]
@@ -64,6 +65,14 @@ def notes_of(scores: Scores) -> list[Message]:
         notes.append(pairs_of_same("session"))
     notes += spelling_notes(scores._codes, "label")
     return notes + exclusion_notes(scores)
+
+
+def transaction_notes(scores: Scores) -> list[Message]:
+    """Return the message of claims that lack tries, if there are any."""
+    genuine, impostor = scores.incomplete_transactions
+    if not genuine and not impostor:
+        return []
+    return [Message("transactions-incomplete", genuine=genuine, impostor=impostor)]
 
 
 def exclusion_notes(scores: Scores) -> list[Message]:
@@ -171,6 +180,10 @@ class Provenance:
     attacks: int = 0  # attack presentations left out
     use: str = ""  # what an attempt of claim scores is
     tries: int = 1  # of an attempt, at most
+    incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
+    #: What is searched, and by which of its probes; None: not searches, or by all.
+    searched: Scores | None = field(default=None, compare=False, repr=False)
+    searching_probes: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, scores: Scores) -> Provenance:
@@ -189,7 +202,23 @@ class Provenance:
             attacks=scores._attacks_left_out,
             use=scores._claims,
             tries=scores._tries,
+            incomplete=scores.incomplete_transactions,
         )
+
+    def searching(self, scores: Scores, probes: np.ndarray | None = None) -> Provenance:
+        """Return that of searches, which say where lists of candidates are not complete.
+
+        The scores are looked at only if a result is made of the searches.
+        """
+        return replace(self, searched=scores, searching_probes=probes)
+
+    @property
+    def lists(self) -> Completeness | None:
+        """Whether the lists of candidates are complete; None where nothing is searched."""
+        if self.searched is None:
+            return None
+        lists = self.searched.completeness
+        return lists if self.searching_probes is None else lists.among(self.searching_probes)
 
     def of_part(self, part: Scores) -> Provenance:
         """Return that of some probes and some of the gallery."""

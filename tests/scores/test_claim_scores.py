@@ -31,7 +31,7 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
     m = len(case.values)
     column = data.draw(st.lists(st.sampled_from(["x", "y"]), min_size=m, max_size=m))
     scores = be.Scores(**case.scores(), probe_meta={"visit": column})
-    genuine, impostor = naive.attempts_of_transactions(
+    genuine, impostor, incomplete = naive.attempts_of_transactions(
         **case.naive(), column=column, templates=templates, fusion=fusion
     )
     t = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
@@ -45,6 +45,8 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
     ds = be.verification(claims, thresholds=t)
     counts = naive.verification_counts(genuine, impostor, t, case.kind)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (len(genuine), len(impostor))
+    apart = tuple(ds.attrs.get(f"incomplete_{role}", 0) for role in ("genuine", "impostor"))
+    assert apart == incomplete
     for name, expected in zip(("ga", "fr", "fa", "gr"), counts, strict=True):
         np.testing.assert_array_equal(ds[name], expected)
     if genuine and impostor:

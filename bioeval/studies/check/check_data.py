@@ -22,7 +22,7 @@ from bioeval.scores.arrays import lattice_step
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.provenance import Provenance, same_labels
+from bioeval.scores.provenance import Provenance, same_labels, transaction_notes
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import (
     copies_of_matrix,
@@ -47,7 +47,7 @@ from bioeval.studies.check.failure_codes import (
     failures,
     sentinels,
 )
-from bioeval.studies.check.findings import DataCheck, Finding, LabelError, listed_pairs
+from bioeval.studies.check.findings import DataCheck, Finding, LabelError, listed_pairs, passed
 from bioeval.studies.check.label_checks import label_checks
 from bioeval.studies.check.label_errors import label_errors
 from bioeval.tasks.plan import compared, resolve_card
@@ -101,7 +101,7 @@ def check_data(
         Its ``findings``, one for each check, with ``check severity code message count where``:
         ``samples layout labels names compared list
         people``, and of the scores ``failed sentinels
-        duplicates zero-distance kind label-errors``. ``misleads`` says whether any is an
+        duplicates zero-distance kind complete label-errors``. ``misleads`` says whether any is an
         ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
         ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
 
@@ -153,6 +153,8 @@ def check_data(
     with rows_reported():
         scanned = scan(scores) if read_scores and not are_pairs(scores) else None
         findings = list(_findings(scores, targets, scanned, read_scores, convention))
+        if scanned is not None:
+            findings.append(_complete(scores, card, claims))
         wrong_labels = list[LabelError]()
         if scanned is not None and len(scanned.medians):
             wrong_labels, finding = label_errors(scores, scanned.medians, worst)
@@ -170,6 +172,16 @@ def check_data(
         confusions,
         tuple(wrong_labels),
     )
+
+
+def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
+    """Return the finding about searches of a part of the gallery, and transactions without a try."""
+    if claims is not None and (notes := transaction_notes(claims)):
+        return Finding("complete", "note", notes[0], sum(claims.incomplete_transactions))
+    lists = scores.completeness
+    if lists.incomplete and not {"open_set", "closed_set", "reid", "gom"}.isdisjoint(card.tasks):
+        return Finding("complete", "note", lists.messages()[0], lists.incomplete)
+    return passed("complete")
 
 
 def why_undefined(scores: Scores, protocol: str | Protocol) -> str:

@@ -51,7 +51,8 @@ from bioeval.studies.compare.measures import (
 )
 from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.compare.retrieval import by_queries
-from bioeval.studies.compare.wanted import WantedMeasures
+from bioeval.studies.compare.wanted import IDENTIFICATION, WantedMeasures
+from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention, cameras_of, column_warnings, convention_of
 from bioeval.tasks.reid.reid import Named
 from bioeval.views.messages import warn_of_kind
@@ -334,6 +335,11 @@ class _Systems:
             system = self.measure(scores)
         self.measured[name] = system
         messages = [*notes_of(scores), *system.messages]
+        if self.rules is not None:
+            lists = Candidates(scores, self.rules).about().lists
+            messages += lists.messages() if lists is not None else []
+        elif any(measure.scalar.name in IDENTIFICATION for measure in system.measures):
+            messages += scores.completeness.messages()
         for measure in system.measures:
             if measure.scalar.name == "eer":
                 fused = bool(scores._claims)

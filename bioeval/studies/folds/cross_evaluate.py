@@ -244,8 +244,11 @@ def _datasets(
     """Return the results of several tasks."""
     datasets = []
     evaluated = evaluate(system, tasks)
-    plan, about = system.plan, system.about
+    plan = system.plan
     for options, folds in zip(tasks, evaluated, strict=True):
+        about = system.about
+        if options.task != "verification":
+            about = about.searching(system.scores)
         left_out = _left_out(system, folds, options, method) if options.by_subject else None
         made = fold_dataset(
             folds, plan.shape, about, options, splitter, method.confidence, left_out

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
@@ -249,7 +249,8 @@ def gallery_size(
     DataError
         Bad options; NaN under ``nan="raise"``.
     ProtocolError
-        If the scores have no subjects, or only an order.
+        If the scores have no subjects, or only an order, or if a probe was compared with a part of
+        the gallery alone.
 
     Notes
     -----
@@ -273,6 +274,7 @@ def gallery_size(
     check_max_rank(max_rank, scores.shape[-1])
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
+    _require_complete(scores)
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
@@ -283,6 +285,20 @@ def gallery_size(
         *facts, within = reduce(scores, *searching.reducers, candidates, parts=parts)
     tally = SizeTally(searching.result(*facts), grid, within)
     return gallery_size_dataset(tally, chosen, subjects, search)
+
+
+def _require_complete(scores: Scores) -> None:
+    """Raise :class:`ProtocolError` where a probe was compared with a part of the gallery."""
+    lists = scores.completeness
+    if lists.incomplete:
+        low, high, of = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))
+        raise ProtocolError(
+            f"smaller galleries follow from all candidates of each probe, but {lists.incomplete:,} "
+            f"of {counted(lists.searches, 'probes')} were compared with a part of the gallery (all "
+            f"with {low:,} to {high:,} of {counted(of, 'templates')}). Compare each probe with all "
+            f"of it, count failed comparisons with {Argument('nan', 'reject')}, or select what was "
+            "compared: scores.select(probes, gallery)"
+        )
 
 
 def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from bioeval.results.dataset import Scalars, Variables, dataset, in_order, tree_
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.variables import TASKS, Variable, described, verification_variables
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import transaction_notes
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
 from bioeval.tasks.plan import EvaluationOptions
 from bioeval.views.tasks import figure_scalars
@@ -84,7 +85,10 @@ def partitions_tree(
         names = verification_variables() if task == "verification" else TASKS[task]
         columns = _columns([part.nodes.get(node) for part in parts], names)
         joined = dataset({}, names, {"partition": np.arange(number)}, attrs).assign(columns)
-        joined.attrs |= message_attrs(remarks_on_partitions(joined, node))
+        notes = [*remarks_on_partitions(joined, node)]
+        if node in ("open_set", "closed_set"):
+            notes += scores.completeness.messages()
+        joined.attrs |= message_attrs([*transaction_notes(scores), *notes])
         if grid is not None and any(node in part.curves for part in parts):
             curves = _stacked([part.curves.get(node) for part in parts])
             joined = joined.merge(_with_bands(curves, names, grid))

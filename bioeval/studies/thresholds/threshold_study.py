@@ -276,6 +276,8 @@ def study_threshold(
     variables |= needed
     studied = f"open set, {rank_unit} ranks" if searched else "verification"
     about = BlockReader(scores).about
+    if searched:
+        about = about.searching(scores)
     described = about_attrs(
         about, "threshold-study", f"threshold study, {studied}", messages + support
     )

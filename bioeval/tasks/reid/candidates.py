@@ -119,7 +119,10 @@ class Candidates:
         if self.distractor_ids:
             identities = ", ".join(map(str, self.distractor_ids))
             reading = (*reading, f"distractors: identity {identities}")
-        return replace(about, notes=joined(about.notes, self.notes()), reading=reading)
+        about = replace(about, notes=joined(about.notes, self.notes()), reading=reading)
+        if self.scores.layout == "top-k":
+            return about
+        return about.searching(self.under(self.rules.removed), ~self.left_out)
 
 
 def kept_scores(scores: Scores, rules: Convention) -> Scores:
@@ -128,23 +131,44 @@ def kept_scores(scores: Scores, rules: Convention) -> Scores:
 
 
 class KeptCells:
-    """Mask of a matrix under a convention, computed row by row as it is read."""
+    """Mask of a matrix under a convention, computed row by row as it is read.
+
+    `given` is the mask that the scores had before, and `removed` what the convention removes.
+    """
 
     ndim = 2
 
     def __init__(self, candidates: Candidates):
-        self.shape, self.left_out = candidates.scores.shape, candidates.left_out
-        self.scores = candidates.under(candidates.rules.removed)
-        self.mask = candidates.scores.mask
+        self.shape = candidates.scores.shape
+        self.removed = RemovedCells(candidates)
+        self.given = candidates.scores.mask
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the mask of some rows: 0 ignore, 1 impostor, 2 genuine."""
-        codes, index = self.scores._codes, np.arange(self.shape[0])[rows]
-        mates = codes.probe[index, None] == codes.gallery
+        index = np.arange(self.shape[0])[rows]
+        mates = self.removed.mates(index)
         mask = np.where(mates, np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
-        gone = self.scores._exclusions.hold(index[:, None], slice(None), mates)
-        gone = gone | self.left_out[index, None]
-        if self.mask is not None:
-            gone = gone | (self.mask[index] == Mask.IGNORE)
-        mask[np.broadcast_to(gone, mask.shape)] = Mask.IGNORE
+        gone = self.removed[index]
+        if self.given is not None:
+            gone |= self.given[index] == Mask.IGNORE
+        mask[gone] = Mask.IGNORE
         return mask
+
+
+class RemovedCells:
+    """Which cells of a matrix a convention removes, computed row by row as they are read."""
+
+    def __init__(self, candidates: Candidates):
+        self.left_out = candidates.left_out
+        self.scores = candidates.under(candidates.rules.removed)
+
+    def mates(self, index: np.ndarray) -> np.ndarray:
+        """Return which cells of some rows are of mates."""
+        codes = self.scores._codes
+        return codes.probe[index, None] == codes.gallery
+
+    def __getitem__(self, index: np.ndarray) -> np.ndarray:
+        """Return the cells of some rows."""
+        mates = self.mates(index)
+        removed = np.zeros(mates.shape, dtype=bool) | self.left_out[index, None]
+        return removed | self.scores._exclusions.hold(index[:, None], slice(None), mates)

@@ -152,7 +152,7 @@ def _task(
         columns,
         [(x.label, x.value, x.threshold) for x in rows],
         title=named,
-        details=[details],
+        details=[*filter(None, [_compared(dataset.attrs)]), details],
         notes=[*support, *notes],
         brief=_brief(dataset, rows),
     )
@@ -300,6 +300,16 @@ def _searched(attrs: Mapping[str, Any]) -> str:
     if isinstance(impostor, int):
         impostor = f"{impostor:,}"
     return f"{text} ({impostor} for impostor attempts)"
+
+
+def _compared(attrs: Mapping[str, Any]) -> str:
+    """Return with how many templates probes were compared, in words, if not with the gallery."""
+    if "candidates" not in attrs:
+        return ""
+    least, most = int(attrs["candidates_least"]), int(attrs["candidates_most"])
+    number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    of = counted(int(attrs["candidates"]), "gallery templates")
+    return f"each probe was compared with {number} of {of}"
 
 
 def _at_eer(dataset: xr.Dataset) -> Iterator[Text]:

@@ -155,7 +155,9 @@ def _table(
     support = []
     for message in result_messages(datasets).messages:
         said = message.arguments
-        if message.code in SUPPORT and f"{said['rate']}_at_{said['chosen']}" in shown:
+        if message.code == "candidates-missing" or (
+            message.code in SUPPORT and f"{said['rate']}_at_{said['chosen']}" in shown
+        ):
             support.append(message)
     notes = [
         say("{about:names}: {message}", about=x.about, message=x) if x.about else x for x in support

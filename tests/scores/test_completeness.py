@@ -1,0 +1,235 @@
+"""Complete or said: searches of a part of the gallery, and transactions that lack a try."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.base.errors import ProtocolError
+from bioeval.cli.program import main
+from bioeval.scores import matrix
+
+#: Three people at the door, one template each, who search a gallery of four.
+D = np.array([[1.0, 4, 6, 7], [5, 3, 2, 8], [4, 3, 5, 9]])
+DOOR, GALLERY = ["ann", "bob", "cat"], ["ann", "bob", "cat", "dan"]
+
+#: Bob was not compared with cat, who is nearer than his mate, and cat with nobody but herself and
+#: bob.
+COMPARED = np.array([[1, 1, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]], dtype=bool)
+NUMBERS = {"probes": 2, "searches": 3, "least": 2, "most": 4, "candidates": 4}
+
+SEARCHES = {"open_set": be.open_set, "closed_set": be.closed_set, "ranks": be.ranks}
+
+
+def said(result, code="candidates-missing"):
+    """Return the arguments of the messages with a code."""
+    return [dict(x.arguments) for x in be.messages(result) if x.code == code]
+
+
+def door(**more):
+    return be.Scores(D, DOOR, GALLERY, **more)
+
+
+def failed():
+    return be.Scores(np.where(COMPARED, D, np.nan), DOOR, GALLERY, nan="exclude")
+
+
+def embedded(**more):
+    """Embeddings of which one of the gallery failed, so that all probes miss it."""
+    probe, gallery = np.eye(4)[:3] + 0.1, np.eye(4)
+    gallery[3] = np.nan
+    return be.Scores.from_embeddings(probe, DOOR, gallery, GALLERY, nan="exclude", **more)
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+def test_searches_say_with_how_many_candidates(search):
+    assert not said(search(door()))
+    for scores in (door(mask=COMPARED), failed()):
+        assert said(search(scores)) == [NUMBERS]
+    rejected = be.Scores(np.where(COMPARED, D, np.nan), DOOR, GALLERY, nan="reject")
+    assert not said(search(rejected))  # a comparison that failed was made
+
+
+def test_numbers_stay_and_attributes_have_the_candidates():
+    result = be.closed_set(door(mask=COMPARED))
+    assert float(result.recognition_rate) == 2 / 3 and float(be.closed_set(door()).cms[0]) == 1 / 3
+    names = ("incomplete_probes", "candidates_least", "candidates_most", "candidates")
+    assert [result.attrs[x] for x in names] == [2, 2, 4, 4]
+    assert "candidates" not in be.closed_set(door()).attrs
+
+
+def test_what_a_protocol_leaves_out_is_not_missing():
+    values = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    meta = {"session": [1, 1, 2] * 2, "camera": [1, 1, 2] * 2}
+    square = be.Scores(values, list("aaabbb"), probe_meta=meta)
+    itself = square.with_mask(~np.eye(6, dtype=bool))
+    same = np.equal.outer(meta["session"], meta["session"])
+    mates = np.equal.outer(list("aaabbb"), list("aaabbb"))
+    for scores in (square, itself, itself.excluding("session"), square.select([0, 1, 3])):
+        assert not said(be.closed_set(scores))
+    masked = square.with_mask(~(same & mates))  # the same, said by a mask
+    assert said(be.closed_set(masked))[0]["probes"] == 4
+    assert not said(be.closed_set(masked.excluding("session")))
+    assert not said(be.reid(masked, "market1501"))  # which removes them, too
+    other = square.with_mask(~(same & ~mates))
+    assert said(be.reid(other, "market1501"))[0]["probes"] == 6
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_templates_that_failed_are_missing_in_any_layout(streamed, monkeypatch):
+    if streamed:
+        monkeypatch.setattr(matrix, "MEMORY_LIMIT", 0)
+    called = {"metric": lambda x, y: 1 - x @ y.T, "kind": "distance"}
+    for scores in (embedded(), embedded(dtype="float32", metric="l1"), embedded(**called)):
+        assert scores._streams == streamed
+        (found,) = said(be.closed_set(scores))
+        assert found == {"probes": 3, "searches": 3, "least": 3, "most": 3, "candidates": 4}
+        assert not said(be.closed_set(scores.select(gallery=[2, 0, 1])))
+        assert said(be.closed_set(scores.select(probes=[1], gallery=[3, 1])))[0]["candidates"] == 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_numbers_are_those_of_a_loop(seed):
+    rng = np.random.default_rng(seed)
+    n = 12
+    who, camera = rng.integers(0, 4, n), rng.integers(0, 2, n)
+    values = rng.random((n, n))
+    values[rng.random((n, n)) < 0.05 * (seed % 3)] = np.nan
+    mask = rng.random((n, n)) < 1 - 0.1 * (seed % 4)
+    scores = be.Scores(
+        values, who, nan="exclude", mask=mask, probe_meta={"camera": camera}, exclude="all:camera"
+    )
+    rows, columns = np.sort(rng.choice(n, 7, replace=False)), rng.choice(n, 9, replace=False)
+    some, compared, wanted = scores.select(rows, columns), [], []
+    for i in rows:
+        cells = [j for j in columns if i != j and camera[i] != camera[j]]
+        compared.append(sum(mask[i, j] and values[i, j] == values[i, j] for j in cells))
+        wanted.append(len(cells))
+    lists = [(a, b) for a, b in zip(compared, wanted, strict=True) if a]
+    found = said(be.ranks(some))
+    if not any(a < b for a, b in lists):
+        assert not found
+        return
+    assert found == [
+        {
+            "probes": sum(a < b for a, b in lists),
+            "searches": len(lists),
+            "least": min(a for a, _ in lists),
+            "most": max(a for a, _ in lists),
+            "candidates": max(b for _, b in lists),
+        }
+    ]
+
+
+def test_gallery_size_needs_all_candidates():
+    with pytest.raises(ProtocolError, match="2 of 3 probes were compared with a part of the galle"):
+        be.gallery_size(door(mask=COMPARED))
+    whole = door(mask=COMPARED).select(probes=[0, 1], gallery=[0, 1, 3])
+    assert float(be.gallery_size(whole).recognition_rate[-1]) == 1
+
+
+def test_other_studies_of_searches_say_so():
+    scores = be.simulate(20, 4, random_state=1)
+    scores = scores.with_mask(np.random.default_rng(1).random(scores.shape) < 0.9)
+    folds = be.partition.SubjectKFold(2)
+    assert said(be.cross_evaluate(scores, folds, task="closed_set"))
+    assert not said(be.cross_evaluate(scores, folds))
+    parts = [np.arange(40), np.arange(40, 80)]
+    assert said(be.repeat(scores, parts, "course-all-vs-all")["closed_set"].to_dataset())
+    systems = {"a": scores, "b": scores.with_values(scores.values**2, "distance")}
+    assert said(be.compare(systems["a"], systems["b"], measures=["recognition_rate"]))
+    assert not said(be.compare(systems["a"], systems["b"], measures=["eer"]))
+    single = be.closed_set(scores, gallery="single")
+    assert said(single) == said(be.closed_set(scores))
+    assert be.check_data(scores)["complete"].severity == "note"
+    assert be.check_data(be.simulate(20, 4))["complete"].severity == "ok"
+
+
+#: A visit of ann and one of bob with two tries each; only the first of bob was compared with ann.
+TRIES = [
+    *(("a1", "ann", "v1", "A", "ann", 0.1), ("a2", "ann", "v1", "A", "ann", 0.9)),
+    *(("a1", "ann", "v1", "B", "bob", 0.8), ("a2", "ann", "v1", "B", "bob", 0.2)),
+    *(("b1", "bob", "v2", "B", "bob", 0.7), ("b2", "bob", "v2", "B", "bob", 0.3)),
+    ("b1", "bob", "v2", "A", "ann", 0.6),
+]
+
+
+def visits(lines=TRIES):
+    """A matrix of the lines, as a list of them is read."""
+    probes, gallery = (list(dict.fromkeys(x[k] for x in lines)) for k in (0, 3))
+    values, mask = np.zeros((len(probes), len(gallery))), np.zeros((len(probes), len(gallery)), bool)
+    who, visit, enrolled = {}, {}, {}
+    for name, person, of, template, owner, score in lines:
+        cell = probes.index(name), gallery.index(template)
+        values[cell], mask[cell] = score, True
+        who[name], visit[name], enrolled[template] = person, of, owner
+    return be.Scores(
+        values, [who[x] for x in probes], [enrolled[x] for x in gallery], mask=mask,
+        probe_meta={"visit": [visit[x] for x in probes]},
+    )  # fmt: skip
+
+
+def test_a_transaction_without_a_try_is_counted_apart():
+    claims = be.claim_scores(visits(), attempts="visit")
+    result = be.verification(claims, thresholds=[0.2, 0.6])
+    # Of bob against ann there is one try of two: no attempt, where 0.6 was one before.
+    assert (int(result.genuine_attempts), int(result.impostor_attempts)) == (2, 1)
+    assert result.far.values.tolist() == [1, 1] and result.frr.values.tolist() == [0.5, 0]
+    assert said(result, "transactions-incomplete") == [{"genuine": 0, "impostor": 1}]
+    assert (result.attrs["incomplete_genuine"], result.attrs["incomplete_impostor"]) == (0, 1)
+    assert np.isnan(claims.values[1, 0])
+    of_ann = be.verification(claims.select(probes=[0]))
+    assert not said(of_ann, "transactions-incomplete")
+    zoo = be.zoo(claims, threshold=0.5)
+    assert said(zoo, "transactions-incomplete") == [{"genuine": 0, "impostor": 1}]
+
+
+def test_tries_that_were_not_made_are_no_tries():
+    complete = [*TRIES, ("b2", "bob", "v2", "A", "ann", 0.5)]
+    result = be.verification(be.claim_scores(visits(complete), attempts="visit"))
+    assert int(result.impostor_attempts) == 2 and "incomplete_impostor" not in result.attrs
+    # A try that failed against everybody was not made: the visit had one.
+    values = visits(complete).values.copy()
+    values[3] = np.nan
+    failed = be.Scores(values, ["ann", "ann", "bob", "bob"], ["ann", "bob"], nan="exclude",
+        probe_meta={"visit": [1, 1, 2, 2]})  # fmt: skip
+    result = be.verification(be.claim_scores(failed, attempts="visit"))
+    assert int(result.impostor_attempts) == 2 and not said(result, "transactions-incomplete")
+    failed = be.Scores(values, ["ann", "ann", "bob", "bob"], ["ann", "bob"], nan="reject",
+        probe_meta={"visit": [1, 1, 2, 2]})  # fmt: skip
+    result = be.verification(be.claim_scores(failed, attempts="visit"))
+    assert int(result.impostor_attempts) == 2 and not said(result, "transactions-incomplete")
+
+
+def test_the_check_of_claims_says_so():
+    claims = be.claim_scores(visits(), attempts="visit")
+    found = be.check_data(visits(), threshold=None, claims=claims)["complete"]
+    assert (found.code, found.count) == ("transactions-incomplete", 1)
+
+
+def test_a_list_of_candidates_names_their_number_in_the_heading(tmp_path, capsys):
+    """Forty people, each compared with its mate and ten others, never with the nearest five."""
+    scores = be.simulate(40, 1, layout="probe-against-gallery", probes=1, random_state=2)
+    lines = ["template_a,template_b,subject_a,subject_b,distance"]
+    for i, near in enumerate(np.argsort(scores.values, axis=1).tolist()):
+        others = [j for j in near if j != i][5:15]
+        lines += [f"g{j},p{i},s{j},s{i},{scores.values[i, j]}" for j in (i, *others)]
+    path = tmp_path / "candidates.csv"
+    path.write_text("\n".join(lines))
+    as_matrix = [str(path), "--lists", "as=matrix"]
+    assert main(["run", *as_matrix]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    heading = "each probe was compared with 11 of 40 gallery templates"
+    assert printed.count(heading) == 2  # of open and closed set
+    found = be.load(path, lists={"as": "matrix"})
+    assert said(be.closed_set(found))[0]["probes"] == 40
+    assert main(["check", *as_matrix, "--json"]) == 0
+    (check,) = (x for x in json.loads(capsys.readouterr().out)["findings"] if x["check"] == "complete")
+    assert check["code"] == "candidates-missing"
+    whole = be.closed_set(scores)
+    assert float(whole.recognition_rate) < float(be.closed_set(found).recognition_rate)
+    assert main(["gallery-size", *as_matrix]) != 0
+    assert "part of the gallery" in capsys.readouterr().err
