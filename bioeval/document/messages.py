@@ -94,13 +94,15 @@ SENTENCES: dict[str, str] = {
     ),
     "not-listed": "{missing:count} of {comparisons:count comparisons} are not listed, and excluded",
     "candidates-missing": (
-        "{probes:count} of {searches:count probes} were compared with a part of the gallery (all "
-        "with {least:count} to {most:count} of {candidates:count templates}): ranks and rates of "
-        "searches are those among the templates compared, and not of the whole gallery"
+        "{probes:count} of {searches:count probes} were compared with only a part of the gallery "
+        "(each probe with at least {least:count} and at most {most:count} of {candidates:count "
+        "templates}), and ranks and identification rates count the compared templates alone; "
+        "compare each probe with the whole gallery"
     ),
     "transactions-incomplete": (
-        "{genuine:count} genuine and {impostor:count} impostor attempts of several tries lack a "
-        "try, and are not counted; compare all tries of an attempt with the same people"
+        "{genuine:count} genuine and {impostor:count impostor attempts} are incomplete (not all of "
+        "their tries were compared with the claimed subject) and in no rate; compare all tries of "
+        "an attempt with the same subjects"
     ),
     "only-genuine-pairs-listed": (
         "the {pairs:count pairs} of {file:name} are genuine, all others impostors"

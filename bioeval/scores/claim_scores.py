@@ -62,9 +62,10 @@ def claim_scores(
         A row for each attempt and a column for each subject, or for each template if `templates`
         is ``"single"``. Distances and similarities stay what they are, in float64; a ratio that is
         made of several log-likelihood ratios, of templates or of tries, is none: it is a
-        similarity. A claim without any comparison is NaN, and no attempt. Rows have the metadata of
-        the first try; columns have those of the subject's enrolled templates that are the same for
-        all of them.
+        similarity. A claim without any comparison is NaN, and no attempt. So is an incomplete one,
+        of which some tries were not compared with the claimed subject; results count these apart.
+        Rows have the metadata of the first try; columns have those of the subject's enrolled
+        templates that are the same for all of them.
 
     Raises
     ------
@@ -159,8 +160,8 @@ def _distances(
 ) -> tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]:
     """Return the distance of each claim, and a column of the scores for each that is claimed.
 
-    `number` is the attempt of each probe. Between the two are row and column of the claims that
-    lack a try, which have no distance.
+    `number` is the attempt of each probe. In between are row and column of the incomplete claims,
+    which have no distance.
     """
     reader = BlockReader(scores)
     column = reader.gallery.columns[0]
@@ -197,9 +198,9 @@ def _distances(
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
-    """Return which claims the tries of a block lack, though they were compared with others.
+    """Return which tries of a block, compared with others, were not compared with each subject.
 
-    A claim that the protocol leaves out, with all of its templates, is not missing.
+    A try that the protocol does not compare with any template of the subject is not missing.
     """
     rows = np.arange(block.low, block.low + len(block.values))
     left_out = scores._left_out_by_protocol(rows)[:, block.columns[0]]

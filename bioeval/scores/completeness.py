@@ -1,8 +1,8 @@
 """Whether each probe was compared with all of the gallery.
 
-A comparison that a protocol leaves out is not missing: a template with itself, what `exclude` names,
-junk and cameras of a convention. One that is masked, not listed, or failed where failures are no
-attempts (``nan="exclude"``), is.
+A comparison is missing if it is masked, not listed, or failed where failures are no attempts
+(``nan="exclude"``), unless the protocol itself leaves it out: a template against itself, what
+`exclude` names, junk and cameras of a convention.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Completeness:
 
     @property
     def incomplete(self) -> int:
-        """How many probes were compared with a part of the gallery; one with none, searches none."""
+        """How many probes were compared with only a part of the gallery, but with some of it."""
         return int(np.count_nonzero((self.compared > 0) & (self.compared < self.wanted)))
 
     @property

@@ -128,7 +128,7 @@ class LabelledMatrix:
     _claims = ""
     #: The tries of an attempt, at most.
     _tries = 1
-    #: Identities of probe and gallery of claims that lack tries, int64 (k, 2).
+    #: Identities of probe and gallery of incomplete claims, int64 (k, 2).
     _incomplete: np.ndarray | None = None
     #: What was found when a file was read or the scores were made, for every result.
     _remarks: tuple[Message, ...] = ()
@@ -590,12 +590,15 @@ class LabelledMatrix:
 
     @property
     def incomplete_transactions(self) -> tuple[int, int]:
-        """How many genuine and how many impostor claims lack tries, and are no attempts."""
+        """How many genuine and how many impostor claims are no attempts, since they lack a try."""
         if self._incomplete is None:
             return 0, 0
         probe, gallery = self._incomplete.T
         there = np.isin(probe, self.probe_ids) & np.isin(gallery, self.gallery_ids)
-        sides = (probe, self.probe_ids, self._codes.probe), (gallery, self.gallery_ids, self._codes.gallery)
+        sides = (
+            (probe, self.probe_ids, self._codes.probe),
+            (gallery, self.gallery_ids, self._codes.gallery),
+        )
         subjects = []
         for wanted, ids, codes in sides:
             order = np.argsort(ids)
@@ -626,7 +629,7 @@ class LabelledMatrix:
         return missing
 
     def _left_out_by_protocol(self, rows: np.ndarray) -> np.ndarray:
-        """Return which comparisons of some rows no protocol makes: with itself, or excluded."""
+        """Return which comparisons of some rows are not to be made: with itself, or excluded."""
         gone = self.probe_ids[rows, None] == self.gallery_ids
         if self.exclude:
             mates = self._codes.probe[rows, None] == self._codes.gallery

@@ -175,7 +175,7 @@ def check_data(
 
 
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
-    """Return the finding about searches of a part of the gallery, and transactions without a try."""
+    """Return the finding about incomplete transactions and lists of candidates."""
     if claims is not None and (notes := transaction_notes(claims)):
         return Finding("complete", "note", notes[0], sum(claims.incomplete_transactions))
     lists = scores.completeness

@@ -249,8 +249,8 @@ def gallery_size(
     DataError
         Bad options; NaN under ``nan="raise"``.
     ProtocolError
-        If the scores have no subjects, or only an order, or if a probe was compared with a part of
-        the gallery alone.
+        If the scores have no subjects, or only an order, or if a probe was compared with only a
+        part of the gallery.
 
     Notes
     -----
@@ -293,11 +293,12 @@ def _require_complete(scores: Scores) -> None:
     if lists.incomplete:
         low, high, of = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))
         raise ProtocolError(
-            f"smaller galleries follow from all candidates of each probe, but {lists.incomplete:,} "
-            f"of {counted(lists.searches, 'probes')} were compared with a part of the gallery (all "
-            f"with {low:,} to {high:,} of {counted(of, 'templates')}). Compare each probe with all "
-            f"of it, count failed comparisons with {Argument('nan', 'reject')}, or select what was "
-            "compared: scores.select(probes, gallery)"
+            "rates against the gallery size need all candidates of each probe, but "
+            f"{lists.incomplete:,} of {counted(lists.searches, 'probes')} were compared with only "
+            f"a part of the gallery (each probe with at least {low:,} and at most {high:,} of "
+            f"{counted(of, 'templates')}). Compare each probe with the whole gallery, count failed "
+            f"comparisons by {Argument('nan', 'reject')}, or select the probes and templates that "
+            "were compared"
         )
 
 
