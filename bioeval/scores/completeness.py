@@ -40,18 +40,23 @@ class Completeness:
             return cls(none, none)
         m, n = scores.shape
         missing, left_out = np.zeros((2, m), dtype=np.int64)
+        rules = scores._has_rules
+        itself = scores._columns_of_probes
         step = max(1, _CELLS // n)
         for low in range(0, m, step):
-            absent = scores._missing_rows(low, min(low + step, m))
-            rows = np.flatnonzero(absent.any(axis=1))
-            if len(rows):
-                absent = absent[rows] & ~scores._left_out_by_protocol(low + rows)
-                missing[low + rows] = np.count_nonzero(absent, axis=1)
+            high = min(low + step, m)
+            absent = scores._missing_rows(low, high)
+            known = np.flatnonzero(itself[low:high] >= 0)
+            absent[known, itself[low:high][known]] = False
+            if rules and absent.any():
+                absent &= ~scores._left_out_by_protocol(np.arange(low, high))
+            missing[low:high] = _true_in_rows(absent)
         if not missing.any():
             return cls(none, none)
-        for low in range(0, m, step):
+        left_out[itself >= 0] = 1
+        for low in range(0, m if rules else 0, step):
             rows = np.arange(low, min(low + step, m))
-            left_out[rows] = np.count_nonzero(scores._left_out_by_protocol(rows), axis=1)
+            left_out[rows] = _true_in_rows(scores._left_out_by_protocol(rows))
         return cls(n - left_out - missing, n - left_out)
 
     def among(self, probes: np.ndarray) -> Completeness:
@@ -107,3 +112,9 @@ class Completeness:
                 candidates=attrs["candidates"],
             )
         ]
+
+
+def _true_in_rows(flags: np.ndarray) -> np.ndarray:
+    """Return how many of each row are true, quickly where few are."""
+    places = np.flatnonzero(flags.reshape(-1))
+    return np.bincount(places // flags.shape[1], minlength=len(flags))

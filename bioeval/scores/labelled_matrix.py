@@ -623,10 +623,19 @@ class LabelledMatrix:
             probe = failed[0][self._base_rows(np.arange(low, high))]
             gallery = failed[1] if self._columns is None else failed[1][self._columns]
             return missing | probe[:, None] | gallery
-        values = self._read_rows(low, high)
-        rows = np.flatnonzero(np.isnan(values.min(axis=1)))
-        missing[rows] |= np.isnan(values[rows])
-        return missing
+        return missing | np.isnan(self._read_rows(low, high))
+
+    @property
+    def _columns_of_probes(self) -> np.ndarray:
+        """The column of each probe that is itself in the gallery, -1 for the others."""
+        column = np.full(1 + max(self.probe_ids.max(), self.gallery_ids.max()), -1, dtype=np.int64)
+        column[self.gallery_ids] = np.arange(len(self.gallery_ids))
+        return column[self.probe_ids]
+
+    @property
+    def _has_rules(self) -> bool:
+        """Whether a protocol leaves out comparisons of two templates."""
+        return bool(self.exclude) or hasattr(self._mask, "removed")
 
     def _left_out_by_protocol(self, rows: np.ndarray) -> np.ndarray:
         """Return which comparisons of some rows are not to be made: with itself, or excluded."""

@@ -19,7 +19,7 @@ from bioeval.base.messages import MessageWarning
 
 WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)
-SOUND = {"samples", "layout", "labels", "names", "people"} | {
+SOUND = {"samples", "layout", "labels", "names", "compared", "people"} | {
     "failed", "sentinels", "duplicates", "zero-distance", "kind", "complete",
     "label-errors",
 }  # fmt: skip
