@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -14,14 +13,16 @@ from bioeval.base.errors import (
     Part,
     ProtocolError,
 )
-from bioeval.base.progress import report
+from bioeval.counting.blocks import Block
 from bioeval.counting.grids import guide_to
+from bioeval.counting.parts import Parts, RowParts, parts_of
+from bioeval.counting.people import CountPeople
 from bioeval.counting.points import EqualError
+from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.verification import Verified, Verifying, gather_claims
 from bioeval.kernels import count as kernel
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_pairs
@@ -65,11 +66,6 @@ class PairCounts:
         """The person of the probes of each entry."""
         return np.repeat(self.probe_people, np.diff(self.starts))
 
-    def keys(self, people: int) -> np.ndarray:
-        """Return ``lower * people + higher`` of the two numbers of each pair, in either order."""
-        probe, claimed = self.probe_person, self.claimed_person.astype(np.int64)
-        return np.minimum(probe, claimed) * people + np.maximum(probe, claimed)
-
 
 def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
     """Yield the entries of tables, of shape (layers, subjects, subjects), in parts of rows."""
@@ -82,22 +78,16 @@ def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
 
 
 class Sink(Protocol):
-    """A consumer of impostor counts, with one layer between each two thresholds."""
+    """A consumer of impostor counts, in any order, with one layer between each two thresholds."""
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
 
-
-@dataclass(frozen=True)
-class Sinks:
-    """Several sinks: each gets all attempts."""
-
-    sinks: tuple[Sink, ...]
-
-    def add(self, pairs: PairCounts) -> None:
-        """Add attempts between different subjects."""
-        for sink in self.sinks:
-            sink.add(pairs)
+    def merge(self, other: Self) -> None:
+        """Add what a copy has."""
 
 
 # Up to this many impostor scores are sorted; of more, the cells of the tally are used.
@@ -167,8 +157,9 @@ class SubjectAttempts:
             codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
         else:
             codes = known.probe, known.gallery
-        #: Whether some attempts failed, once they were counted.
+        #: Whether some attempts failed, and how many each two people have, once they were counted.
         self.failed = False
+        self._made: CountPeople | tuple[np.ndarray, np.ndarray]
         who = np.unique(np.concatenate(codes))
         self.people = len(who)
         self._person = np.full(len(known.values), -1, dtype=np.int64)
@@ -297,77 +288,93 @@ class SubjectAttempts:
             value = self._scored(block.values[compared]).astype(np.float64)
             yield value, probes[places[0]], groups[places[1]]
 
-    def pass_over(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        """Count the impostor attempts into a sink; return the genuine scores and their subjects.
+    def pass_over(self, thresholds: np.ndarray, *sinks: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Count the impostor attempts into sinks; return the genuine scores and their subjects.
 
-        Layer ``k`` of the sink receives the attempts above ``thresholds[k - 1]`` and not above
+        Layer ``k`` of a sink receives the attempts above ``thresholds[k - 1]`` and not above
         ``thresholds[k]``; the last layer, all others. A genuine score is NaN where one failed.
         """
-        self.failed = False
         if self._pairs is None and self.claims is None:
-            return self._of_all(thresholds, sink)
+            scores, codes = self.scores, self.scores._codes.probe
+            changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
+            if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
+                scores = scores.select(probes=np.argsort(codes, kind="stable"))
+            counting = _CountLayers(self._person, self.use.fused, thresholds, sinks)
+            everyone = CountPeople(np.empty(0), self.use.fused)
+            reduce(scores, everyone, counting, parts=parts_of(scores, nearest=False))
+            self.failed, self._made = counting.failed, everyone
+            return everyone.genuine, everyone.genuine_person
         parts = zip(*self.listed_in_parts(), strict=True)
         values, probe_person, claimed_person = map(np.concatenate, parts)
         self.failed = bool(np.isnan(values).any())
         same = probe_person == claimed_person
-        layers = len(thresholds) + 1
+        layers, n = len(thresholds) + 1, self.people
+        pair = probe_person[~same].astype(np.int64) * n + claimed_person[~same]
         layer = np.searchsorted(thresholds, values[~same])
-        pair = probe_person[~same].astype(np.int64) * self.people + claimed_person[~same]
         key, counts = np.unique(pair * layers + layer, return_counts=True)
-        pair, n = key // layers, self.people
-        sink.add(PairCounts.of(pair // n, pair % n, key % layers, counts))
+        for sink in sinks:
+            sink.add(PairCounts.of(key // layers // n, key // layers % n, key % layers, counts))
+        self._made = np.unique(pair, return_counts=True)
         return values[same], probe_person[same]
 
-    def _of_all(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        """Count the attempts of all probes at all templates of others."""
-        scores, reader = self.scores, self.reader
-        codes = scores._codes.probe
-        changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
-        if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
-            scores = scores.select(probes=np.argsort(codes, kind="stable"))
-            reader = BlockReader(scores)
-        sides = self._person[reader.scores._codes.probe], self._person[reader.gallery.subjects]
-        thresholds = reader.among_distances(thresholds)
-        counter = _PairCounter(sides, self.use.fused, thresholds, sink)
-        genuine, owners = [], []
-        for block in reader:
-            if block.rejected and not self.failed:
-                self.failed = bool((block.values == np.inf).any())
-            value, person = counter.of_block(block)
-            genuine.append(self._scored(value).astype(np.float64))
-            owners.append(person)
-            report(block.low + len(block.values), scores.shape[0])
-        return np.concatenate(genuine), np.concatenate(owners)
+    def made(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield which two people have attempts, ``probe * people + claimed``, and how many.
+
+        They are known once the attempts were counted.
+        """
+        if isinstance(self._made, CountPeople):
+            yield from self._made.rows()
+        else:
+            yield self._made
 
 
-@dataclass(frozen=True, eq=False)
-class _PairCounter:
-    """Counts the impostor attempts of each pair of subjects into a sink.
+class _CountLayers(Reducer):
+    """Counts the impostor attempts of each pair of subjects into sinks.
 
-    `people` are the subjects of the probes, in their order, and of the groups of the gallery.
+    - `person`: the number of each subject, by its code
+    - `failed`: whether some attempts failed
     """
 
-    people: tuple[np.ndarray, np.ndarray]
-    fusion: str | None
-    thresholds: np.ndarray
-    sink: Sink
+    def __init__(
+        self,
+        person: np.ndarray,
+        fusion: str | None,
+        thresholds: np.ndarray,
+        sinks: Sequence[Any],
+    ):
+        self.person, self.fusion, self.thresholds, self.sinks = person, fusion, thresholds, sinks
+        self.failed = False
 
-    @cached_property
-    def _guide(self) -> tuple[Any, ...]:
-        return guide_to(self.thresholds)  # of many thresholds it costs as much as a block
+    def prepare(self, parts: Parts) -> None:
+        """Make a guide to the thresholds."""
+        assert isinstance(parts, RowParts)
+        self._limits = parts.reader.among_distances(self.thresholds)
+        self._guide = guide_to(self._limits)  # of many thresholds it costs as much as a block
+        self._probe = self.person[parts.scores._codes.probe]
 
-    def of_block(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Count a block into the sink; return its genuine scores and their subjects."""
-        if self.fusion is not None:
-            block = block.fused(self.fusion)
-        who = self.people[0][block.low : block.low + len(block.values)]
-        self._count(block, who)
-        row, position = block.own()
-        return block.values[row, position], who[row]
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other.sinks, other.failed = [sink.fresh() for sink in self.sinks], False
+        return other
 
-    def _count(self, block: Block, who: np.ndarray) -> None:
-        """Count the impostor attempts of a block, a few subjects at a time."""
-        groups, layers = self.people[1].astype(np.int32), len(self.thresholds) + 1
+    def merge(self, other: Self) -> None:
+        """Add what a copy has counted."""
+        for mine, counted in zip(self.sinks, other.sinks, strict=True):
+            mine.merge(counted)
+        self.failed |= other.failed
+
+    def add(self, block: Block) -> None:
+        """Count a block, a few subjects at a time."""
+        self.failed |= block.rejected and bool((block.values == np.inf).any())
+        if self.fusion is None:
+            assert block.columns is not None
+            people, starts = block.columns.people, block.columns.starts
+        else:
+            block = block.by_person(self.fusion)
+            people, starts = block.candidates, np.arange(len(block.candidates) + 1)
+        who, layers = self._probe[block.probes], len(self._limits) + 1
+        groups = self.person[people].astype(np.int32)
         first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
         # A pair of subjects has at most one entry in each layer, and one for each score.
         longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)
@@ -377,15 +384,13 @@ class _PairCounter:
             begin = np.cumsum(longest[some]) - longest[some]
             size, last = int(longest[some].sum()), np.empty_like(begin)
             claimed_person, layer = np.empty((2, size), dtype=np.int32)
-            count, rows = np.empty(size, dtype=np.int64), slice(ends[0], ends[-1])
+            count = np.empty(size, dtype=np.int64)
             kernel.list_pairs(
-                block.values[rows],
-                block.starts,
-                block.probe_group[rows],
-                block.probe_position[rows],
+                block.values[ends[0] : ends[-1]],
+                starts,
                 ends - ends[0],
                 groups,
-                self.thresholds,
+                self._limits,
                 *self._guide,
                 begin,
                 claimed_person,
@@ -394,9 +399,15 @@ class _PairCounter:
                 last,
             )
             filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
-            starts = np.append(0, np.cumsum(last - begin))
-            entries = (claimed_person[filled], layer[filled], count[filled])
-            self.sink.add(PairCounts(who[ends[:-1]], starts, *entries))
+            entries = PairCounts(
+                who[ends[:-1]],
+                np.append(0, np.cumsum(last - begin)),
+                claimed_person[filled],
+                layer[filled],
+                count[filled],
+            )
+            for sink in self.sinks:
+                sink.add(entries)
 
 
 def _around(count: float) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -213,18 +214,21 @@ class CountPeople(Reducer):
         """Return which two people have attempts, ``probe * people + claimed``, and how many."""
         people = self.people
         require_memory(16 * people**2, f"a table of {people:,} people", "expected fewer people")
-        beyond = self.layer == len(self.thresholds)
+        none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        pair, number = map(np.concatenate, zip(none, *self.rows(), strict=True))
+        return pair, number
+
+    def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the same, of some people of probes at a time."""
+        people, beyond = self.people, self.layer == len(self.thresholds)
         pair, number = (self.probe * people + self.claimed)[beyond], self.number[beyond]
-        found = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
         step = max(1, MOST_CELLS // max(people, 1))
         for low in range(0, people, step):
             rows = np.outer(self.sizes[0, low : low + step], self.sizes[1]).reshape(-1)
             first, last = np.searchsorted(pair, [low * people, (low + step) * people])
             rows[pair[first:last] - low * people] += number[first:last]
             there = np.flatnonzero(rows)
-            found.append((there + low * people, rows[there]))
-        pair, number = map(np.concatenate, zip(*found, strict=True))
-        return pair, number
+            yield there + low * people, rows[there]
 
     def of_groups(
         self, of_probe: np.ndarray, of_claimed: np.ndarray

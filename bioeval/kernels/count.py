@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import parallel_rows
+from bioeval.kernels.compiling import compiled
 
 
 @register_jitable
@@ -30,17 +30,15 @@ def threshold_of(x, thresholds, base, scale, guide):
     return low
 
 
-@parallel_rows("first")
+@compiled
 def list_pairs(
-    begin, end, block, starts, probe_group, probe_position, row_starts, groups, thresholds, base,
-    scale, guide, first, claimed_person, layer, count, last,
+    block, starts, row_starts, groups, thresholds, base, scale, guide, first, claimed_person, layer,
+    count, last,
 ):  # fmt: skip
     """List the number of impostor scores of each pair of subjects between thresholds.
 
-    - `block`: float (b, n)
+    - `block`: float (b, n); NaN is no attempt
     - `starts` (int64 (g + 1,)): where the columns of each group begin
-    - `probe_group`, `probe_position` (int64 (b,)): the group of a row's own subject, and the
-      column of the row itself, which are left out
     - `row_starts` (int64 (s + 1,)): the rows ``row_starts[k]:row_starts[k + 1]`` are probes of one
       subject
     - `groups` (int32 (g,)): the number of the subject of each group
@@ -54,16 +52,14 @@ def list_pairs(
     """
     table = np.zeros(len(thresholds) + 1, dtype=np.int64)
     filled = np.empty(len(thresholds) + 1, dtype=np.int32)
-    for s in range(begin, end):
+    for s in range(len(first)):
         at = first[s]
         for g in range(len(groups)):
             number = 0
             for i in range(row_starts[s], row_starts[s + 1]):
-                if g == probe_group[i]:
-                    continue
                 for p in range(starts[g], starts[g + 1]):
                     x = np.float64(block[i, p])
-                    if x != x or p == probe_position[i]:
+                    if x != x:
                         continue
                     k = threshold_of(x, thresholds, base, scale, guide)
                     if table[k] == 0:

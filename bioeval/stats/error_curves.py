@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.counting.by_subject import Sink, Sinks, SubjectAttempts
+from bioeval.counting.by_subject import Sink, SubjectAttempts
 from bioeval.counting.points import (
     VerificationPoints,
     attained_hull_error,
@@ -54,7 +54,7 @@ class ErrorColumns:
     ) -> ErrorColumns:
         """Return the rates of attempts; `sinks` count the impostor attempts beside them."""
         forms = QuadraticForms(weights, len(thresholds) + 1)
-        genuine = attempts.pass_over(thresholds, Sinks((forms, *sinks)))
+        genuine = attempts.pass_over(thresholds, forms, *sinks)
         accepted = np.cumsum(forms.totals, axis=0)
         far = ratio(accepted[:-1], accepted[-1])
         columns = cls(far, np.empty(0), genuine, weights, attempts.failed)

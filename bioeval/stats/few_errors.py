@@ -8,6 +8,8 @@ correlate within people where so many of them err.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +17,6 @@ import numpy as np
 import scipy
 
 from bioeval.counting.by_subject import PairCounts
-from bioeval.counting.people import summed
 from bioeval.stats.independent import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import Limits
 
@@ -285,66 +286,76 @@ class ErringPairs:
         probing, enrolled = sides
         everyone = np.arange(people)
         self._both = np.isin(everyone, probing) & np.isin(everyone, enrolled)
-        self._attempts = np.zeros(people, dtype=np.int64)  # of each person
-        self._number = self._same = 0
-        # The pairs of the last person, whose attempts may go on: (key, number).
-        self._open = np.empty((0, 2), dtype=np.int64)
-        first = [_FirstPairs(people, enough_pairs(trials)) for _ in range(2)]
-        self._ends = first[0], first[1]  # accepted, and rejected, pairs
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without attempts: accepted, and rejected, pairs."""
+        enough = enough_pairs(self._trials)
+        self._ends = _FirstPairs(self._people, enough), _FirstPairs(self._people, enough)
+
+    def fresh(self) -> ErringPairs:
+        """Return an empty copy, for a thread."""
+        other = copy(self)
+        other._begin()
+        return other
+
+    def merge(self, other: ErringPairs) -> None:
+        """Add what a copy has."""
+        for end, more in zip(self._ends, other._ends, strict=True):
+            end.add(*more.entries.T)
 
     def add(self, pairs: PairCounts) -> None:
-        """Add attempts; those of a pair of people in one order follow each other."""
-        probe, claimed = pairs.probe_person, pairs.claimed_person.astype(np.int64)
+        """Add attempts."""
+        accepted, rejected = self._ends
+        some = np.flatnonzero((pairs.layer <= accepted.bound) | (pairs.layer >= -rejected.bound))
+        probe, claimed = pairs.probe_person[some], pairs.claimed_person[some].astype(np.int64)
         of_people = ~(self._no_person[probe] | self._no_person[claimed])
-        key = pairs.keys(self._people)[of_people]
-        probe, claimed = probe[of_people], claimed[of_people]
-        count, layer = pairs.count[of_people], pairs.layer[of_people].astype(np.int64)
-        if not len(probe):
-            return
-        change = (probe[1:] != probe[:-1]) | (claimed[1:] != claimed[:-1])
-        first = np.append(0, np.flatnonzero(change) + 1)
-        number = np.add.reduceat(count, first)
-        one, other = probe[first], claimed[first]
-        self._number += int(number.sum())
-        self._open = np.concatenate(
-            [self._open, np.column_stack([one * self._people + other, number])]
-        )
-        ended = self._open[:, 0] // self._people != one[-1]
-        self._same += self._squares(self._open[ended])
-        self._open = self._open[~ended]
-        for person in (one, other):
-            np.add.at(self._attempts, person, number)
-        for end, sign in zip(self._ends, (1, -1), strict=True):
-            end.add(key, sign * layer, count)
+        probe, claimed, some = probe[of_people], claimed[of_people], some[of_people]
+        key = np.minimum(probe, claimed) * self._people + np.maximum(probe, claimed)
+        layer, count = pairs.layer[some].astype(np.int64), pairs.count[some]
+        accepted.add(key, layer, count)
+        rejected.add(key, -layer, count)
 
-    def _squares(self, pairs: np.ndarray) -> int:
-        """Return the sum of the squared attempts of pairs, in both orders where there are both."""
-        key, number = summed(*pairs.T)
-        twice = 1 + (self._both[key // self._people] & self._both[key % self._people])
-        return int((twice * number**2).sum())
+    def few(
+        self, made: Iterable[tuple[np.ndarray, np.ndarray]], copies: int = 1
+    ) -> tuple[FewErrors, FewErrors]:
+        """Return where few pairs are accepted, and where few are rejected, each in `copies`.
 
-    def few(self, copies: int = 1) -> tuple[FewErrors, FewErrors]:
-        """Return where few pairs are accepted, and where few are rejected, each in `copies`."""
-        same = (self._same + self._squares(self._open)) / copies**2
-        of_each = self._attempts / copies
+        `made` are pairs of people, ``probe * people + claimed``, and their attempts, accepted or
+        not: each pair once.
+        """
+        number, same, of_each = 0, 0.0, np.zeros(self._people)
+        for key, attempts in made:
+            probe, claimed = np.divmod(key, max(self._people, 1))
+            of_people = ~(self._no_person[probe] | self._no_person[claimed])
+            one, other, attempts = probe[of_people], claimed[of_people], attempts[of_people]
+            number += int(attempts.sum())
+            twice = 1 + (self._both[one] & self._both[other])
+            same += int((twice * attempts**2).sum())
+            for person in (one, other):
+                of_each += np.bincount(person, attempts, self._people)
+        same, of_each = same / copies**2, of_each / copies
         sharing = max(float((of_each**2).sum()) - 2 * same, 0.0)
-        attempts = Together(self._number / copies, same, sharing)
+        together = Together(number / copies, same, sharing)
 
         def few_of(end: _FirstPairs) -> FewErrors:
-            unit, place, number = end.entries.T
-            return FewErrors.of(unit, place, number / copies, attempts, self._trials, self._people)
+            unit, place, weight = end.entries.T
+            return FewErrors.of(unit, place, weight / copies, together, self._trials, self._people)
 
         accepted, rejected = self._ends
         return few_of(accepted), few_of(rejected)
 
 
 class _FirstPairs:
-    """The entries of pairs up to the place at which enough disjoint ones have one."""
+    """The entries of pairs up to the place at which enough disjoint ones have one.
+
+    - `bound` (int): they are not beyond it
+    """
 
     def __init__(self, people: int, enough: int) -> None:
         self._entries = np.empty((0, 3), dtype=np.int64)  # unit, place, number
         self._people, self._enough = people, enough
-        self._bound = np.iinfo(np.int64).max
+        self.bound = np.iinfo(np.int64).max
         self._most = 0  # entries that are kept before the bound is found anew, which takes long
         self._closer = False  # whether an entry that is nearer than the bound has come since
 
@@ -356,10 +367,10 @@ class _FirstPairs:
 
     def add(self, unit: np.ndarray, place: np.ndarray, number: np.ndarray) -> None:
         """Add entries of units at places; those beyond the bound are dropped."""
-        inside = place <= self._bound
+        inside = place <= self.bound
         if not inside.any():
             return
-        self._closer |= bool((place[inside] < self._bound).any())
+        self._closer |= bool((place[inside] < self.bound).any())
         more = np.stack([x[inside] for x in (unit, place, number)], axis=1)
         self._entries = np.concatenate([self._entries, more])
         if len(self._entries) > self._most:
@@ -375,8 +386,8 @@ class _FirstPairs:
         place = self._entries[:, 1]
         bound = place_of_pairs(who, self._people, index.reshape(-1), place, self._enough)
         if bound is not None:
-            self._bound = int(bound)
-            self._entries = self._entries[place <= self._bound]
+            self.bound = int(bound)
+            self._entries = self._entries[place <= self.bound]
 
 
 # So many entries take no time worth saving.

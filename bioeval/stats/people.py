@@ -5,7 +5,8 @@ Every number by people, of any study, is a sum of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -16,7 +17,7 @@ import scipy
 from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
-from bioeval.counting.by_subject import PairCounts, Sink, Sinks, SubjectAttempts
+from bioeval.counting.by_subject import PairCounts, Sink, SubjectAttempts
 from bioeval.counting.people import CountPeople, summed
 from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
@@ -246,7 +247,7 @@ class LayeredPairs(NamedTuple):
 def count_layers(attempts: SubjectAttempts, layers: np.ndarray, *also: Sink) -> LayeredPairs:
     """Count the attempts of each pair of people up to each of increasing distances, and beyond."""
     sink = _Pairs(attempts.people, len(layers) + 1)
-    genuine, genuine_person = attempts.pass_over(layers, Sinks((sink, *also)))
+    genuine, genuine_person = attempts.pass_over(layers, sink, *also)
     pair, layer, count = sink.entries()
     probe, claimed = np.divmod(pair, max(attempts.people, 1))
     return LayeredPairs(probe, claimed, layer, count, genuine, genuine_person)
@@ -259,6 +260,14 @@ class _Pairs:
         self.people, self.layers = people, layers
         self._entries = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
         self._held = 0
+
+    def fresh(self) -> _Pairs:
+        """Return an empty copy, for a thread."""
+        return _Pairs(self.people, self.layers)
+
+    def merge(self, other: _Pairs) -> None:
+        """Add what a copy has."""
+        self._entries += other._entries
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of people."""
@@ -297,6 +306,7 @@ class QuadraticForms:
         tiles, _, width = self._tiles.shape
         self._totals = np.zeros((tiles, self.layers, width))
         self._sums = np.zeros((tiles, width), dtype=np.uint16)
+        self._alone = False  # whether other threads have work of their own
 
     @property
     def totals(self) -> np.ndarray:
@@ -304,12 +314,27 @@ class QuadraticForms:
         whole = np.moveaxis(self._totals, 0, 1).reshape(self.layers, -1)
         return whole[:, : self.weights.shape[1]]
 
+    def fresh(self) -> QuadraticForms:
+        """Return an empty copy, for a thread."""
+        other = copy(self)
+        other._totals, other._sums = np.zeros_like(self._totals), np.zeros_like(self._sums)
+        other._alone = True
+        return other
+
+    def merge(self, other: QuadraticForms) -> None:
+        """Add what a copy has."""
+        self._totals += other._totals
+
     def add(self, pairs: PairCounts) -> None:
         """Add attempts, each between two subjects."""
         entries = pairs.claimed_person, pairs.layer, pairs.count
         by_layer = tuple(map(np.empty_like, entries))
-        sort_by_layer(pairs.probe_people, pairs.starts, self.layers, entries, by_layer)
-        weigh_pairs(
+        sort: Callable[..., None] = sort_by_layer
+        weigh: Callable[..., None] = weigh_pairs
+        if self._alone:
+            sort, weigh = sort_by_layer.on_one_thread, weigh_pairs.on_one_thread
+        sort(pairs.probe_people, pairs.starts, self.layers, entries, by_layer)
+        weigh(
             pairs.probe_people,
             pairs.starts,
             by_layer,
@@ -407,15 +432,28 @@ class AttemptsOfEach:
         group, groups = groups_of_people(no_person)
         return cls(group, groups, layers)
 
+    def fresh(self) -> AttemptsOfEach:
+        """Return an empty copy, for a thread."""
+        return AttemptsOfEach(self.group, self.groups, self.layers)
+
+    def merge(self, other: AttemptsOfEach) -> None:
+        """Add what a copy has."""
+        self._all += other._all
+        self._each += other._each
+
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
         layer, wide = pairs.layer.astype(np.int64), self.groups + 1
         probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
-        self._all += np.bincount(layer, pairs.count, self.layers).astype(np.int64)
         apart = probe != claimed
-        for group, count in ((probe, pairs.count), (claimed, pairs.count * apart)):
+
+        def by_group(group: np.ndarray, count: np.ndarray) -> np.ndarray:
             counted = np.bincount(layer * wide + group, count, self._each.size)
-            self._each += counted.reshape(self._each.shape).astype(np.int64)
+            return counted.reshape(self._each.shape).astype(np.int64)
+
+        probing = by_group(probe, pairs.count)
+        self._all += probing.sum(axis=1)
+        self._each += probing + by_group(claimed, pairs.count * apart)
 
     def accepted(self) -> np.ndarray:
         """Return the attempts up to each layer: all of them, and those without each group.

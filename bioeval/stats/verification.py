@@ -152,7 +152,7 @@ class Replicates:
             errors,
             persons,
             errors.without_each(persons, thresholds),
-            erring.few(copies_of(tally)),
+            erring.few(attempts.made(), copies_of(tally)),
         )
         for curve, values in (
             (errors, replicates.values),
@@ -475,7 +475,7 @@ def _analytic(
         thresholds = thresholds[kept]
     erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
     counted = count_layers(attempts, thresholds, erring)
-    few = erring.few(copies_of(tally))
+    few = erring.few(attempts.made(), copies_of(tally))
     people = attempts.people
     pair = counted.probe * people + counted.claimed
     every = np.bincount(pair, counted.number, people**2).astype(np.int64).reshape(people, people)

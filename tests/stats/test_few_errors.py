@@ -131,7 +131,7 @@ def test_limits_of_verification_are_those_of_plain_loops(given):
     np.testing.assert_allclose(np.transpose([ds.gar_low, ds.gar_high]), expected, atol=1e-9)
 
 
-def test_the_attempts_of_a_person_may_be_in_two_blocks():
+def test_attempts_may_be_in_any_blocks_and_on_any_thread():
     rng, people = np.random.default_rng(2), 12
     left, right = (x[np.triu_indices(people, 1)] for x in np.indices((people, people)))
     layer, count = rng.integers(0, 30, (66, 2)), rng.integers(1, 3, (66, 2))
@@ -139,12 +139,16 @@ def test_the_attempts_of_a_person_may_be_in_two_blocks():
     sides = np.arange(people - 1), np.arange(1, people)
     whole, parts = ErringPairs(sides, nobody, 6), ErringPairs(sides, nobody, 6)
     whole.add(PairCounts.of(np.repeat(left, 2), np.repeat(right, 2), layer.ravel(), count.ravel()))
-    for pair in zip(left, right, layer, count, strict=True):
+    threads = parts.fresh(), parts.fresh()
+    for k in rng.permutation(66).tolist():
         for kept in (slice(1), slice(0), slice(1, 2)):
-            a, b, *entries = (np.broadcast_to(x, 2)[kept] for x in pair)
-            parts.add(PairCounts.of(a, b, *entries))
-    assert whole.few() == parts.few()
-    assert whole.few()[0].below < 1 and not math.isnan(whole.few()[1].place)
+            a, b, *entries = (np.broadcast_to(x[k], 2)[kept] for x in (left, right, layer, count))
+            threads[rng.integers(2)].add(PairCounts.of(a, b, *entries))
+    for thread in threads:
+        parts.merge(thread)
+    made = [(left * people + right, count.sum(axis=1))]
+    assert whole.few(made) == parts.few(made)
+    assert whole.few(made)[0].below < 1 and not math.isnan(whole.few(made)[1].place)
 
 
 def test_one_person_near_to_everyone_is_one_pair_in_error():
