@@ -26,7 +26,6 @@ THREADS = (1, 2, 5)
 WAYS = ("listed", "rows", "tiles")
 SMALL = {
     (blocks, "LISTED"): 0,
-    (parts, "LISTED"): 0,
     (blocks, "SERIAL_CELLS"): 0,
     (blocks, "BLOCK_VALUES"): 60,
     (parts, "BLOCK_BYTES"): 200,

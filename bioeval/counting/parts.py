@@ -20,12 +20,11 @@ from bioeval.counting.blocks import Block, Lines
 from bioeval.counting.mates import Mates, at_hand, joined
 from bioeval.scores.arrays import Mask, distance_dtype, writable_alias
 from bioeval.scores.blocks import (
-    LISTED,
     Block as RowBlock,
     BlockReader,
     give_back,
+    is_few,
     is_mapped,
-    is_small,
     rows_within,
 )
 from bioeval.scores.matrix import Scores, are_pairs
@@ -61,7 +60,7 @@ class RowParts:
     def __init__(self, reader: BlockReader):
         self.reader, self.scores = reader, reader.scores
         self.dtype = distance_dtype(self.scores.dtype)
-        self.few = is_small(self.scores)
+        self.few = is_few(math.prod(self.scores.shape))
 
     @property
     def size(self) -> int:
@@ -376,12 +375,10 @@ class TileParts:
 class PairParts:
     """Pieces of listed pairs."""
 
-    few = False
-
     def __init__(self, scores: Any):
         self.scores = scores
         self.dtype = distance_dtype(scores.dtype)
-        self.few = is_small(scores)
+        self.few = is_few(self.size)
 
     @property
     def size(self) -> int:
@@ -431,7 +428,7 @@ class ListParts:
 
     def __init__(self, scores: Any):
         self.scores = scores
-        self.few = self.size <= LISTED
+        self.few = is_few(self.size)
 
     @property
     def size(self) -> int:
@@ -503,7 +500,7 @@ def parts_of(
         return PairParts(scores)
     if scores.layout == "top-k":
         return ListParts(scores)
-    if nearest and not is_small(scores):
+    if nearest and not is_few(math.prod(scores.shape)):
         from bioeval.counting.squares import Squares
 
         of_tiles = BlockReader(scores) if reader is None else reader

@@ -187,9 +187,9 @@ def threads_for(scores: Scores) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-def is_small(scores: Scores) -> bool:
+def is_few(cells: int) -> bool:
     """Whether scores are so few that their attempts are listed and sorted."""
-    return math.prod(scores.shape) <= LISTED
+    return cells <= LISTED
 
 
 @dataclass
@@ -477,7 +477,7 @@ class BlockReader:
     @property
     def is_small(self) -> bool:
         """Whether the matrix is so small that the steps around its counting take longer."""
-        return is_small(self.scores)
+        return is_few(math.prod(self.scores.shape))
 
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""

@@ -246,9 +246,7 @@ def _datasets(
     evaluated = evaluate(system, tasks)
     plan = system.plan
     for options, folds in zip(tasks, evaluated, strict=True):
-        about = system.about
-        if options.task != "verification":
-            about = about.searching(system.scores)
+        about = system.about if options.task == "verification" else system.about_searches
         left_out = _left_out(system, folds, options, method) if options.by_subject else None
         made = fold_dataset(
             folds, plan.shape, about, options, splitter, method.confidence, left_out

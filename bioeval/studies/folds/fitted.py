@@ -115,6 +115,11 @@ class TrainedSystem(System):
             origin=f"{self.estimator!r}; {self._origin}",
         )
 
+    @property
+    def about_searches(self) -> Provenance:
+        """The provenance of results of searches: samples are compared with all of a gallery."""
+        return self.about
+
 
 class TransformedScores(System):
     """Scores, or systems by name, and an estimator of new scores to fit in each fold."""

@@ -494,6 +494,11 @@ class System:
         """The provenance of the results."""
         return self.reader.about
 
+    @property
+    def about_searches(self) -> Provenance:
+        """The provenance of results of searches, which says whether lists are complete."""
+        return self.about.searching(self.scores)
+
     def sizes(self, split: Split) -> PartSizes:
         """Return the number of subjects, or of pairs, in both parts."""
         return self.sides.sizes(split)

@@ -32,8 +32,7 @@ def number(request):
     """Ranked by NumPy as few scores are, and by the loops of many."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "many":
-            patch.setattr("bioeval.counting.parts.is_small", lambda scores: False)
-            patch.setattr("bioeval.counting.parts.LISTED", 0)
+            patch.setattr("bioeval.scores.blocks.LISTED", 0)
         yield request.param
 
 

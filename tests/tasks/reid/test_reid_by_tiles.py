@@ -103,7 +103,7 @@ def by_tiles(most: int, held: int = squares.HELD) -> Iterator[list[bool]]:
         mock.patch.object(squares, "LARGEST", {4: most, 8: most}),
         mock.patch.object(squares, "HELD", held),
         mock.patch.object(candidates, "parts_of", noted),
-        mock.patch("bioeval.counting.parts.is_small", lambda scores: False),
+        mock.patch("bioeval.scores.blocks.LISTED", 0),
     ):
         yield answers
 
