@@ -19,10 +19,10 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.counted import of_card
 from bioeval.tasks.gallery_means import mean_over_galleries
+from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import (
     MEAN,
     CardTasks,
-    EvaluationOptions,
     check_systems,
     galleries_of,
     resolve_card,

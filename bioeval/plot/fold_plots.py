@@ -280,7 +280,7 @@ class SpreadDisplay(OneResultDisplay):
         sides = {0.0: "left", 0.5: "center", 1.0: "right"}
         for at, value in ends.items():
             text: dict[str, Any] = {"ha": sides[at], "va": "top", "color": Style.text}
-            ax.text(at, place + 0.3, _number(row, value), fontsize="x-small", **text)
+            ax.text(at, place + 0.3, _number(row, value), fontsize=Style.look.small, **text)
 
 
 def _in_digits(row: Averaged) -> str:

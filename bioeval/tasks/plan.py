@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, Searching, check_max_rank
@@ -23,7 +22,6 @@ from bioeval.counting.points import (
 )
 from bioeval.counting.symmetry import is_symmetric
 from bioeval.counting.thresholds import (
-    check_extra,
     check_thresholds,
     require_values,
     to_internal,
@@ -40,7 +38,6 @@ from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.counted import (
     Counted,
     RetrievalCounted,
@@ -48,88 +45,11 @@ from bioeval.tasks.counted import (
     VerificationCounted,
     count_single_template,
 )
-
-#: The tasks that one pass counts; studies offer others.
-_CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
-
-Task = TypeVar("Task", bound=OpenSet | ClosedSet)
+from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
+from bioeval.tasks.reid import tasks as reid
 
 # The node of the mean over galleries.
 MEAN = "mean"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class EvaluationOptions:
-    """Options of an evaluation in place of the card's; None leaves the card's value."""
-
-    thresholds: np.ndarray | int | None = None
-    extra_thresholds: np.ndarray | None = None
-    max_rank: int | None = None
-    far_targets: np.ndarray | None = None
-    frr_targets: np.ndarray | None = None
-    auc: bool = True
-    per_query: bool = False
-    interval: IntervalMethod | None = None
-
-    @classmethod
-    def parse(
-        cls,
-        *,
-        thresholds: Any = None,
-        extra_thresholds: Any = None,
-        max_rank: int | None = None,
-        far_targets: Sequence[float] | None = None,
-        frr_targets: Sequence[float] | None = None,
-        **flags: Any,
-    ) -> EvaluationOptions:
-        """Return the options as checked values."""
-        check_max_rank(max_rank)
-        for name in flags.keys() & {"auc", "per_query"}:
-            flags[name] = require_flag(name, flags[name])
-        return cls(
-            thresholds=check_thresholds(thresholds),
-            extra_thresholds=check_extra(extra_thresholds),
-            max_rank=max_rank,
-            far_targets=None if far_targets is None else check_targets(far_targets),
-            frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
-            **flags,
-        )
-
-    def those_set(self, *names: str) -> list[str]:
-        """Return those of the named options that are set."""
-        values = {name: getattr(self, name) for name in names}
-        return [name for name, value in values.items() if value is not None and value is not False]
-
-    def refuse_unused(self, card: Protocol) -> None:
-        """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-        of_verification = self.those_set("frr_targets")
-        if of_verification and card.verification is None:
-            raise ProtocolError(
-                f"{Argument(of_verification[0])} applies to verification only; protocol "
-                f"{card.name} has no [verification] section"
-            )
-        unused = self.those_set("far_targets")
-        if unused and _searches_only(card):
-            raise ProtocolError(
-                f"{Argument(unused[0])} does nothing under protocol {card.name}: it has only "
-                "re-identification; leave it out, or add a section [verification] or [open_set] "
-                "to a card of your own"
-            )
-        if self.per_query and card.reid is None:
-            raise ProtocolError(
-                f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
-                "has no [reid] section (be.ranks gives the rank of each probe)"
-            )
-
-    def with_last_rank(self, task: Task, gallery: int, section: str) -> Task:
-        """Return a task of a card's section with the last rank that is given, or that of the card.
-
-        The card's own is checked here, by its place; `gallery` is the number of templates.
-        """
-        if self.max_rank is not None:
-            return replace(task, max_rank=self.max_rank)
-        check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
-        return task
 
 
 @dataclass(eq=False)
@@ -175,12 +95,10 @@ class CardTasks:
             scores = scores._held()
         scores = with_exclusions(scores, card)
         retrieval = {}
-        sections = [x for x in card.tasks if x not in _CORE_TASKS]
+        sections = [x for x in card.tasks if x not in CORE_TASKS]
         if sections:
-            from bioeval.tasks.reid import tasks as reid
-
             retrieval = {x: reid.plan(x, scores, card, options) for x in sections}
-            if not _searches_only(card):
+            if not searches_only(card):
                 scores = reid.compared(scores, card)
         scores = compared_scores(scores, card)
         reader = BlockReader(scores)
@@ -415,11 +333,6 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
     return galleries
 
 
-def _searches_only(card: Protocol) -> bool:
-    """Whether a card has tasks of studies alone, such as re-identification and GOM."""
-    return _CORE_TASKS.isdisjoint(card.tasks)
-
-
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return the scores without the comparisons that any part of a protocol leaves out."""
     card = resolve_card(scores, protocol)
@@ -428,10 +341,8 @@ def compared(scores: Scores, protocol: str | Protocol) -> Scores:
 
 def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that tasks of studies in a card leave out."""
-    if _CORE_TASKS.issuperset(card.tasks):
+    if CORE_TASKS.issuperset(card.tasks):
         return scores
-    from bioeval.tasks.reid import tasks as reid
-
     return reid.compared(with_exclusions(scores, card), card)
 
 

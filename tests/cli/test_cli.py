@@ -755,7 +755,7 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "5 repeats; subjects: 8 where thresholds are chosen, 12 in test" in said
     assert "9 subjects enrolled with 9 templates in all, 3 not enrolled" in said
-    assert "FRR at FAR <= 0.1 %" in said and "the middle 95 % of the repeats" in " ".join(
+    assert "FRR at FAR <= 10 %" in said and "the middle 95 % of the repeats" in " ".join(
         said.split()
     )
     assert run("run", "all.npz", *given, "--far", 0.05, "--out", "o") == 0

@@ -24,7 +24,7 @@ from bioeval.scores.labels import known_texts
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.partitions.repeat import scalars_of
-from bioeval.tasks.plan import EvaluationOptions
+from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.convention import has_cameras
 
 FAR_TARGETS, RANKS = (0.01, 0.001), (1, 5, 10)

@@ -36,7 +36,8 @@ from bioeval.studies.explain.tasks import (
     total,
     verified,
 )
-from bioeval.tasks.plan import CardTasks, EvaluationOptions, resolve_card
+from bioeval.tasks.options import EvaluationOptions
+from bioeval.tasks.plan import CardTasks, resolve_card
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.views.show import Shown
 

@@ -23,7 +23,8 @@ from bioeval.studies.folds.cross_evaluate import evaluate_tasks
 from bioeval.studies.folds.folds import INTERVALS, FoldOptions, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.repeat import repeated
-from bioeval.tasks.plan import EvaluationOptions, compared
+from bioeval.tasks.options import EvaluationOptions
+from bioeval.tasks.plan import compared
 
 # A prior at which both errors weigh the same.
 _EVEN = 0.5

@@ -26,7 +26,8 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.top_k import TopKScores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
-from bioeval.tasks.plan import CardTasks, EvaluationOptions, check_systems, resolve_card
+from bioeval.tasks.options import EvaluationOptions
+from bioeval.tasks.plan import CardTasks, check_systems, resolve_card
 from bioeval.views.messages import warn_of_kind
 
 # Default number of ranks of curves.

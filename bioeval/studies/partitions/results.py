@@ -20,7 +20,7 @@ from bioeval.results.variables import TASKS, Variable, described, verification_v
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import transaction_notes
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
-from bioeval.tasks.plan import EvaluationOptions
+from bioeval.tasks.options import EvaluationOptions
 from bioeval.views.tasks import figure_scalars
 
 

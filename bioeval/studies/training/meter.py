@@ -19,7 +19,7 @@ from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import as_labels, as_meta
 from bioeval.scores.matrix import Scores
 from bioeval.studies.partitions.repeat import scalars_of
-from bioeval.tasks.plan import EvaluationOptions
+from bioeval.tasks.options import EvaluationOptions
 
 if TYPE_CHECKING:
     import xarray as xr

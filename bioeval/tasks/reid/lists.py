@@ -20,7 +20,7 @@ from bioeval.results.query_means import (
 )
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.top_k import TopKScores
-from bioeval.tasks.plan import EvaluationOptions
+from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention, convention_of
 from bioeval.tasks.reid.counts import count

@@ -10,7 +10,7 @@ import xarray as xr
 from bioeval.protocol.card import Protocol
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
-from bioeval.tasks.plan import EvaluationOptions
+from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.counts import GomTally, ReidTally, plan_reid

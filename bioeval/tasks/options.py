@@ -1,0 +1,102 @@
+"""Options of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.counting.identification import check_max_rank
+from bioeval.counting.points import check_targets
+from bioeval.counting.thresholds import check_extra, check_thresholds
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.stats.options import IntervalMethod
+
+#: The tasks that one pass counts; studies offer others.
+CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
+
+Task = TypeVar("Task", bound=OpenSet | ClosedSet)
+
+
+def searches_only(card: Protocol) -> bool:
+    """Whether a card has tasks of studies alone, such as re-identification and GOM."""
+    return CORE_TASKS.isdisjoint(card.tasks)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EvaluationOptions:
+    """Options of an evaluation in place of the card's; None leaves the card's value."""
+
+    thresholds: np.ndarray | int | None = None
+    extra_thresholds: np.ndarray | None = None
+    max_rank: int | None = None
+    far_targets: np.ndarray | None = None
+    frr_targets: np.ndarray | None = None
+    auc: bool = True
+    per_query: bool = False
+    interval: IntervalMethod | None = None
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        thresholds: Any = None,
+        extra_thresholds: Any = None,
+        max_rank: int | None = None,
+        far_targets: Sequence[float] | None = None,
+        frr_targets: Sequence[float] | None = None,
+        **flags: Any,
+    ) -> EvaluationOptions:
+        """Return the options as checked values."""
+        check_max_rank(max_rank)
+        for name in flags.keys() & {"auc", "per_query"}:
+            flags[name] = require_flag(name, flags[name])
+        return cls(
+            thresholds=check_thresholds(thresholds),
+            extra_thresholds=check_extra(extra_thresholds),
+            max_rank=max_rank,
+            far_targets=None if far_targets is None else check_targets(far_targets),
+            frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
+            **flags,
+        )
+
+    def those_set(self, *names: str) -> list[str]:
+        """Return those of the named options that are set."""
+        values = {name: getattr(self, name) for name in names}
+        return [name for name, value in values.items() if value is not None and value is not False]
+
+    def refuse_unused(self, card: Protocol) -> None:
+        """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
+        of_verification = self.those_set("frr_targets")
+        if of_verification and card.verification is None:
+            raise ProtocolError(
+                f"{Argument(of_verification[0])} applies to verification only; protocol "
+                f"{card.name} has no [verification] section"
+            )
+        unused = self.those_set("far_targets")
+        if unused and searches_only(card):
+            raise ProtocolError(
+                f"{Argument(unused[0])} does nothing under protocol {card.name}: it has only "
+                "re-identification; leave it out, or add a section [verification] or [open_set] "
+                "to a card of your own"
+            )
+        if self.per_query and card.reid is None:
+            raise ProtocolError(
+                f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
+                "has no [reid] section (be.ranks gives the rank of each probe)"
+            )
+
+    def with_last_rank(self, task: Task, gallery: int, section: str) -> Task:
+        """Return a task of a card's section with the last rank that is given, or that of the card.
+
+        The card's own is checked here, by its place; `gallery` is the number of templates.
+        """
+        if self.max_rank is not None:
+            return replace(task, max_rank=self.max_rank)
+        check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
+        return task
