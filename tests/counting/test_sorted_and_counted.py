@@ -551,7 +551,8 @@ def test_the_slow_twins_say_the_same(world, way):
         for templates, twin in (("single", naive.attempts_single), ("multi", naive.attempts_multi)):
             points = be.verification(scores, templates=templates, **POINTS)
             attempts = (*twin(**case), case["kind"])
-            assert float(points.eer) == pytest.approx(float(naive.eer(*attempts).value))
+            equal = float(naive.eer(*attempts).value)  # there is none where more than half failed
+            assert float(points.eer) == pytest.approx(equal, nan_ok=True)
             assert points.auc == pytest.approx(float(naive.auc(*attempts)))
             for k, target in enumerate(TARGETS):
                 points_of = naive.frr_at_far, naive.far_at_frr
