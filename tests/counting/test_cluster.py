@@ -195,8 +195,8 @@ def test_re_identification_has_the_same_results(client, looks, case, convention)
 
 
 @pytest.mark.slow
-def test_a_second_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_path):
-    """The genuine scores of a file are found in the first look."""
+def test_another_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_path):
+    """Looks for the genuine scores of a file, for cells, and for what is near the points."""
     sent = []
     from bioeval.counting.cluster import Sent
 
@@ -205,7 +205,7 @@ def test_a_second_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_
     with be.set_options(memory_limit="80 MiB"):
         scores = CASES["HDF5"](tmp_path)
     assert_same_bits(*both(client, lambda: be.verification(scores)))
-    assert len(looks) == 2 and len(sent) == 1
+    assert len(looks) == 3 and len(sent) == 1
 
 
 @pytest.mark.slow
