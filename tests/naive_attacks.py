@@ -46,7 +46,7 @@ def lists(
                 assert case["nan"] != "raise"
                 if case["nan"] == "exclude":
                     continue
-                kept.append(naive.INF)
+                kept.append(naive.FAILED)
             else:
                 kept.append(sign * x)
         return kept
@@ -90,7 +90,8 @@ def points(
     """Reject-all, then each distinct accepted score; over all attempts of each class."""
     if not all(attempts):
         return []
-    every = sorted({naive.number(x) for x in genuine + other}, reverse=kind == "similarity")
+    scores = {naive.number(x) for x in genuine + other if x is not naive.FAILED}
+    every = sorted(scores, reverse=kind == "similarity")
     return [
         Point(
             t,

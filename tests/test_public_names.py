@@ -11,7 +11,7 @@ import bioeval as be
 SCORES = """
     from_embeddings from_pairs at_pairs
     values shape dtype kind name layout subjects probe_labels gallery_labels probe_ids gallery_ids
-    probe_meta gallery_meta distractor_ids mask nan fingerprint
+    probe_meta gallery_meta distractor_ids mask nan fingerprint completeness
     select exclude excluding replace with_mask with_values
 """
 

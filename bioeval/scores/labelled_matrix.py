@@ -589,7 +589,7 @@ class LabelledMatrix:
         return Completeness.of(self)
 
     @property
-    def incomplete_transactions(self) -> tuple[int, int]:
+    def _incomplete_transactions(self) -> tuple[int, int]:
         """How many genuine and how many impostor claims are no attempts, since they lack a try."""
         if self._incomplete is None:
             return 0, 0

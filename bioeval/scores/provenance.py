@@ -69,7 +69,7 @@ def notes_of(scores: Scores) -> list[Message]:
 
 def transaction_notes(scores: Scores) -> list[Message]:
     """Return the message of claims that lack tries, if there are any."""
-    genuine, impostor = scores.incomplete_transactions
+    genuine, impostor = scores._incomplete_transactions
     if not genuine and not impostor:
         return []
     return [Message("transactions-incomplete", genuine=genuine, impostor=impostor)]
@@ -202,7 +202,7 @@ class Provenance:
             attacks=scores._attacks_left_out,
             use=scores._claims,
             tries=scores._tries,
-            incomplete=scores.incomplete_transactions,
+            incomplete=scores._incomplete_transactions,
         )
 
     def searching(self, scores: Scores, probes: np.ndarray | None = None) -> Provenance:

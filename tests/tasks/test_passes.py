@@ -29,16 +29,17 @@ MOST_PASSES = {
         1,
         lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi"),
     ),
-    # A threshold of each fold is chosen anew without each person, in a pass over its parts.
-    "pooled": (6, lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), **BOOTSTRAP)),
+    # A threshold of each fold is chosen anew without each person, in a pass over its parts, and the
+    # tiles of its mates are computed once more.
+    "pooled": (7, lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), **BOOTSTRAP)),
     "pooled repeats": (  # of twelve folds
-        13,
+        15,
         lambda a, b: be.cross_evaluate(
             a, be.partition.RepeatedSubjectKFold(4, n_repeats=3), threshold="hter", **BOOTSTRAP
         ),
     ),
     "pooled and fused": (
-        6,
+        7,
         lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi", **BOOTSTRAP),
     ),
     "pooled at a given threshold": (

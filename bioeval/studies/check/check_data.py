@@ -177,7 +177,7 @@ def check_data(
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
     """Return the finding about incomplete transactions and lists of candidates."""
     if claims is not None and (notes := transaction_notes(claims)):
-        return Finding("complete", "note", notes[0], sum(claims.incomplete_transactions))
+        return Finding("complete", "note", notes[0], sum(claims._incomplete_transactions))
     lists = scores.completeness
     if lists.incomplete and not {"open_set", "closed_set", "reid", "gom"}.isdisjoint(card.tasks):
         return Finding("complete", "note", lists.messages()[0], lists.incomplete)
