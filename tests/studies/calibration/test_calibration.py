@@ -47,7 +47,10 @@ def people() -> be.Scores:
 @given(strategies.matrices(kinds=("llr",), dtypes=("float64",), masks=("none", "labelled")))
 def test_ratios_are_those_of_the_definition(case):
     scores = be.Scores(**case.scores())
-    genuine, impostor = naive.attempts_single(**case.naive())
+    genuine, impostor = (  # what failed is the farthest
+        [-math.inf if x is naive.FAILED else x for x in side]
+        for side in naive.attempts_single(**case.naive())
+    )
     result = be.calibration(scores, PRIORS, costs=COSTS)
     assert (result.genuine_attempts, result.impostor_attempts) == (len(genuine), len(impostor))
     names = ("cllr", "min_cllr", "calibration_loss", "act_dcf", "min_dcf")
@@ -198,9 +201,11 @@ def test_pav_is_monotone_and_never_nan(case):
     assert (steps[np.isfinite(ratios[1:])] >= -1e-9).all()
     # At the training scores it is the isotonic regression.
     sign = -naive.sign_of(case.kind)
-    sides = [[sign * s for s in side] for side in (genuine, impostor)]
+    sides = [  # what failed is the farthest
+        [-math.inf if s is naive.FAILED else sign * s for s in side] for side in (genuine, impostor)
+    ]
     expected = twin.pav_ratios(*sides, laplace=True)
-    every = [*genuine, *impostor]
+    every = [-sign * math.inf if s is naive.FAILED else s for s in (*genuine, *impostor)]
     at = fitted.transform(be.Scores([every], [0], range(len(every)), kind=case.kind)).values[0]
     np.testing.assert_allclose(at, [expected[sign * s] for s in every], atol=1e-9)
 
