@@ -34,12 +34,14 @@ class MateRanks(Reducer):
     ----------
     group : ndarray of int64, shape (n,), optional
         The group of each gallery template, from 0, or -1: count the others of each group apart.
+    groups : int
+        The number of groups; some may have no template.
     """
 
     sums = ("closer", "tied", "before", "others")
 
-    def __init__(self, group: np.ndarray | None = None):
-        self.group = group
+    def __init__(self, group: np.ndarray | None = None, groups: int = 0):
+        self.group, self.groups = group, groups
 
     def prepare(self, parts: Parts) -> None:
         """Take the mates, in order."""
@@ -55,7 +57,7 @@ class MateRanks(Reducer):
         self.complete = len(order) == len(mates.probe)
         shape: tuple[int, ...] = (len(order),)
         if self.group is not None:
-            shape = (int(self.group.max(initial=-1)) + 1, len(order))
+            shape = (self.groups, len(order))
         self.closer, self.tied, self.before = np.zeros((3, *shape), np.int64)
         self.others = np.zeros(mates.probes, np.int64)
 

@@ -71,7 +71,7 @@ class PeopleCounts:
     _rows: np.ndarray  # which of the thresholds that were counted each is; -1 of NaN
 
     @classmethod
-    def of(cls, counted: CountPeople, thresholds: np.ndarray, rows: np.ndarray) -> PeopleCounts:
+    def _of(cls, counted: CountPeople, thresholds: np.ndarray, rows: np.ndarray) -> PeopleCounts:
         """Return the table of what was counted at distances, the rows of some thresholds."""
         people, layers = counted.people, counted.thresholds
         genuine = by_subject(counted.genuine, counted.genuine_person, layers, people)
@@ -227,7 +227,7 @@ def people_counts(
     rows = np.full(len(at), -1)
     rows[~np.isnan(at)] = place.reshape(-1)
     (counted,) = reduce(scores, CountPeople(layers, fused))
-    return PeopleCounts.of(counted, given, rows)
+    return PeopleCounts._of(counted, given, rows)
 
 
 class LayeredPairs(NamedTuple):

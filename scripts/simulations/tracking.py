@@ -32,6 +32,7 @@ OPTIONS = TrackingOptions(
     mostly_tracked="at-least",
     ignored="motchallenge",
     columns="motchallenge",
+    classes=None,
 )
 
 #: Probabilities that a tracker misses a box, and that an identity changes, in a frame.

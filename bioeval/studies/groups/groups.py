@@ -141,7 +141,7 @@ def by_group(
         at = np.array([chosen.threshold], dtype=np.float64)
         some = ~np.isnan(at)
         (counted,) = reduce(scores, CountPeople(at[some]), parts=parts)
-        counts = PeopleCounts.of(counted, to_user(at, scores.kind), some.astype(np.int64) - 1)
+        counts = PeopleCounts._of(counted, to_user(at, scores.kind), some.astype(np.int64) - 1)
     of_person = of_code[np.unique(everyone)]
     doubt = KindVerdict.doubt(
         attempts.about_equal_error(),

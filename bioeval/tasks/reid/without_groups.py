@@ -76,7 +76,9 @@ def _tallies(
         matches = {}
         for rule in {rules.ap_removed, rules.removed}:
             parts = candidates.parts(rule)
-            matches[rule] = reduce(parts.scores, MateRanks(), MateRanks(of_column), parts=parts)
+            matches[rule] = reduce(
+                parts.scores, MateRanks(), MateRanks(of_column, groups), parts=parts
+            )
         tally = ReidTally(
             about=candidates.about(),
             rules=rules,

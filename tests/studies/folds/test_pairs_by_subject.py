@@ -129,7 +129,7 @@ def test_people_and_not_pairs_are_the_units():
     )  # fmt: skip
     assert be.verification(star, interval="subject-bootstrap").disjoint_pairs == 1
     with pytest.raises(DataError, match="only 7 subjects"):
-        be.study_threshold(star)
+        be.study_threshold(star, folds=10)
 
 
 @pytest.mark.slow
