@@ -112,10 +112,15 @@ def reporter() -> Tell:
 
 
 def report_rows(done: int, total: int) -> None:
-    """Call the option `progress` with the rows counted in a public call, if it is given."""
+    """Call the option `progress` with the rows counted in a public call, if it is given.
+
+    Without it a notebook shows them below the cell.
+    """
     tell = _TELL.get()
     if tell is not None:
         tell(done, total)
+    elif _SHOW.get() is None:
+        report(done, total)
 
 
 def report(done: int, total: int) -> None:

@@ -13,6 +13,7 @@ from bioeval.base.errors import (
     Part,
     ProtocolError,
 )
+from bioeval.base.progress import report, rows_reported_to
 from bioeval.counting.blocks import Block
 from bioeval.counting.grids import guide_to
 from bioeval.counting.parts import Parts, RowParts, parts_of
@@ -301,7 +302,8 @@ class SubjectAttempts:
                 scores = scores.select(probes=np.argsort(codes, kind="stable"))
             counting = _CountLayers(self._person, self.use.fused, thresholds, sinks)
             everyone = CountPeople(np.empty(0), self.use.fused)
-            reduce(scores, everyone, counting, parts=parts_of(scores, nearest=False))
+            with rows_reported_to(report):  # of the stage that counts them
+                reduce(scores, everyone, counting, parts=parts_of(scores, nearest=False))
             self.failed, self._made = counting.failed, everyone
             return everyone.genuine, everyone.genuine_person
         parts = zip(*self.listed_in_parts(), strict=True)

@@ -64,7 +64,9 @@ def _log_likelihood_ratios(rng: np.random.Generator) -> be.Scores:
     scores = be.simulate(
         40, 4, model="gaussian-scores", d_prime=3, random_state=int(rng.integers(1 << 31))
     )
-    return be.Scores(3 * (1.5 - scores.values), labels, kind="llr")
+    values = 3 * (1.5 - scores.values)
+    np.fill_diagonal(values, 30)  # a template against itself
+    return be.Scores(values, labels, kind="llr")
 
 
 def _probes_against_gallery(rng: np.random.Generator) -> be.Scores:
