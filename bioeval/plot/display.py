@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
-from bioeval.base.arguments import require_list, require_text
+from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.document.text import Text
@@ -275,6 +275,7 @@ class CurvesDisplay(Display):
     def _curves_at(cls, systems: Sequence[System], ranks: Sequence[int] | None) -> list[Curve]:
         """Return one curve per system and rank, coloured by system; of one system, in shades."""
         wanted = require_list("ranks", (1, 5, 10) if ranks is None else ranks)
+        wanted = [require_integer("ranks", rank, low=1) for rank in wanted]
         if not wanted:
             raise DataError("ranks is empty; expected at least one rank")
         curves = []

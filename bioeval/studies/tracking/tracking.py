@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import require_list, require_numbers
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import message_attrs
 from bioeval.base.version import __version__
@@ -217,7 +217,7 @@ def tracking(
     )
     method = interval_of(interval, [METHOD])
     if not are_trackers(truth, result):
-        if tuple(measures) != COMPARED:
+        if tuple(require_list("measures", measures)) != COMPARED:
             raise DataError(
                 f"{Argument('measures')} is given, and trackers are compared by it; expected the "
                 'results of several, as {"A": result, "B": result}'
