@@ -47,9 +47,7 @@ class Block(NamedTuple):
     gallery: np.ndarray
     number: int  # which part it is; sums of floats are added in this order
     columns: Lines | None = None  # whose the gallery templates are
-    rows: Lines | None = (
-        None  # of a tile that stands for its mirror image too: whose the probes are
-    )
+    rows: Lines | None = None  # whose the probes are of a tile that stands for its mirror image too
     rejected: bool = False  # whether failures are attempts
     turned: bool = False  # whether the probes are along the columns
     few: bool = False  # whether NumPy alone is to work on it, so that nothing is compiled

@@ -1,4 +1,4 @@
-"""Arithmetic on points of a ROC; the points themselves are those of ``lists.Attempts``.
+"""Arithmetic on points of a ROC; the points themselves are those of ``Attempts``.
 
 A point is (threshold, false accepts, false rejects). The first one rejects all; then there is
 one for each distinct score, from strict to loose. Everything is in internal distances. The

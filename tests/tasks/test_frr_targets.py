@@ -1,6 +1,6 @@
 """FAR at FRR targets in folds, comparisons, look-ups and what is printed of them.
 
-The points of whole data are in tests/attempts/test_points.py, their replicates in tests/stats.
+The points of whole data are in tests/counting/test_points.py, their replicates in tests/stats.
 """
 
 from __future__ import annotations
