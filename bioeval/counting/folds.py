@@ -80,8 +80,8 @@ class FoldAttempts(Reducer):
         in the gallery must be in one fold.
     codes : sequence of pairs of ndarray
         The fold of each probe and of each gallery template, from 0, of each division.
-    parts : sequence of sequences of Subset
-        The parts of each division that are wanted.
+    parts : sequence of sequences of tuples of Subset
+        The parts of each division that are wanted; a threshold of one is asked of those beside it.
     rule : Rule
         What chooses the thresholds.
     """
@@ -90,7 +90,7 @@ class FoldAttempts(Reducer):
         self,
         fusion: str | None,
         codes: Sequence[tuple[np.ndarray, np.ndarray]],
-        parts: Sequence[Sequence[Subset]],
+        parts: Sequence[Sequence[tuple[Subset, ...]]],
         rule: Rule,
     ):
         self.fusion, self.parts, self.rule = fusion, parts, rule
@@ -233,22 +233,30 @@ class FoldAttempts(Reducer):
         self.counting = False
         self.tables[..., -1] = 0  # NaN
         self.of_parts = [
-            {part: self._counts(k, part) for part in parts} for k, parts in enumerate(self.parts)
+            {part: self._counts(k, part) for beside in parts for part in beside}
+            for k, parts in enumerate(self.parts)
         ]
         kind, rule = self.kind, self.rule
-        wanted, given = np.zeros(len(kind.kept_cells), dtype=bool), 0
+        given = 0
         if rule.name == "fixed":
             given = int(kind.cells_of(rounded_down(np.array(rule.values), self.dtype))[0])
+        wanted = np.zeros(len(kind.kept_cells), dtype=bool)
+        #: The cells, by number, whose impostor scores the parts beside each other need.
+        self.held: list[list[np.ndarray]] = []
         for k, parts in enumerate(self.parts):
-            for part in parts:
-                scores, missed = self._scored(self.genuine.of(k, part))
-                counts, failed = self.of_parts[k][part]
-                both = missed, failed
-                wanted |= wanted_cells(rule, kind.cells_of(scores), counts, given, both)
+            self.held.append([])
+            for beside in parts:
+                own = np.zeros_like(wanted)
+                for part in beside:
+                    scores, missed = self._scored(self.genuine.of(k, part))
+                    counts, failed = self.of_parts[k][part]
+                    both = missed, failed
+                    own |= wanted_cells(rule, kind.cells_of(scores), counts, given, both)
+                self.held[k].append(np.flatnonzero(own))
+                wanted |= own
         self.kept = [x.those(wanted[kind.cells_of(x.distances)]) for x in self.kept]
-        missing = wanted & ~kind.kept_cells
-        self.held, self.wanted = wanted, missing
-        return bool(missing.any())
+        self.wanted = wanted & ~kind.kept_cells
+        return bool(self.wanted.any())
 
     def _counts(self, k: int, part: Subset) -> tuple[np.ndarray, int]:
         """Return the impostor scores of a part by cell, and how many attempts failed."""
@@ -269,18 +277,24 @@ class FoldAttempts(Reducer):
             for both in zip(self.tables, self.failed, strict=True)
         ]
 
-    def result(self) -> list[list[Attempts]]:
+    def result(self) -> list[list[list[Attempts]]]:
         """Return the attempts of the parts of each division."""
         near = Placed.joined(self.kept, len(self.probe), self.dtype)
         if self.few:
             return [
-                [self._listed(self.genuine.of(k, part), near.of(k, part)) for part in parts]
+                [[self._listed(self.genuine.of(k, x), near.of(k, x)) for x in y] for y in parts]
                 for k, parts in enumerate(self.parts)
             ]
-        return [
-            [self._counted(k, part, near.of(k, part)) for part in parts]
-            for k, parts in enumerate(self.parts)
-        ]
+        cells = self.kind.cells_of(near.distances)  # which increase
+        made: list[list[list[Attempts]]] = []
+        for k, parts in enumerate(self.parts):
+            made.append([])
+            for beside, held in zip(parts, self.held[k], strict=True):
+                low, high = (cells.searchsorted(held, x) for x in ("left", "right"))
+                places = np.concatenate([held[:0], *map(np.arange, low, high)])
+                some = near.those(places)
+                made[k].append([self._counted(k, x, some.of(k, x), held) for x in beside])
+        return made
 
     def _listed(self, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
         """Return attempts of increasing distances."""
@@ -295,14 +309,16 @@ class FoldAttempts(Reducer):
         scores = increasing(scored(distances))
         return scores, len(distances) - len(scores)
 
-    def _counted(self, k: int, part: Subset, known: np.ndarray) -> Attempts:
+    def _counted(self, k: int, part: Subset, known: np.ndarray, held: np.ndarray) -> Attempts:
         """Return the attempts of a part, whose impostor scores in held cells are known."""
         counts, failed = self.of_parts[k][part]
         scores, missed = self._scored(self.genuine.of(k, part))
         genuine = scores.astype(np.float64)
         values, starts = runs(known.astype(np.float64))
         weights = np.diff(starts, append=len(known))
-        missing = np.append(0, np.cumsum(np.where(self.held, 0, counts)))
+        elsewhere = counts.copy()
+        elsewhere[held] = 0
+        missing = np.append(0, np.cumsum(elsewhere))
         accepted = np.cumsum(weights) + missing[self.kind.cells_of(values)]
         within = np.append(0, np.cumsum(weights))
         # Up to a genuine score in another cell there are at least so many.

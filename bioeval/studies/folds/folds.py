@@ -576,15 +576,15 @@ def _judged_together(
             codes_of_both = [
                 (together[x][0][sides.probe], together[x][0][sides.gallery]) for x in some
             ]
-            parts_of_each = [[part for both in together[x][1] for part in both] for x in some]
+            parts_of_each = [together[x][1] for x in some]
             fused = Use(options.templates, options.fusion).fused
             counting = FoldAttempts(fused, codes_of_both, parts_of_each, options.distance_rule)
             (attempts,) = reduce(reader.scores, counting)
             rows = reader.scores.shape[0]
             report_rows(rows, rows)  # of a second pass that may not be needed
             for repeat, its in zip(some, attempts, strict=True):
-                for fold, both in enumerate(zip(its[::2], its[1::2], strict=True)):
-                    found[repeat, fold] = Judged.of(*both, options.distance_rule)
+                for fold, (train, test) in enumerate(its):
+                    found[repeat, fold] = Judged.of(train, test, options.distance_rule)
     return found
 
 
