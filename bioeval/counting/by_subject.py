@@ -16,7 +16,7 @@ from bioeval.base.errors import (
 from bioeval.base.progress import report, rows_reported_to
 from bioeval.counting.blocks import Block
 from bioeval.counting.grids import guide_to
-from bioeval.counting.parts import Parts, RowParts, parts_of
+from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of
 from bioeval.counting.people import CountPeople
 from bioeval.counting.points import EqualError
 from bioeval.counting.reduce import Reducer, reduce
@@ -302,8 +302,13 @@ class SubjectAttempts:
                 scores = scores.select(probes=np.argsort(codes, kind="stable"))
             counting = _CountLayers(self._person, self.use.fused, thresholds, sinks)
             everyone = CountPeople(np.empty(0), self.use.fused)
+            rows = parts_of(scores, nearest=False)
+            tiles = parts_of(scores, nearest=self.use.fused in (None, "min"))
+            if isinstance(tiles, TileParts):  # a few of them have all mates, as verification has
+                assert isinstance(rows, RowParts)
+                rows.mates_at_hand = tiles.mates
             with rows_reported_to(report):  # of the stage that counts them
-                reduce(scores, everyone, counting, parts=parts_of(scores, nearest=False))
+                reduce(scores, everyone, counting, parts=rows)
             self.failed, self._made = counting.failed, everyone
             return everyone.genuine, everyone.genuine_person
         parts = zip(*self.listed_in_parts(), strict=True)

@@ -75,12 +75,8 @@ class RowParts:
     @cached_property
     def mates(self) -> Mates:
         """The genuine attempts: of what can only be read by rows, a pass over all of them."""
-        if self.mates_at_hand is not None:
-            return self.mates_at_hand
-        from bioeval.counting.squares import Squares
-
-        squares = Squares.of(self.reader)  # only the tiles that have mates are computed
-        return self.mates_of(self.mates_in(None)) if squares is None else TileParts(squares).mates
+        known = self.mates_at_hand
+        return self.mates_of(self.mates_in(None)) if known is None else known
 
     def mates_in(self, part: range | None) -> list[tuple[np.ndarray, ...]]:
         """Return probes, columns and distances of the genuine attempts of some rows."""
