@@ -11,7 +11,7 @@ from bioeval.cli.command import option
 from bioeval.cli.study_command import StudyCommand, study
 
 if TYPE_CHECKING:
-    from bioeval.studies.explain.explain import Explanation, Steps
+    from bioeval.studies.explain.section import Explanation, Steps
 
 
 @study(

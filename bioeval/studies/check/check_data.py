@@ -47,9 +47,10 @@ from bioeval.studies.check.failure_codes import (
     failures,
     sentinels,
 )
-from bioeval.studies.check.findings import DataCheck, Finding, LabelError, listed_pairs, passed
+from bioeval.studies.check.findings import Finding, LabelError, listed_pairs, passed
 from bioeval.studies.check.label_checks import label_checks
 from bioeval.studies.check.label_errors import label_errors
+from bioeval.studies.check.section import DataCheck
 from bioeval.tasks.plan import compared, resolve_card
 
 # The most scores of a class by which the kind is judged, and as many distinct scores in equal steps

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.document.cells import Count, Label
+from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
-from bioeval.studies.check.confusions import Confusions, Side
-from bioeval.views.show import Shown
+from bioeval.studies.check.confusions import Side
 from bioeval.views.writers.lines import written
 
 #: What the rates of findings are of.
@@ -21,9 +20,6 @@ TASK = "verification"
 
 #: From harmless to serious; with an error, a result of the data would mislead.
 SEVERITIES = ("ok", "note", "warning", "error")
-
-if TYPE_CHECKING:
-    from bioeval.document.blocks import Section
 
 
 @dataclass(frozen=True)
@@ -100,81 +96,6 @@ class LabelError:
     nearest_score: float
     certain: bool
     nearest: Side
-
-
-@dataclass(frozen=True, repr=False)
-class DataCheck(Shown):
-    """The findings of a check of data; see :func:`bioeval.check_data`.
-
-    Attributes
-    ----------
-    data, kind : str
-        What was checked, in words, and the kind of its scores.
-    protocol : str
-        The protocol card under which it was.
-    findings : tuple of Finding
-        One for each check, those without a fault included.
-    system, fingerprint : str
-        The name and the fingerprint of the scores; empty of other data.
-    confusions : Confusions or None
-        Who is confused with whom, at the threshold of the check; None where nobody can be named.
-    label_errors : tuple of LabelError
-        The templates whose label is likely wrong, the certain ones first.
-    messages : list of Message
-        What was found, but for what is without a fault; ``be.messages(check)`` has the sentences.
-    """
-
-    data: str
-    kind: str
-    protocol: str
-    findings: tuple[Finding, ...]
-    system: str
-    fingerprint: str
-    confusions: Confusions | None
-    label_errors: tuple[LabelError, ...]
-
-    def _section(self) -> Section:
-        from bioeval.studies.check.section import section
-
-        return section(self)
-
-    def __iter__(self) -> Iterator[Finding]:
-        return iter(self.findings)
-
-    def __getitem__(self, check: str) -> Finding:
-        return {finding.check: finding for finding in self.findings}[check]
-
-    def of(self, *severities: str) -> list[Finding]:
-        """Return the findings of some severities."""
-        return [finding for finding in self.findings if finding.severity in severities]
-
-    @property
-    def misleads(self) -> bool:
-        """Whether a result of these data would mislead: any finding is an error."""
-        return bool(self.of("error"))
-
-    @property
-    def messages(self) -> list[Message]:
-        """What was found, the most serious first, but for what is without a fault."""
-        ordered = sorted(self.findings, key=lambda x: -SEVERITIES.index(x.severity))
-        return [finding.found for finding in ordered if isinstance(finding.found, Message)]
-
-    @property
-    def numbers(self) -> Text:
-        """The number of findings of each severity, the most serious first."""
-        parts = []
-        for severity in reversed(SEVERITIES[1:]):
-            number = len(self.of(severity))
-            if number:
-                parts.append(Count(number, noun=f"{severity}s"))
-        return Enumeration(parts, "") if parts else "nothing found"
-
-    def in_words(self) -> str:
-        """Return the number of findings of each severity as plain text."""
-        return written(self.numbers)
-
-    def __repr__(self) -> str:
-        return f"<DataCheck: {self.in_words()}; print shows it>"
 
 
 def listed(places: Iterable[Text | int], most: int = 3) -> Text:

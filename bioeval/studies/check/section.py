@@ -1,16 +1,92 @@
-"""What is said of a check of data: its findings, the most serious first."""
+"""A check of data, and what is said of it: its findings, the most serious first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from bioeval.base.messages import Message
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, threshold_to_install
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
-from bioeval.studies.check.confusions import Side
-from bioeval.studies.check.findings import SEVERITIES, TASK, DataCheck, Finding
+from bioeval.studies.check.confusions import Confusions, Side
+from bioeval.studies.check.findings import SEVERITIES, TASK, Finding, LabelError
+from bioeval.views.show import Shown
+from bioeval.views.writers.lines import written
+
+
+@dataclass(frozen=True, repr=False)
+class DataCheck(Shown):
+    """The findings of a check of data; see :func:`bioeval.check_data`.
+
+    Attributes
+    ----------
+    data, kind : str
+        What was checked, in words, and the kind of its scores.
+    protocol : str
+        The protocol card under which it was.
+    findings : tuple of Finding
+        One for each check, those without a fault included.
+    system, fingerprint : str
+        The name and the fingerprint of the scores; empty of other data.
+    confusions : Confusions or None
+        Who is confused with whom, at the threshold of the check; None where nobody can be named.
+    label_errors : tuple of LabelError
+        The templates whose label is likely wrong, the certain ones first.
+    messages : list of Message
+        What was found, but for what is without a fault; ``be.messages(check)`` has the sentences.
+    """
+
+    data: str
+    kind: str
+    protocol: str
+    findings: tuple[Finding, ...]
+    system: str
+    fingerprint: str
+    confusions: Confusions | None
+    label_errors: tuple[LabelError, ...]
+
+    def _section(self) -> Section:
+        return section(self)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __getitem__(self, check: str) -> Finding:
+        return {finding.check: finding for finding in self.findings}[check]
+
+    def of(self, *severities: str) -> list[Finding]:
+        """Return the findings of some severities."""
+        return [finding for finding in self.findings if finding.severity in severities]
+
+    @property
+    def misleads(self) -> bool:
+        """Whether a result of these data would mislead: any finding is an error."""
+        return bool(self.of("error"))
+
+    @property
+    def messages(self) -> list[Message]:
+        """What was found, the most serious first, but for what is without a fault."""
+        return [x.found for x in _in_order(self) if isinstance(x.found, Message)]
+
+    @property
+    def numbers(self) -> Text:
+        """The number of findings of each severity, the most serious first."""
+        parts = []
+        for severity in reversed(SEVERITIES[1:]):
+            number = len(self.of(severity))
+            if number:
+                parts.append(Count(number, noun=f"{severity}s"))
+        return Enumeration(parts, "") if parts else "nothing found"
+
+    def in_words(self) -> str:
+        """Return the number of findings of each severity as plain text."""
+        return written(self.numbers)
+
+    def __repr__(self) -> str:
+        return f"<DataCheck: {self.in_words()}; print shows it>"
 
 
 def section(check: DataCheck) -> Section:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +12,8 @@ from bioeval.base.kinds import Kept
 from bioeval.counting.identification import role_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
-from bioeval.document.cells import Label
 from bioeval.document.results import rule_in_words, sides_in_words
-from bioeval.document.text import Enumeration, Text, say
+from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
@@ -26,12 +23,12 @@ from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.explain.row import RankedList, Rows
+from bioeval.studies.explain.section import Explanation, Steps
 from bioeval.studies.explain.tasks import (
     TITLES,
     Contribution,
     Counts,
     closed,
-    quotients,
     searched,
     total,
     verified,
@@ -39,115 +36,9 @@ from bioeval.studies.explain.tasks import (
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, resolve_card
 from bioeval.tasks.threshold_choice import chosen_threshold
-from bioeval.views.show import Shown
-
-if TYPE_CHECKING:
-    from bioeval.document.blocks import Section
 
 #: Step by step, more rows or comparisons are refused, being too long to read.
 MOST_ROWS, MOST_CELLS = 100, 10_000
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Explanation(Shown):
-    """One row of scores: its sorted lists, and what it adds to the rates of each task.
-
-    Attributes
-    ----------
-    probe : int
-        The row, from 0.
-    name, subject : str
-        Of the probe; empty where there is none.
-    data, kind, protocol, system : str
-        What is compared, in words; the kind of scores; the card; the name of the scores.
-    threshold : float or None
-        In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
-    threshold_source : Text
-        Where it comes from.
-    threshold_keeps : str
-        What holds at the threshold as it is printed: ``"far"``, ``"frr"`` or, given, ``"exact"``.
-    lists : tuple of RankedList
-        Of templates, and of subjects by their fused scores, as the tasks need them.
-    tasks : tuple of Contribution
-    remarks : tuple of Text
-        What is not explained, and why.
-    """
-
-    probe: int
-    name: str
-    subject: str
-    data: str
-    kind: str
-    protocol: str
-    system: str
-    threshold: float | None
-    threshold_source: Text
-    threshold_keeps: Kept
-    lists: tuple[RankedList, ...]
-    tasks: tuple[Contribution, ...]
-    remarks: tuple[Text, ...]
-
-    def _section(self) -> Section:
-        from bioeval.studies.explain.section import section
-
-        return section(self)
-
-    def __repr__(self) -> str:
-        return f"<Explanation of probe {self.probe}, protocol {self.protocol}; print shows it>"
-
-    @property
-    def heading(self) -> Text:
-        """The probe in words."""
-        names: list[Text] = []
-        if self.name:
-            names.append(Label(self.name))
-        if self.subject:
-            names.append(say("subject {subject:name}", subject=self.subject))
-        if not names:
-            return f"Probe {self.probe}"
-        return say("Probe {probe:name} ({names})", probe=self.probe, names=Enumeration(names, ""))
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Steps(Shown):
-    """Every row of a small matrix, one after the other, with the running totals of each counter.
-
-    Attributes
-    ----------
-    walks : tuple of Explanation
-    totals : tuple of dict
-        After each row: by task, the sum by counter so far.
-    scores : Scores
-        The scores that are explained; a small matrix is shown before the steps.
-    """
-
-    walks: tuple[Explanation, ...]
-    totals: tuple[Mapping[str, Counts], ...]
-    scores: Scores
-
-    def _section(self) -> Section:
-        from bioeval.studies.explain.section import steps_section
-
-        return steps_section(self)
-
-    def __repr__(self) -> str:
-        return f"<Steps of {len(self.walks)} probes; print shows them>"
-
-    @property
-    def rates(self) -> dict[str, dict[str, Any]]:
-        """The rates of each task at the end, by their names in :func:`bioeval.evaluate`.
-
-        Rates over ranks are mappings by rank, as far as a rank was reached. NaN without attempts.
-        """
-        by_task: dict[str, dict[str, Any]] = {}
-        for task, counts in self.totals[-1].items():
-            rates = by_task.setdefault(task, {})
-            for rate in quotients(task, counts):
-                if rate.rank is None:
-                    rates[rate.name] = rate.value
-                else:
-                    rates.setdefault(rate.name, {})[rate.rank] = rate.value
-        return by_task
 
 
 class _Explainer:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
-from bioeval.base.kinds import noun_of
+from bioeval.base.kinds import Kept, noun_of
 from bioeval.document.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.document.cells import Label, Number, Picture, Rate, Score, threshold_to_install
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Term, Text, say
 from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores, knows_people
-from bioeval.studies.explain.explain import Explanation, Steps
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, LEFT_OUT, Entry, RankedList
-from bioeval.studies.explain.tasks import SYMBOLS, TITLES, Contribution, Count, Quotient, quotients
+from bioeval.studies.explain.tasks import (
+    SYMBOLS,
+    TITLES,
+    Contribution,
+    Count,
+    Counts,
+    Quotient,
+    quotients,
+)
+from bioeval.views.show import Shown
 from bioeval.views.writers.lines import written
 
 #: Longer lists are shortened for readers: their first places, those around the threshold, and the
@@ -33,6 +42,104 @@ _LEGEND = {
     "t, and GR those without one; an impostor's own subject leaves the gallery.",
     "closed_set": "{cms}(k) counts probes with a mate at rank k or better.",
 }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Explanation(Shown):
+    """One row of scores: its sorted lists, and what it adds to the rates of each task.
+
+    Attributes
+    ----------
+    probe : int
+        The row, from 0.
+    name, subject : str
+        Of the probe; empty where there is none.
+    data, kind, protocol, system : str
+        What is compared, in words; the kind of scores; the card; the name of the scores.
+    threshold : float or None
+        In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
+    threshold_source : Text
+        Where it comes from.
+    threshold_keeps : str
+        What holds at the threshold as it is printed: ``"far"``, ``"frr"`` or, given, ``"exact"``.
+    lists : tuple of RankedList
+        Of templates, and of subjects by their fused scores, as the tasks need them.
+    tasks : tuple of Contribution
+    remarks : tuple of Text
+        What is not explained, and why.
+    """
+
+    probe: int
+    name: str
+    subject: str
+    data: str
+    kind: str
+    protocol: str
+    system: str
+    threshold: float | None
+    threshold_source: Text
+    threshold_keeps: Kept
+    lists: tuple[RankedList, ...]
+    tasks: tuple[Contribution, ...]
+    remarks: tuple[Text, ...]
+
+    def _section(self) -> Section:
+        return section(self)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of probe {self.probe}, protocol {self.protocol}; print shows it>"
+
+    @property
+    def heading(self) -> Text:
+        """The probe in words."""
+        names: list[Text] = []
+        if self.name:
+            names.append(Label(self.name))
+        if self.subject:
+            names.append(say("subject {subject:name}", subject=self.subject))
+        if not names:
+            return f"Probe {self.probe}"
+        return say("Probe {probe:name} ({names})", probe=self.probe, names=Enumeration(names, ""))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Steps(Shown):
+    """Every row of a small matrix, one after the other, with the running totals of each counter.
+
+    Attributes
+    ----------
+    walks : tuple of Explanation
+    totals : tuple of dict
+        After each row: by task, the sum by counter so far.
+    scores : Scores
+        The scores that are explained; a small matrix is shown before the steps.
+    """
+
+    walks: tuple[Explanation, ...]
+    totals: tuple[Mapping[str, Counts], ...]
+    scores: Scores
+
+    def _section(self) -> Section:
+        return steps_section(self)
+
+    def __repr__(self) -> str:
+        return f"<Steps of {len(self.walks)} probes; print shows them>"
+
+    @property
+    def rates(self) -> dict[str, dict[str, Any]]:
+        """The rates of each task at the end, by their names in :func:`bioeval.evaluate`.
+
+        Rates over ranks are mappings by rank, as far as a rank was reached. NaN without attempts.
+        """
+        by_task: dict[str, dict[str, Any]] = {}
+        for task, counts in self.totals[-1].items():
+            rates = by_task.setdefault(task, {})
+            for rate in quotients(task, counts):
+                if rate.rank is None:
+                    rates[rate.name] = rate.value
+                else:
+                    rates.setdefault(rate.name, {})[rate.rank] = rate.value
+        return by_task
 
 
 def section(explained: Explanation) -> Section:
