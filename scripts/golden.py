@@ -811,9 +811,6 @@ ALL_SETS = [
 PAIR_SETS = ["pairs", "pairs_named", "pairs_folds", "pairs_failed"]
 INTERVALS = (
     "subject-bootstrap",
-    "subject-bootstrap-bca",
-    "subject-bootstrap-logit",
-    "analytic",
     "wilson",
     "clopper-pearson",
 )
@@ -1832,34 +1829,14 @@ def cases_of_plans() -> None:
     case("stats/rule_of_3", later(s + "rule_of_3", np.array([1, 10, 1000])))
     case("stats/rule_of_30", later(s + "rule_of_30", np.array([0.1, 0.01, 0.5])))
     case("stats/zero_error_bound", later(s + "zero_error_bound", np.array([1, 10, 300]), 0.9))
-    case("stats/mansfield_wayman", later(s + "mansfield_wayman", errors, attempts))
-    for variant in ("percentile", "bca", "logit"):
+    for name, counts in (("", (errors, attempts)), (" pairs", (wrong, table))):
+        options = {"replicates": 200, "random_state": 2}
         case(
-            f"stats/subject_bootstrap {variant}",
-            later(
-                s + "subject_bootstrap",
-                errors,
-                attempts,
-                replicates=200,
-                variant=variant,
-                random_state=2,
-            ),
+            f"stats/subject_bootstrap{name} percentile",
+            later(s + "subject_bootstrap", *counts, **options),
         )
-        case(
-            f"stats/subject_bootstrap pairs {variant}",
-            later(
-                s + "subject_bootstrap",
-                wrong,
-                table,
-                replicates=200,
-                variant=variant,
-                random_state=2,
-            ),
-        )
-    genuine, impostor = np.round(rng.normal(1, 1, 60), 2), np.round(rng.normal(3, 1, 90), 2)
-    rng.integers(0, 12, 180)  # so that what is drawn below stays as it was recorded
-    for kind in ("distance", "similarity"):
-        case(f"stats/delong {kind}", later(s + "delong", genuine, impostor, kind=kind))
+    rng.normal(1, 1, 60), rng.normal(3, 1, 90)  # so that what is drawn below stays
+    rng.integers(0, 12, 180)  # as it was recorded
     case("stats/nadeau_bengio", later(s + "nadeau_bengio", np.round(rng.random(10), 3), 4, 36))
     case("stats/METHODS", lambda: list(be().stats.METHODS))
 

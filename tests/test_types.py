@@ -38,7 +38,6 @@ be.Scores.from_embeddings(np.eye(2), ["a", "b"], metric=lambda a, b: a @ b.T, ki
 be.plot.det(single)
 be.plot.RocDisplay.from_results(single)
 be.plot.save_all(tree, scores, "plots", ("png", "pdf"))
-be.stats.delong([1.0], [2.0], kind=scores.kind)
 be.save(scores, "copy.npz")
 try:
     be.tracking("truth.txt", "result.txt")

@@ -1,8 +1,8 @@
 """Confidence intervals of rates, by attempts and by subjects.
 
 ============================= ===============================================================
-independent attempts          :func:`wilson`, :func:`clopper_pearson`, :func:`delong` (AUC)
-by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`
+independent attempts          :func:`wilson`, :func:`clopper_pearson`
+by subject                    :func:`subject_bootstrap`
 over folds                    :func:`nadeau_bengio`
 sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
 counts by person              :func:`people_counts`, for rates of your own

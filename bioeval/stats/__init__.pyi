@@ -1,10 +1,9 @@
 """The public names, and where each is."""
 
-from .bootstrap import mansfield_wayman as mansfield_wayman, subject_bootstrap as subject_bootstrap
+from .bootstrap import subject_bootstrap as subject_bootstrap
 from .independent import (
     Interval as Interval,
     clopper_pearson as clopper_pearson,
-    delong as delong,
     rule_of_3 as rule_of_3,
     rule_of_30 as rule_of_30,
     wilson as wilson,

@@ -1,4 +1,4 @@
-"""Intervals by subject: the bootstrap, and in closed form.
+"""Intervals by subject: the bootstrap.
 
 A replicate draws the subjects with replacement, as many as the data have; the weight ``w_a`` of
 subject ``a`` is the number of times it was drawn. A genuine attempt of ``a`` counts ``w_a`` times,
@@ -10,103 +10,20 @@ replicate is exact, whatever the order of summation, the number of threads or th
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
-import scipy
 
-from bioeval.base.arguments import check_confidence, require_numbers
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.arguments import require_numbers
+from bioeval.base.errors import DataError
 from bioeval.base.random import RandomState
 from bioeval.counting.by_subject import listed_tables
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.independent import Interval
-from bioeval.stats.limits import (
-    Limits,
-    groups_of,
-    jackknife_limits,
-    open_limits,
-    student_logit_limits,
-)
-from bioeval.stats.options import BOOTSTRAPS, IntervalMethod, trials_of
+from bioeval.stats.limits import Limits, groups_of, jackknife_limits, open_limits
+from bioeval.stats.options import BOOTSTRAP, IntervalMethod, trials_of
 from bioeval.stats.people import VALUES_AT_ONCE, QuadraticForms, by_subject, linear_forms, ratio
-
-
-def mansfield_wayman(
-    errors: Any, attempts: Any, confidence: float = IntervalMethod.CONFIDENCE
-) -> Interval:
-    """Return a rate with the normal interval of its variance by subject.
-
-    Parameters
-    ----------
-    errors, attempts : array_like of int, shape (n,) or (n, n)
-        Errors and attempts of each subject (genuine attempts), or of each ordered pair of
-        subjects (impostor attempts, the diagonal left out).
-    confidence : float
-        Two-sided confidence level.
-
-    Returns
-    -------
-    Interval
-        Clipped to [0, 1]. For a rate of exactly 0 or 1, a one-sided bound by subjects. NaN where
-        fewer than two subjects (for pairs, four) have attempts.
-
-    Notes
-    -----
-    Mansfield and Wayman (2002), Best Practices in Testing and Reporting Performance of Biometric
-    Devices 2.01, appendix B: the ratio estimator for genuine attempts; for pairs the variance
-    after Bickel, in which attempts are correlated when they share a subject. For equal numbers of
-    attempts this is their formula; for unequal ones, errors are replaced by
-    ``errors - rate * attempts``. Where that variance is not positive, which happens in small
-    samples, the larger estimate is used that counts the covariance of a pair with itself twice.
-
-    Examples
-    --------
-    >>> from bioeval import stats
-    >>> found = stats.mansfield_wayman([0, 1, 0, 2, 0, 1], [4, 4, 4, 4, 4, 4])
-    >>> print(f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]")
-    0.167 [0.003, 0.330]
-    """
-    x, n = checked_counts(errors, attempts)
-    confidence = check_confidence(confidence)
-    total, trials = float(n.sum()), independent_trials(n)
-    rate = float(x.sum()) / total if total else np.nan
-    spread = np.sqrt(variance(x, n))
-    half = scipy.special.ndtri(0.5 + confidence / 2) * spread
-    limits = np.array(max(rate - half, 0.0)), np.array(min(rate + half, 1.0))
-    low, high = open_limits(np.array(rate), *limits, trials, confidence)
-    return Interval(rate, float(low), float(high), confidence, "mansfield-wayman (by subject)")
-
-
-def variance(errors: np.ndarray, attempts: np.ndarray) -> float:
-    """Return the variance of ``errors.sum() / attempts.sum()``; NaN for too few subjects."""
-    total = float(attempts.sum())
-    if not total:
-        return float("nan")
-    away = errors - attempts * (float(errors.sum()) / total)
-    if errors.ndim == 1:
-        return float(ratio_variances(errors[None], attempts)[0])
-    n = int((attempts.any(axis=0) | attempts.any(axis=1)).sum())
-    if n < 4:
-        return float("nan")
-    shared = float(((away.sum(axis=0) + away.sum(axis=1)) ** 2).sum())
-    same_pair = float((away * (away + away.T)).sum())
-    scale = n * (n - 1) / ((n - 2) * (n - 3)) / total**2
-    return max(shared - same_pair, 0.0) * scale or shared / total**2
-
-
-def ratio_variances(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-    """Return the variances of rates with errors (k, subjects) over attempts (subjects,), or NaN."""
-    total, n = float(attempts.sum()), int((attempts > 0).sum())
-    if n < 2:
-        return np.full(len(errors), np.nan)
-    away = errors - attempts * (errors.sum(axis=1) / total)[:, None]
-    return n / (n - 1) * (away**2).sum(axis=1) / total**2
-
-
-BootstrapVariant = Literal["percentile", "bca", "logit"]
-VARIANTS: tuple[BootstrapVariant, ...] = get_args(BootstrapVariant)
 
 
 def subject_bootstrap(
@@ -115,7 +32,6 @@ def subject_bootstrap(
     *,
     confidence: float = IntervalMethod.CONFIDENCE,
     replicates: int = IntervalMethod.REPLICATES,
-    variant: BootstrapVariant = "percentile",
     random_state: RandomState = 0,
 ) -> Interval:
     """Return a rate with its interval by the subject bootstrap.
@@ -131,9 +47,6 @@ def subject_bootstrap(
         Two-sided confidence level.
     replicates : int
         Number of replicates, at least 100.
-    variant : {"percentile", "bca", "logit"}
-        Percentiles of the replicates; the same, bias-corrected and accelerated (Efron 1987);
-        or a normal interval on the logit scale with the replicates' standard error.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same interval on every platform.
 
@@ -167,9 +80,7 @@ def subject_bootstrap(
     >>> print(f"{found.estimate:.5f} [{found.low:.5f}, {found.high:.5f}]")
     0.00128 [0.00000, 0.00491]
     """
-    require_choice("variant", variant, VARIANTS)
-    method = BOOTSTRAPS[VARIANTS.index(variant)]
-    options = IntervalMethod(method, confidence, replicates, random_state)
+    options = IntervalMethod(BOOTSTRAP, confidence, replicates, random_state)
     x, n = checked_counts(errors, attempts)
     people = (n > 0) if n.ndim == 1 else n.any(axis=0) | n.any(axis=1)
     who = np.nonzero(people)[0]
@@ -271,16 +182,6 @@ class SubjectMeans:
         """
         if over is None:
             over = np.ones(len(layers))
-        if not self.options.resamples:
-            sums = (np.cumsum(layers, axis=0) if cumulative else layers) / over[:, None]
-            total = self.attempts.sum()
-            mean = sums.sum(axis=1) / total if total else np.full(len(layers), np.nan)
-            spread, confidence = (
-                np.sqrt(ratio_variances(sums, self.attempts)),
-                self.options.confidence,
-            )
-            both = student_logit_limits(mean, spread, self.trials, confidence)
-            return open_limits(mean, *both, self.trials, confidence)
         if self._left_out is not None:
             return self._jackknifed(layers, self._left_out)
         step = max(1, VALUES_AT_ONCE // self.weights.shape[1])

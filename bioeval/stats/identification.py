@@ -33,7 +33,6 @@ from bioeval.stats.independent import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import Limits, logit_limits
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import VALUES_AT_ONCE, linear_forms, ratio
-from bioeval.stats.verification import no_analytic_interval
 
 #: With fewer people, those who are left are no gallery.
 FEWEST = 3
@@ -510,8 +509,6 @@ def open_set_intervals(
         else:
             by_person = _ProbeSubjects(tally, subjects, *settings)
             remarks = options.few_people(by_person.people)
-            if not options.resamples:
-                remarks.append(no_analytic_interval("dir", "far", "identification"))
         grid = to_internal(dataset["threshold"].values, kind)
         limits = by_person.curves(grid, ranks)
         if larger_is_closer(kind):
@@ -652,9 +649,6 @@ class _ProbeSubjects:
 
     def points(self, targets: np.ndarray, eer: float, ranks: int) -> dict[str, Limits]:
         """Return the limits of the operating points, chosen anew in each replicate."""
-        if not self.options.resamples:
-            undefined = np.full((len(targets), ranks), np.nan)
-            return {"dir_at_far": (undefined, undefined)}
         unknown = np.full((len(targets), ranks, self.weights.shape[1]), np.nan)
         at_far, errors = unknown, np.full(self.weights.shape[1], np.nan)
         if self.of_genuine.attempts.any() and self.of_impostor.attempts.any():

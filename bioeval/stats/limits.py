@@ -33,28 +33,22 @@ def weights_of(
     subjects: int,
     seed: np.random.SeedSequence,
     replicates: int,
-    without_each: bool,
     no_person: np.ndarray | None,
 ) -> np.ndarray:
     """Return the weights of subjects, float32 of shape (subjects, columns).
 
-    The first column is the data themselves. The replicates follow, and with `without_each` the data
-    without each subject, or without each of a thousand groups of subjects where there are more.
-    What is of no person, such as all distractors, is not resampled: its weight is 1.
+    The first column is the data themselves; the replicates follow. What is of no person, such as
+    all distractors, is not resampled: its weight is 1.
     """
     if no_person is not None and no_person.any():
         people = int(np.count_nonzero(~no_person))
-        drawn = weights_of(people, seed, replicates, without_each, None)
+        drawn = weights_of(people, seed, replicates, None)
         weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
         weights[~no_person] = drawn
         return weights
     parts = [np.ones((subjects, 1), dtype=np.float32)]
     if subjects > 1 and replicates:
         parts.append(Stream(seed, 0).resampled(subjects, replicates))
-        if without_each:
-            group = groups_of(subjects)
-            left_out = group[:, None] == np.arange(group[-1] + 1)
-            parts.append(1 - left_out.astype(np.float32))
     return np.concatenate(parts, axis=1)
 
 
@@ -64,7 +58,7 @@ def groups_of(subjects: int) -> np.ndarray:
 
 
 def limits_of(
-    values: np.ndarray, method: str, confidence: float, replicates: int
+    values: np.ndarray, confidence: float, replicates: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper confidence limits of bootstrapped values, shape (..., columns).
 
@@ -76,13 +70,8 @@ def limits_of(
     if not drawn.shape[-1]:
         return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
     tail = (1 - confidence) / 2
-    if method.endswith("logit"):
-        low, high = logit_limits(estimate, -scipy.special.ndtri(tail) * np.sqrt(_variance(drawn)))
-    elif method.endswith("bca"):
-        low, high = _bca(estimate, drawn, values[..., 1 + replicates :], tail)
-    else:
-        low = quantiles(drawn, np.full(estimate.shape, tail))
-        high = quantiles(drawn, np.full(estimate.shape, 1 - tail))
+    low = quantiles(drawn, np.full(estimate.shape, tail))
+    high = quantiles(drawn, np.full(estimate.shape, 1 - tail))
     undefined = np.isnan(estimate)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
@@ -111,31 +100,6 @@ def logit_limits(estimate: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np
     middle = scipy.special.logit(p)
     low, high = scipy.special.expit(middle - half), scipy.special.expit(middle + half)
     return np.where(inside, low, estimate), np.where(inside, high, estimate)
-
-
-def _bca(
-    estimate: np.ndarray, drawn: np.ndarray, without: np.ndarray, tail: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bias-corrected and accelerated interval of Efron (1987)."""
-    at = estimate[..., None]
-    number = np.maximum((~np.isnan(drawn)).sum(axis=-1), 1)
-    same = np.isclose(drawn, at, rtol=1e-12, atol=1e-15)  # but for the rounding of sums
-    below = (((drawn < at) & ~same).sum(axis=-1) + 0.5 * same.sum(axis=-1)) / number
-    bias = scipy.special.ndtri(np.clip(below, 1 / (number + 1), number / (number + 1)))
-    there = ~np.isnan(without)
-    mean = np.where(there, without, 0.0).sum(axis=-1) / np.maximum(there.sum(axis=-1), 1)
-    away = np.where(there, mean[..., None] - without, 0.0)
-    squares = (away**2).sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        speed = np.where(squares > 0, (away**3).sum(axis=-1) / (6 * squares**1.5), 0.0)
-
-    def limit(z: float) -> np.ndarray:
-        moved = bias + z
-        level = scipy.special.ndtr(bias + moved / np.maximum(1 - speed * moved, 1e-3))
-        return quantiles(drawn, level)
-
-    z = scipy.special.ndtri(tail)
-    return limit(z), limit(-z)
 
 
 def open_limits(
@@ -174,17 +138,6 @@ def _variance(drawn: np.ndarray) -> np.ndarray:
     number = np.maximum(there.sum(axis=-1), 1)
     mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
     return np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
-
-
-def student_logit_limits(
-    rate: np.ndarray, spread: np.ndarray, people: int, confidence: float
-) -> Limits:
-    """Return Student's limits of a rate on the logit scale, from its error known by so many people.
-
-    Rates have a skew distribution that the scale of rates does not show: limits there are too low.
-    """
-    quantile = float(scipy.special.stdtrit(max(people - 1, 1), 0.5 + confidence / 2))
-    return logit_limits(rate, quantile * spread)
 
 
 def jackknife_limits(

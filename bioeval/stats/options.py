@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
     from bioeval.stats.limits import Limits
 
-#: Methods of an interval that resample subjects.
-Bootstrap = Literal["subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"]
-
 #: Methods of an interval. Only the last two assume independent attempts.
-IntervalName = Literal[Bootstrap, "analytic", "wilson", "clopper-pearson"]
+Bootstrap = Literal["subject-bootstrap"]
+IntervalName = Literal[Bootstrap, "wilson", "clopper-pearson"]
 METHODS: tuple[IntervalName, ...] = get_args(IntervalName)
 
-#: Methods that resample subjects.
-BOOTSTRAPS: tuple[Bootstrap, ...] = get_args(Bootstrap)
+#: The method that resamples subjects.
+BOOTSTRAP: Bootstrap = "subject-bootstrap"
 
 #: Method of the intervals of all-against-all identification, whichever by subject is chosen.
 JACKKNIFE = "subject-jackknife"
@@ -99,19 +97,9 @@ class IntervalMethod:
         return other
 
     @property
-    def resamples(self) -> bool:
-        """Whether the method resamples subjects."""
-        return self.method in BOOTSTRAPS
-
-    @property
     def by_subject(self) -> bool:
-        """Whether the method needs the subjects of the attempts."""
-        return self.resamples or self.needs_all_pairs
-
-    @property
-    def needs_all_pairs(self) -> bool:
-        """Whether verification needs the counts of all pairs of subjects at once."""
-        return self.method == "analytic"
+        """Whether the method needs the subjects of the attempts: it resamples them."""
+        return self.method == BOOTSTRAP
 
     @property
     def for_new_people(self) -> IntervalMethod:
@@ -127,9 +115,8 @@ class IntervalMethod:
         """Return the weights of subjects in the data and in each replicate, one column each."""
         from bioeval.stats.limits import weights_of
 
-        replicates = self.replicates if self.resamples else 0
-        without_each = self.method.endswith("bca")
-        return weights_of(subjects, self.seed, replicates, without_each, no_person)
+        replicates = self.replicates if self.by_subject else 0
+        return weights_of(subjects, self.seed, replicates, no_person)
 
     def limits(self, values: np.ndarray, trials: int | np.ndarray | None = None) -> Limits:
         """Return the confidence limits of values, one for each column of :meth:`weights`.
@@ -138,7 +125,7 @@ class IntervalMethod:
         """
         from bioeval.stats.limits import limits_of, open_limits
 
-        limits = limits_of(values, self.method, self.confidence, self.replicates)
+        limits = limits_of(values, self.confidence, self.replicates)
         if trials is None:
             return limits
         return open_limits(values[..., 0], *limits, trials, self.confidence)
@@ -194,7 +181,7 @@ class IntervalMethod:
             "interval_unit": unit,
             "interval_for": self.about or about,
         }
-        if self.resamples:
+        if self.by_subject:
             attrs["replicates"] = self.replicates
         return attrs
 

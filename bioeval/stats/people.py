@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -17,17 +16,14 @@ import scipy
 from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
-from bioeval.counting.by_subject import PairCounts, Sink, SubjectAttempts
-from bioeval.counting.people import CountPeople, summed
+from bioeval.counting.by_subject import PairCounts, SubjectAttempts
+from bioeval.counting.people import CountPeople
 from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.limits import groups_of
-
-# Entries of pairs that are held before equal ones are added.
-_HELD = 1 << 22
 
 # Columns of weights that are weighed at once, at most.
 _TILE = 256
@@ -228,64 +224,6 @@ def people_counts(
     rows[~np.isnan(at)] = place.reshape(-1)
     (counted,) = reduce(scores, CountPeople(layers, fused))
     return PeopleCounts._of(counted, given, rows)
-
-
-class LayeredPairs(NamedTuple):
-    """Impostor attempts of pairs of people between thresholds, and the genuine scores.
-
-    The entries are in the order of the people of the probes, of those claimed and of the layers.
-    """
-
-    probe: np.ndarray  # int64 (entries,)
-    claimed: np.ndarray
-    layer: np.ndarray
-    number: np.ndarray
-    genuine: np.ndarray  # distances
-    genuine_person: np.ndarray
-
-
-def count_layers(attempts: SubjectAttempts, layers: np.ndarray, *also: Sink) -> LayeredPairs:
-    """Count the attempts of each pair of people up to each of increasing distances, and beyond."""
-    sink = _Pairs(attempts.people, len(layers) + 1)
-    genuine, genuine_person = attempts.pass_over(layers, sink, *also)
-    pair, layer, count = sink.entries()
-    probe, claimed = np.divmod(pair, max(attempts.people, 1))
-    return LayeredPairs(probe, claimed, layer, count, genuine, genuine_person)
-
-
-class _Pairs:
-    """A sink that keeps the attempts of each pair of people that occurs, in each layer."""
-
-    def __init__(self, people: int, layers: int):
-        self.people, self.layers = people, layers
-        self._entries = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
-        self._held = 0
-
-    def fresh(self) -> _Pairs:
-        """Return an empty copy, for a thread."""
-        return _Pairs(self.people, self.layers)
-
-    def merge(self, other: _Pairs) -> None:
-        """Add what a copy has."""
-        self._entries += other._entries
-
-    def add(self, pairs: PairCounts) -> None:
-        """Add attempts of pairs of people."""
-        pair = pairs.probe_person * self.people + pairs.claimed_person
-        self._entries.append((pair * self.layers + pairs.layer, pairs.count))
-        self._held += len(pair)
-        if self._held > max(_HELD, 2 * len(self._entries[0][0])):
-            self._entries = [self._together()]
-            self._held = 0
-
-    def _together(self) -> tuple[np.ndarray, np.ndarray]:
-        keys, counts = zip(*self._entries, strict=True)
-        return summed(np.concatenate(keys), np.concatenate(counts))
-
-    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the pair, the layer and the number of attempts of each entry, in order."""
-        key, count = self._together()
-        return *np.divmod(key, self.layers), count
 
 
 # ---------------------------------------- weighted sums, and sums without each person

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
@@ -19,7 +18,7 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verified
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.results.variables import verification_variables
-from bioeval.stats.bootstrap import SubjectMeans, variance
+from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.few_errors import (
     ErringPairs,
@@ -28,18 +27,15 @@ from bioeval.stats.few_errors import (
     around_few,
     without_contradiction,
 )
-from bioeval.stats.limits import Limits, jackknife_limits, open_limits, student_logit_limits
+from bioeval.stats.limits import Limits, jackknife_limits, open_limits
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import AttemptsOfEach, count_layers
+from bioeval.stats.people import AttemptsOfEach
 
 if TYPE_CHECKING:
     import xarray as xr
 
 # Where few people err, of each class of attempts.
 _FewOf = dict[AttemptClass, tuple[FewErrors, FewErrors]]
-
-# Bytes of the counts of all pairs of subjects, for closed-form variances.
-_DENSE = 1 << 30
 
 
 def verification_intervals(
@@ -58,10 +54,8 @@ def verification_intervals(
         limits, remarks = _independent(dataset, options)
     elif attempts is None:
         raise TypeError(f"{options.method} intervals need the attempts by subject")
-    elif options.resamples:
-        limits, remarks, units = _resampled(dataset, tally, attempts, options)
     else:
-        limits, remarks, units = _analytic(dataset, tally, attempts, options)
+        limits, remarks, units = _resampled(dataset, tally, attempts, options)
     limits |= {
         "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
         "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
@@ -446,74 +440,3 @@ class _Genuine:
             low, high = self.means.limits_along(self.accepted, grid)
             return 1 - high, 1 - low
         return self.means.without_contradiction(self.accepted, grid, frr, missed=True)
-
-
-# ------------------------------------------------------------------------- closed form
-
-
-@stage("intervals")
-def _analytic(
-    dataset: xr.Dataset,
-    tally: Verified,
-    attempts: SubjectAttempts,
-    options: IntervalMethod,
-) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
-    """Return limits by the variance between subjects, messages, and numbers of trials."""
-    assert tally.points is not None
-    thresholds, exact = attempts.thresholds(tally)
-    if not exact:
-        thresholds = with_finite(thresholds, _wanted(tally))
-    most_thresholds = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
-    if most_thresholds < 8:
-        raise ProtocolError(
-            f"{Argument('interval', 'analytic')} needs the counts of all pairs of "
-            f"{attempts.people:,} subjects at several thresholds at once: too much memory; give "
-            f"{Argument('interval', 'subject-bootstrap')}"
-        )
-    if len(thresholds) > most_thresholds:
-        kept = np.unique(np.linspace(0, len(thresholds) - 1, most_thresholds).astype(int))
-        thresholds = thresholds[kept]
-    erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
-    counted = count_layers(attempts, thresholds, erring)
-    few = erring.few(attempts.made(), copies_of(tally))
-    people = attempts.people
-    pair = counted.probe * people + counted.claimed
-    every = np.bincount(pair, counted.number, people**2).astype(np.int64).reshape(people, people)
-    accepted = np.zeros_like(every)
-    total = float(every.sum())
-    rate, spread = np.full(len(thresholds), np.nan), np.full(len(thresholds), np.nan)
-    order = np.argsort(counted.layer.astype(np.uint16), kind="stable")
-    ends = np.searchsorted(counted.layer[order], np.arange(len(thresholds) + 1))
-    for k in range(len(thresholds)):
-        here = order[ends[k] : ends[k + 1]]
-        accepted.reshape(-1)[pair[here]] += counted.number[here]
-        if total:
-            rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
-    kind = tally.about.kind
-    far = _grid_far(dataset, tally)
-    at = student_logit_limits(rate, spread, attempts.fewest, options.confidence)
-    limits = {"far": interpolated(far, rate, at, few, options)}
-    columns = options.weights(len(attempts.no_person), attempts.no_person)
-    genuine = _Genuine.of(counted[4:], columns, options, copies_of(tally))
-    limits["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
-    if larger_is_closer(kind):
-        limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
-    undefined = np.full(len(tally.points.frr_at_far), np.nan)
-    limits["frr_at_far"] = undefined, undefined
-    chosen = [no_analytic_interval("frr", "far")]
-    if len(tally.points.frr_target):
-        undefined = np.full(len(tally.points.frr_target), np.nan)
-        limits["far_at_frr"] = undefined, undefined
-        chosen.append(no_analytic_interval("far", "frr"))
-    units = {"genuine_subjects": trials_of(len(np.unique(counted.genuine_person)))}
-    return limits, [*options.few_people(attempts.people), *chosen], units
-
-
-def no_analytic_interval(rate: str, chosen: str, task: str = "verification") -> Message:
-    """Return the message that a rate at a target of the `chosen` one has no closed form."""
-    why = (
-        "the closed form leaves out the choice of the threshold on these data; "
-        "{arg.interval=subject-bootstrap} has one"
-    )
-    of = f"{{{rate}}} at targets of {{{chosen}}}"
-    return Message("no-interval", of=of, why=why, task=task)

@@ -73,8 +73,7 @@ def verification(
         impostor score, not only those near an operating point, and cost more than all the rest.
     interval : str or :class:`bioeval.stats.IntervalMethod`, optional
         Add confidence intervals. None by default, since they take another pass over the scores.
-        ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and ``...-logit``
-        are variants); ``"analytic"`` has variances by subject in closed form; ``"wilson"`` and
+        ``"subject-bootstrap"`` resamples subjects and is recommended; ``"wilson"`` and
         ``"clopper-pearson"`` take attempts as independent, which attempts that share a subject are
         not. A name alone has confidence 0.95 and 2,000 resamples.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 import bioeval as be
@@ -101,15 +99,6 @@ CLAIMS = (
             *cells(most_templates=1000),
             *cells(people=(20, 50), templates=(5,), layouts=("gallery",)),
         ),
-        NINETY,
-        from_people=20,
-    ),
-    Claim(
-        "rates at a threshold, closed formula",
-        "95 % intervals of FRR and FAR for new people hold in at least 90 % (G: 85 %)",
-        "be.verification(interval='analytic')",
-        partial(at_thresholds, method="analytic", far=(0.3, 0.1, 0.05)),
-        cells("ENG", people=(30,), templates=(4,)),
         NINETY,
         from_people=20,
     ),

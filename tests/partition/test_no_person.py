@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy
 from named_arguments import raises_about
 from twins import in_folds
 
@@ -265,34 +264,6 @@ def test_limits_do_not_depend_on_how_no_person_is_labelled(call):
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
     if call is not be.closed_set:
         assert not one["far_low"].equals(plain["far_low"])
-
-
-def test_far_of_replicates_by_plain_loops():
-    """A pair of two people weighs their product, one with a distractor the weight of the other."""
-    probe = np.repeat(np.arange(1, 31), 2)
-    gallery = np.array([*range(1, 31), *[0] * 6])
-    scores = searched(probe, gallery, [0])
-    of_replicates = {**LIMITS, "interval": "subject-bootstrap-logit"}
-    found = be.verification(scores, thresholds=[1.2], **of_replicates)
-    options = IntervalMethod("subject-bootstrap-logit", 0.95, 100, 0)
-    drawn = Stream(options.seed, 0).resampled(30, 100)
-    rates = []
-    for w in drawn.T:
-        errors = attempts = 0.0
-        for i, a in enumerate(probe):
-            for j, b in enumerate(gallery):
-                if a != b:
-                    weight = w[a - 1] * (w[b - 1] if b else 1)
-                    errors += weight * (scores.values[i, j] <= 1.2)
-                    attempts += weight
-        rates.append(errors / attempts)
-    row = int(np.argmax(found.threshold.values >= 1.2))
-    assert found.threshold.values[row] == 1.2
-    limits = found["far_low"].values[row], found["far_high"].values[row]
-    rate = found["far"].values[row]
-    half = scipy.stats.norm.ppf(0.975) * np.std(rates, ddof=1) / (rate * (1 - rate))
-    expected = scipy.special.expit(scipy.special.logit(rate) + np.array([-half, half]))
-    np.testing.assert_allclose(limits, expected, rtol=0.02)
 
 
 def test_queries_of_no_person_are_in_no_replicate():

@@ -17,7 +17,7 @@ from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.few_errors import ErringPairs, FewErrors, Placed, around_few
 from bioeval.stats.options import IntervalMethod
 
-METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit", "analytic")
+METHODS = ("subject-bootstrap",)
 
 
 @st.composite
@@ -184,13 +184,12 @@ def test_fewer_errors_never_give_a_wider_limit(method):
         assert (low <= rate).all() and (rate <= high).all() and (high > low).all()
     people = 1 - 0.05 ** (1 / 20)
     assert (ds.frr_high[ds.frr == 0] < people / 2).all() and (ds.frr == 0).any()
-    if method != "analytic":
-        for target, t in zip(ds.far_target.values, ds.threshold_at_far.values, strict=True):
-            at = be.verification(scores, thresholds=[t], **options).isel(threshold=0)
-            point = ds.sel(far_target=target)
-            if at.frr < 0.02:  # fewer than five people
-                assert point.frr_at_far_low <= at.frr_low + 1e-15
-                assert point.frr_at_far_high >= at.frr_high - 1e-15
+    for target, t in zip(ds.far_target.values, ds.threshold_at_far.values, strict=True):
+        at = be.verification(scores, thresholds=[t], **options).isel(threshold=0)
+        point = ds.sel(far_target=target)
+        if at.frr < 0.02:  # fewer than five people
+            assert point.frr_at_far_low <= at.frr_low + 1e-15
+            assert point.frr_at_far_high >= at.frr_high - 1e-15
 
 
 def test_an_operating_point_is_widened_to_its_curve():

@@ -16,7 +16,6 @@ from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.counting.by_subject import PairCounts, listed_tables
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.stats.bootstrap import variance
 from bioeval.stats.limits import open_limits, quantiles
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.stats.people import QuadraticForms
@@ -73,80 +72,11 @@ def test_bounds_without_an_error():
     assert stats.rule_of_30([0.01, 0]).tolist() == [3000, math.inf]
 
 
-# ------------------------------------------------------------------ AUC
-
-
-@given(
-    genuine=st.lists(st.integers(0, 6), min_size=2, max_size=9),
-    impostor=st.lists(st.integers(0, 6), min_size=2, max_size=9),
-    kind=st.sampled_from(["distance", "similarity"]),
-)
-def test_delong_as_written(genuine, impostor, kind):
-    def right(g, i):
-        if g == i:
-            return 0.5
-        return float((g < i) == (kind == "distance"))
-
-    v10 = [sum(right(g, i) for i in impostor) / len(impostor) for g in genuine]
-    v01 = [sum(right(g, i) for g in genuine) / len(genuine) for i in impostor]
-    auc = sum(v10) / len(v10)
-    s10 = sum((v - auc) ** 2 for v in v10) / (len(v10) - 1)
-    s01 = sum((v - auc) ** 2 for v in v01) / (len(v01) - 1)
-    half = 1.959963984540054 * math.sqrt(s10 / len(v10) + s01 / len(v01))
-    found = stats.delong(genuine, impostor, kind=kind)
-    assert found.estimate == pytest.approx(auc)
-    assert tuple(found) == pytest.approx((max(0, auc - half), min(1, auc + half)))
-    assert "independent" in found.method
-
-
-def test_delong_of_little():
-    assert math.isnan(stats.delong([], [1.0]).estimate)
-    one = stats.delong([1.0], [2.0, 0.5])
-    assert one.estimate == 0.5 and math.isnan(one.low)
-    with pytest.raises(be.DataError, match="impostor"):
-        stats.delong([1.0, 2.0], [math.nan])
-
-
 # ------------------------------------------------------------------ variances by subject
 
 
 def pairs(n: int, most: int):
     return hnp.arrays(np.int64, (n, n), elements=st.integers(0, most), fill=st.nothing())
-
-
-@given(errors=pairs(6, 3))
-def test_the_variance_of_pairs_is_the_formula_of_mansfield_and_wayman(errors):
-    n, m = 6, 3
-    np.fill_diagonal(errors, 0)
-    attempts = np.full((n, n), m)
-    np.fill_diagonal(attempts, 0)
-    q = errors.sum() / (m * n * (n - 1))
-    shared = sum((errors[i].sum() + errors[:, i].sum()) ** 2 for i in range(n))
-    itself = sum(
-        errors[i, j] ** 2 + errors[i, j] * errors[j, i] for i in range(n) for j in range(n)
-    )
-    printed = (shared - itself) / (m**2 * n * (n - 1) * (n - 2) * (n - 3))
-    printed -= (4 * n - 6) / ((n - 2) * (n - 3)) * q**2
-    found = variance(errors, attempts)
-    if printed > 1e-12:
-        assert found == pytest.approx(printed)
-    else:
-        assert found >= 0
-
-
-@given(errors=hnp.arrays(np.int64, (7,), elements=st.integers(0, 4), fill=st.nothing()))
-def test_the_variance_of_subjects_is_the_formula_of_mansfield_and_wayman(errors):
-    n, m = 7, 4
-    p = errors.sum() / (m * n)
-    printed = (sum(int(e) ** 2 for e in errors) / (m**2 * n) - p**2) / (n - 1)
-    assert variance(errors, np.full(n, m)) == pytest.approx(printed, abs=1e-15)
-
-
-def test_analytic_ends_of_little():
-    zero = stats.mansfield_wayman([0] * 20, [5] * 20)
-    assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 20)))
-    assert all(map(math.isnan, stats.mansfield_wayman([1], [4])))
-    assert math.isnan(stats.mansfield_wayman([0], [0]).estimate)
 
 
 # ------------------------------------------------------------------ resampling
@@ -245,36 +175,6 @@ def test_quantiles_are_those_of_numpy(values, share, holes):
     np.testing.assert_allclose(found, np.nanquantile(values, share, axis=-1), atol=1e-15)
 
 
-def bca_as_written(estimate, drawn, without, tail):
-    from statistics import NormalDist
-
-    normal = NormalDist()
-    below = sum(x < estimate for x in drawn) + 0.5 * sum(x == estimate for x in drawn)
-    z0 = normal.inv_cdf(below / len(drawn))
-    mean = sum(without) / len(without)
-    cubes, squares = (sum((mean - x) ** k for x in without) for k in (3, 2))
-    a = cubes / (6 * squares**1.5)
-    out = []
-    for z in (normal.inv_cdf(tail), normal.inv_cdf(1 - tail)):
-        share = normal.cdf(z0 + (z0 + z) / (1 - a * (z0 + z)))
-        out.append(np.quantile(drawn, share))
-    return out
-
-
-def test_bca_and_logit_as_written():
-    rng = np.random.default_rng(1)
-    errors, attempts = rng.binomial(10, rng.beta(1, 8, 30)), np.full(30, 10)
-    found = stats.subject_bootstrap(errors, attempts, variant="bca", random_state=2)
-    without = [(errors.sum() - e) / (attempts.sum() - 10) for e in errors]
-    expected = bca_as_written(found.estimate, found.replicates, without, 0.025)
-    assert tuple(found) == pytest.approx(expected, rel=1e-6)
-    found = stats.subject_bootstrap(errors, attempts, variant="logit", random_state=2)
-    p, sd = found.estimate, found.replicates.std()
-    half = 1.959963984540054 * sd / (p * (1 - p))
-    expected = [1 / (1 + math.exp(-(math.log(p / (1 - p)) + s * half))) for s in (-1, 1)]
-    assert tuple(found) == pytest.approx(expected)
-
-
 def test_percentiles_of_known_replicates():
     interval = IntervalMethod("subject-bootstrap", 0.9, 100)
     values = np.concatenate([[50.0], np.arange(1, 101)])
@@ -287,7 +187,7 @@ def test_percentiles_of_known_replicates():
 def test_without_an_error_the_interval_is_one_sided():
     zero = stats.subject_bootstrap(np.zeros(40, int), np.full(40, 7))
     assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 40)))
-    every = stats.subject_bootstrap(np.full(40, 7), np.full(40, 7), variant="bca")
+    every = stats.subject_bootstrap(np.full(40, 7), np.full(40, 7))
     assert tuple(every) == (pytest.approx(0.05 ** (1 / 40)), 1)
     # Of 40 people, 20 disjoint pairs can be made.
     zero = stats.subject_bootstrap(np.zeros((40, 40), int), np.full((40, 40), 7))
@@ -330,24 +230,11 @@ def test_bootstrap_counts_that_cannot_be_are_refused(errors, attempts):
 
 
 def test_options_that_cannot_be_are_refused():
-    with pytest.raises(be.DataError, match="percentile"):
-        stats.subject_bootstrap([1], [2], variant="percentiles")
     with raises_about(be.DataError, "replicates"):
         stats.subject_bootstrap([1], [2], replicates=10)
     with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
         interval_of("wilsons")
     assert interval_of(None) is None
-
-
-def test_of_many_people_groups_are_left_out(monkeypatch):
-    monkeypatch.setattr("bioeval.stats.limits.GROUPS", 4)
-    rng = np.random.default_rng(1)
-    errors, attempts = rng.binomial(10, 0.2, 10), np.full(10, 10)
-    found = stats.subject_bootstrap(errors, attempts, variant="bca", random_state=2)
-    groups = [np.arange(10) * 4 // 10 != k for k in range(4)]
-    without = [errors[g].sum() / attempts[g].sum() for g in groups]
-    expected = bca_as_written(found.estimate, found.replicates, without, 0.025)
-    assert tuple(found) == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_rate_that_misses_1_by_a_rounding_is_1():

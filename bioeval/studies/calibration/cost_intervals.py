@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -21,10 +20,6 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import bilinear_forms, linear_forms, ratio
 from bioeval.studies.calibration.counts import LOG2
 from bioeval.tasks.verification_task import verification
-
-#: Methods of the intervals; the third by subject is of proportions, and Cllr is none.
-CostInterval = Literal["subject-bootstrap", "subject-bootstrap-bca"]
-COST_INTERVALS: tuple[CostInterval, ...] = get_args(CostInterval)
 
 # A rate, and its limits.
 ENDS = ("", "_low", "_high")

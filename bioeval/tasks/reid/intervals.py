@@ -97,7 +97,7 @@ def _by_subject(
             limits[name] = low[0], high[0]
         if name in _AREAS:
             limits[_AREAS[name]] = _area_limits(means, sums, dataset["threshold"].values)
-        if _LARGEST.get(name) in dataset and owners.options.resamples:
+        if _LARGEST.get(name) in dataset:
             largest = means.values(sums).max(axis=0)
             limits[_LARGEST[name]] = means.drawn_limits(largest)
     return limits, owners.options.few_people(owners.people)

@@ -8,4 +8,9 @@ def listed() -> be.TopKScores:
     return be.TopKScores([[0, 1], [2, 0]], ["a", "b"], ["a", "b", "b"])
 
 
-VARIABLES = {"top K": (lambda: be.reid(listed(), "cityflow", rank_k=2, interval="analytic"), TOP_K)}
+VARIABLES = {
+    "top K": (
+        lambda: be.reid(listed(), "cityflow", rank_k=2, interval="subject-bootstrap"),
+        TOP_K,
+    )
+}

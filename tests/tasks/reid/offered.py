@@ -29,7 +29,7 @@ PLOTS = {
 }
 VARIABLES = {
     "re-identification": (
-        lambda: be.reid(queries(), per_query=True, rank_k=3, interval="analytic"),
+        lambda: be.reid(queries(), per_query=True, rank_k=3, interval="subject-bootstrap"),
         REID,
     ),
     "GOM": (
