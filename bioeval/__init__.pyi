@@ -24,7 +24,6 @@ from .scores.simulation import (
     simulate as simulate,
     simulate_embeddings as simulate_embeddings,
 )
-from .scores.top_k import TopKScores as TopKScores
 from .studies.assurance.claim import check_claim as check_claim
 from .studies.attacks.pad import pad as pad
 from .studies.attacks.vulnerability import vulnerability as vulnerability

@@ -15,7 +15,6 @@ from bioeval.results.dataset import tree_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.counted import of_card
 from bioeval.tasks.gallery_means import mean_over_galleries
@@ -143,7 +142,7 @@ def _evaluate_system(
 ) -> xr.DataTree:
     """Return the results of one system, by the part of the library that its scores or card need."""
     card = resolve_card(scores, protocol)
-    if isinstance(scores, TopKScores):
+    if scores.layout == "top-k":
         from bioeval.tasks.reid import lists
 
         return lists.evaluate(scores, card, options)

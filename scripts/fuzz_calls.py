@@ -104,7 +104,9 @@ def systems() -> dict[str, Any]:
     owners = np.column_stack([who, np.where(np.arange(12) % 2, who, np.roll(who, 3))])
     same = owners[:, 0] == owners[:, 1]
     pairs = be.Scores.from_pairs(values[0], same, subjects=owners, pair_folds=np.arange(12) % 3)
-    lists = be.TopKScores(np.argsort(values)[:, 1:6], who, who, distances=np.sort(values)[:, 1:6])
+    lists = be.Scores.from_top_k(
+        np.argsort(values)[:, 1:6], who, who, distances=np.sort(values)[:, 1:6]
+    )
     be.save(square, "s.npz")
     Path("s.csv").write_text("genuine,distance\n1,0.1\n0,0.7\n1,0.3\n0,0.9\n")
     Path("t.csv").write_text("1,1,0,0,10,10,1,1,1\n2,1,0,0,10,10,1,1,1\n")
@@ -161,7 +163,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "from_pairs.scores": [[0.1, 0.5]], "from_pairs.genuine": [[1, 0]],
         "PairScores.scores": [[0.1, 0.5]], "PairScores.genuine": [[1, 0]],
         "from_embeddings.probe": [x], "Scores.values": [np.asarray(square.values)],
-        "TopKScores.indices": [lists.indices], "load.path": ["s.npz", "s.csv"],
+        "Scores.from_top_k.indices": [lists.indices], "load.path": ["s.npz", "s.csv"],
         "normalise.scores": [square, two], "at_pairs.probe_index": [[0, 1]], "display": [roc],
         "at_pairs.gallery_index": [[1, 5]], "subject_bootstrap.errors": [[1, 0, 2]],
         "subject_bootstrap.attempts": [[5, 5, 5]], "matrix.scores": [square, two],

@@ -494,19 +494,18 @@ def pairs(name: str) -> Any:
     i, j = i[take], j[take]
     d = np.round(np.sqrt(((x[i] - x[j]) ** 2).sum(axis=1)), 5)
     genuine = who[i] == who[j]
+    make = be().PairScores if hasattr(be(), "PairScores") else be().Scores.from_pairs
     if name == "pairs":
-        return be().PairScores(d, genuine, kind="distance")
+        return make(d, genuine, kind="distance")
     if name == "pairs_named":
         both = np.stack([words(who[i]), words(who[j])], axis=1)
-        return be().PairScores(d, genuine, kind="distance", subjects=both)
+        return make(d, genuine, kind="distance", subjects=both)
     if name == "pairs_folds":
-        return be().PairScores(
-            10 - d, genuine, kind="similarity", pair_folds=np.arange(d.size) % 10
-        )
+        return make(10 - d, genuine, kind="similarity", pair_folds=np.arange(d.size) % 10)
     if name == "pairs_failed":
         bad = d.copy()
         bad[::17] = np.nan
-        return be().PairScores(bad, genuine, kind="distance", nan="reject")
+        return make(bad, genuine, kind="distance", nan="reject")
     raise KeyError(name)
 
 
@@ -516,7 +515,8 @@ def top_lists(distances: bool = True, kind: str = "distance") -> Any:
     d = np.take_along_axis(source["values"], order, axis=1)
     if kind == "similarity":
         d = 10 - d
-    return be().TopKScores(
+    make = be().TopKScores if hasattr(be(), "TopKScores") else be().Scores.from_top_k
+    return make(
         order,
         source["labels"],
         source["gallery_labels"],
@@ -653,16 +653,14 @@ def take_apart(record: Record, value: Any, node: str = "", name: str = "", depth
         record.add(node, name, TEXT, value.text)
     elif isinstance(value, Path):
         record.add(node, name, VALUE, value.name)
-    elif isinstance(value, package.Scores) and not isinstance(
-        value, (package.PairScores, package.TopKScores)
-    ):
+    elif isinstance(value, package.Scores) and value.layout not in ("pairs", "top-k"):
         take_scores(record, value, node, name)
-    elif isinstance(value, package.PairScores):
+    elif isinstance(value, package.Scores) and value.layout == "pairs":
         where = f"{node}.{name}" if name else node
         record.array(where, "scores", np.asarray(value.values))
         record.array(where, "genuine", np.asarray(value.genuine))
         record.add(where, "about", VALUE, [value.kind, value.nan, list(value.shape)])
-    elif isinstance(value, package.TopKScores):
+    elif isinstance(value, package.Scores):
         record.add(node, name, VALUE, [list(value.shape), value.depth, value.gallery_size])
     elif isinstance(value, Mapping):
         where = f"{node}.{name}" if name else node

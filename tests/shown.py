@@ -26,9 +26,11 @@ def street() -> be.Scores:
                      gallery_meta={"camera": side["camera"][9:]})  # fmt: skip
 
 
-def lists() -> be.TopKScores:
+def lists() -> be.Scores:
     values = np.asarray(square().values)
-    return be.TopKScores(np.argsort(values)[:, 1:6], WHO, WHO, distances=np.sort(values)[:, 1:6])
+    return be.Scores.from_top_k(
+        np.argsort(values)[:, 1:6], WHO, WHO, distances=np.sort(values)[:, 1:6]
+    )
 
 
 def attacked() -> be.Scores:

@@ -14,7 +14,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import as_objects, plain, require_one_type
 from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import TopKScores
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"
@@ -73,7 +72,7 @@ class Named:
             if names is None:
                 return None
             return cls((_NamedSide("pairs", names),), scores.unordered)
-        if not isinstance(scores, Scores) or isinstance(scores, TopKScores):
+        if not isinstance(scores, Scores) or scores.layout == "top-k":
             return None
         probes, gallery = _unique(scores.probe_meta), _unique(scores.gallery_meta)
         if probes is None or gallery is None:
@@ -160,7 +159,7 @@ def require_same(a: Scores, b: Scores) -> None:
         return
     require_equal(a.probe_labels, b.probe_labels, "labels", SIDES[0])
     require_equal(a.gallery_labels, b.gallery_labels, "labels", SIDES[1])
-    if isinstance(a, TopKScores):
+    if a.layout == "top-k":
         return
     mine, theirs = BlockReader(a).gallery.probe_position, BlockReader(b).gallery.probe_position
     require_equal(mine, theirs, "templates compared with themselves", "probe")
@@ -186,7 +185,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
     They depend on the dtype of the labels and on the order of all of a file; people who are
     resampled together are the same numbers.
     """
-    if isinstance(a, TopKScores) or isinstance(b, TopKScores):
+    if a.layout == "top-k" or b.layout == "top-k":
         return b
     if are_pairs(a) and are_pairs(b):
         if knows_people(a) and knows_people(b):

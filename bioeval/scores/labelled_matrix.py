@@ -21,6 +21,7 @@ from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import (
     Argument,
     DataError,
+    ProtocolError,
     counted,
     require_choice,
     short_name,
@@ -53,6 +54,7 @@ from bioeval.scores.labels import (
     present,
 )
 from bioeval.scores.template_names import NamedTemplates, are_names, sides_of_table
+from bioeval.scores.top_k import TopKLists
 
 if TYPE_CHECKING:
     from bioeval.scores.completeness import Completeness
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = (
     *("probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "genuine", "attack"),
-    *("pair_folds", "_pair_ids", "indices", "distances"),
+    *("pair_folds", "_pair_ids"),
 )
 
 # Rows, spread over the matrix, whose scores a fingerprint has a digest of.
@@ -141,7 +143,6 @@ class LabelledMatrix:
     #: Identities that mark distractors and junk: as given, or as the names of images say.
     distractor_ids: tuple[int, ...] = ()
     _junk_ids: tuple[int, ...] = ()
-    _kinds: Sequence[str] = KINDS
     _mask: Any = None
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None
@@ -162,12 +163,22 @@ class LabelledMatrix:
     def _base(self) -> Any:
         """The values; a matrix of embeddings that is yet to be made is made now, and kept."""
         source = self._source
-        return source.made() if rows_of(source) == "matrix to be made" else source
+        return source.made() if hasattr(source, "made") else source
 
     @property
     def _source(self) -> Any:
-        """The values, or the embeddings of which a matrix is yet to be made."""
+        """The values, or the embeddings of which a matrix is yet to be made, or top-K lists."""
         return self.__dict__["_base"]
+
+    @property
+    def _lists(self) -> TopKLists:
+        """The lists of scores of layout ``"top-k"``."""
+        if not isinstance(self._source, TopKLists):
+            raise AttributeError(
+                f"these scores have the layout {self.layout}; indices, distances, depth and "
+                "gallery_size are of top-K lists (Scores.from_top_k)"
+            )
+        return self._source
 
     def _set(self, **attributes: Any) -> None:
         """Set attributes of scores that are being made."""
@@ -268,9 +279,11 @@ class LabelledMatrix:
         if (entry >= 0).any():
             self._set(probe_ids=np.where(entry >= 0, self.gallery_ids[entry], self.probe_ids))
 
-    def _set_words(self, kind: Kind, nan: NanPolicy, name: Any) -> None:
+    def _set_words(
+        self, kind: Kind, nan: NanPolicy, name: Any, kinds: Sequence[str] = KINDS
+    ) -> None:
         """Set kind, policy of NaN and name of scores that are being made."""
-        require_choice("kind", kind, self._kinds)
+        require_choice("kind", kind, kinds)
         require_choice("nan", nan, NAN_POLICIES)
         if name is not None and not isinstance(name, os.PathLike):
             require_text("name", name)
@@ -318,6 +331,11 @@ class LabelledMatrix:
     def _as_exclusions(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return the forms of `exclude`, of columns that both sides have."""
         texts = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
+        if texts and self.layout == "top-k":
+            raise ProtocolError(
+                f"{Argument('exclude')} needs a matrix of scores: top-K lists leave out by camera "
+                "alone, with removed= of bioeval.reid"
+            )
         for text in texts:
             require_text("exclude", text)
             Exclusion.parse(text).require(self.probe_meta, self.gallery_meta)
@@ -402,8 +420,8 @@ class LabelledMatrix:
 
         A matrix is all-against-all where every probe is itself one of the gallery's templates.
         """
-        if self._layout:
-            return self._layout
+        if layout := self._layout or getattr(self._source, "layout", ""):
+            return layout
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
         number = 1 + max(self.probe_ids.max(initial=0), self.gallery_ids.max(initial=0))
@@ -451,6 +469,8 @@ class LabelledMatrix:
         A row has the scores of all templates of the gallery: another template changes each row.
         Which comparisons are left out is no matter: it is that of a protocol, not of the data.
         """
+        if isinstance(self._source, TopKLists):
+            return self._source.digest()
         m = self.shape[0]
         if not m:
             return digest_of_values([])
@@ -467,6 +487,8 @@ class LabelledMatrix:
     def __repr__(self) -> str:
         """Return the layout, size, dtype and kind in a line."""
         m, n = self.shape
+        if isinstance(self._source, TopKLists):
+            return f"<Scores {self._source.in_words()}, {len(self.subjects)} subjects>"
         who = f"{len(self.subjects)} subjects, " if self._labelled else ""
         input_name = f"{self._layout_in_words}, {m} x {n} {self.dtype} {self.kind}"
         without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
@@ -542,7 +564,10 @@ class LabelledMatrix:
             self.kind if kind is None else kind,
             self.nan if nan is None else nan,
             self.name if name is None else name,
+            getattr(self._source, "kinds", KINDS),
         )
+        if isinstance(self._source, TopKLists):
+            self._source.require_order(view.kind)
         if exclude is not None:
             view._set(exclude=self._as_exclusions(exclude))
         return view
@@ -721,18 +746,24 @@ class LabelledMatrix:
         <Scores probes from the gallery, 2 x 4 float64 distance, 2 subjects, nan='raise'>
         """
         probes, gallery = self._chosen(index, probes, gallery)
+        if probes is None and gallery is None:
+            return self
         codes = copy(self._codes)
         view = self._with(_codes=codes)
         if probes is not None:
             places = as_index(probes, self.shape[0], "probes")
             codes.probe = self._codes.probe[places]
+            if isinstance(self._source, TopKLists):
+                view._set(_base=self._source.select(places))
+            else:
+                view._set(_rows=self._base_rows(places))
             view._set(
-                _rows=self._base_rows(places),
                 probe_ids=self.probe_ids[places],
                 probe_labels=self.probe_labels[places],
                 _probe_meta={k: fixed(v[places]) for k, v in self.probe_meta.items()},
             )
         if gallery is not None:
+            self._require_matrix()
             places = as_index(gallery, self.shape[1], "gallery")
             if (np.diff(places) <= 0).any() and len(np.unique(places)) != len(places):
                 raise DataError("gallery selects a template more than once")
@@ -771,7 +802,9 @@ class LabelledMatrix:
         return _unless_all(probes), _unless_all(gallery)
 
     def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
-        """Return what a single index chooses on both sides."""
+        """Return what a single index chooses on both sides, or of the queries of lists."""
+        if self.layout == "top-k":
+            return index, None
         if index is not None and not np.array_equal(self.probe_ids, self.gallery_ids):
             m, n = self.shape
             raise DataError(
@@ -857,7 +890,8 @@ class LabelledMatrix:
         Scores
             Labels, metadata and what is left out are as they were.
         """
-        require_choice("kind", kind, self._kinds)
+        self._require_matrix()
+        require_choice("kind", kind, KINDS)
         if not hasattr(values, "shape"):
             values = as_array(values, "values")
         if tuple(values.shape) != self.shape:
@@ -914,6 +948,8 @@ class LabelledMatrix:
 
     def _require_matrix(self) -> None:
         """Raise :class:`ProtocolError` where the scores are not complete (top-K lists)."""
+        if isinstance(self._source, TopKLists):
+            self._source.made()
 
     def _read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""

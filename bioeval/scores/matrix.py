@@ -14,12 +14,20 @@ import numpy as np
 
 from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.array_libraries import joined_labels
-from bioeval.base.errors import DataError, Part, counted
+from bioeval.base.errors import Argument, DataError, Part, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import Mask, as_index, named_choice
-from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
+from bioeval.scores.labelled_matrix import (
+    MEMORY_LIMIT,
+    LabelledMatrix,
+    NanPolicy,
+    length_of,
+    memory_attributes,
+)
 from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.template_names import NamedTemplates
+from bioeval.scores.top_k import OwnEntries, TopKLists
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import FloatType, Metric
@@ -340,6 +348,143 @@ class Scores(LabelledMatrix):
             meta=meta,
         )
         return listed._attempts(rules, lambda rows: places("pair", rows))
+
+    @classmethod
+    def from_top_k(
+        cls,
+        indices: Any,
+        labels: Any,
+        gallery_labels: Any = None,
+        *,
+        distances: Any = None,
+        kind: Kind = "distance",
+        probe_meta: Mapping[str, Any] | None = None,
+        gallery_meta: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        leave_out_query: bool | None = None,
+        query_positions: Any = None,
+    ) -> Scores:
+        """Take for each query its K nearest gallery entries alone, as a search returns them.
+
+        Parameters
+        ----------
+        indices : array_like of int, shape (q, k)
+            Columns of the gallery, from 0, nearest first, none of them twice in a row: what FAISS
+            and ``torch.topk`` return second, hnswlib and ScaNN first. -1, wherever in a row, is a
+            place for which nothing was found.
+        labels : sequence, shape (q,)
+            The identity of each query.
+        gallery_labels : sequence, shape (n,), optional
+            The identity of every gallery entry, listed or not: average precision divides by all
+            matches in the gallery. If left out, queries and entries are the same templates, and
+            each query is left out of its own list.
+        distances : array_like, shape (q, k), optional
+            The scores of the entries, in the order of the list.
+        kind : {"distance", "similarity", "llr"}
+            What `distances` are: ``"similarity"`` for inner products.
+        probe_meta, gallery_meta, name
+            As for :class:`Scores`.
+        leave_out_query : bool, optional
+            Whether a query that is itself a gallery entry is left out of its list and of its
+            matches: an index that is searched with its own vectors returns each of them as its own
+            nearest. True takes query i as entry i; by default only without `gallery_labels`.
+        query_positions : array_like of int, shape (q,), optional
+            The gallery entry that each query is itself, -1 for none, where the queries are other
+            rows of the index than the first ones. They are left out of their lists.
+
+        Returns
+        -------
+        Scores
+            Scores of layout ``"top-k"``: re-identification alone, for which they have `indices`
+            (int64 (q, depth), -1 at the end of shorter lists), `distances` or None, `depth` and
+            `gallery_size`.
+
+        Raises
+        ------
+        DataError
+            If indices are outside of the gallery or repeated, or distances are not in the order of
+            the list; if `leave_out_query` is True and the queries are not the gallery's first
+            entries.
+
+        Warns
+        -----
+        BioevalWarning
+            If nearly every list begins with the entry at the place of its query, and
+            `leave_out_query` is not given.
+
+        Examples
+        --------
+        >>> import bioeval as be
+        >>> be.Scores.from_top_k([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
+        <Scores 2 queries, the nearest 2 of 3 gallery entries, 2 subjects>
+
+        Three vectors of an index, searched with themselves:
+
+        >>> who = ["ann", "ann", "bob"]
+        >>> be.Scores.from_top_k([[0, 1], [1, 0], [2, 0]], who).indices
+        array([[1],
+               [0],
+               [0]])
+        """
+        if gallery_labels is None:
+            gallery_labels = labels
+            gallery_meta = probe_meta if gallery_meta is None else gallery_meta
+            leave_out_query = True if leave_out_query is None else leave_out_query
+        enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
+        n = len(enrolled)
+        if n == 0:
+            raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
+        lists = TopKLists.of(indices, distances, n, kind)
+        q = len(lists.indices)
+        searched = as_labels(labels, Argument("labels"))
+        if len(searched) != q:
+            raise DataError(
+                f"{Argument('labels')} has {len(searched)} labels for {q} lists; expected one per "
+                "query"
+            )
+        made = cls.__new__(cls)
+        made._set_words(kind, "raise", name)
+        codes = Codes(searched, enrolled)
+        columns = as_meta(probe_meta, q, "probe_meta"), as_meta(gallery_meta, n, "gallery_meta")
+        named = NamedTemplates.of(*columns, (searched, enrolled))
+        own = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
+        entry, remarks = own.find()
+        probe_ids = np.arange(n, n + q, dtype=np.int64)
+        if entry is not None:
+            lists, probe_ids = lists.without(entry), np.where(entry >= 0, entry, probe_ids)
+        made._set(
+            **memory_attributes(),
+            _base=lists,
+            probe_labels=searched,
+            gallery_labels=enrolled,
+            probe_ids=probe_ids,
+            gallery_ids=np.arange(n, dtype=np.int64),
+            _probe_meta=columns[0],
+            _gallery_meta=columns[1],
+            _codes=codes,
+            _remarks=remarks,
+        )
+        return made
+
+    @property
+    def indices(self) -> np.ndarray:
+        """Of top-K lists: the gallery entries of each query, nearest first; -1 behind the end."""
+        return self._lists.indices
+
+    @property
+    def distances(self) -> np.ndarray | None:
+        """Of top-K lists: the scores of the entries, if they were given."""
+        return self._lists.distances
+
+    @property
+    def depth(self) -> int:
+        """Of top-K lists: their length."""
+        return self._lists.depth
+
+    @property
+    def gallery_size(self) -> int:
+        """Of top-K lists: the number of gallery entries, listed or not."""
+        return self._lists.gallery_size
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, pair_folds: Any = None

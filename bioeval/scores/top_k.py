@@ -7,27 +7,18 @@ of the entries below them only a bound is known, and what needs their scores is 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from copy import copy
-from typing import Any, NoReturn, Self
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_flag
 from bioeval.base.array_libraries import joined
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message, MessageWarning
-from bioeval.scores.arrays import as_array, as_index
-from bioeval.scores.labelled_matrix import memory_attributes
-from bioeval.scores.labels import (
-    Codes,
-    as_labels,
-    as_meta,
-    digest_of_values,
-    fixed,
-)
-from bioeval.scores.matrix import Scores
+from bioeval.scores.arrays import as_array
+from bioeval.scores.labels import Codes, digest_of_values, fixed
 from bioeval.scores.template_names import NamedTemplates
 
 # Of lists that begin with the entry at the place of their query, if an index was searched with its
@@ -39,223 +30,179 @@ _NEARLY_ALL, _FEW = 0.9, 10
 _NEAR_ZERO = 1e-4
 
 
-class TopKScores(Scores):
-    """For each query the indices of its K nearest gallery entries, nearest first.
+@dataclass(frozen=True, eq=False)
+class TopKLists:
+    """The lists of all queries: the source of scores of layout ``"top-k"``.
 
-    Parameters
-    ----------
-    indices : array_like of int, shape (q, k)
-        Columns of the gallery, from 0, nearest first, none of them twice in a row; -1 at the end
-        of a row where a list is shorter.
-    labels : sequence, shape (q,)
-        The identity of each query.
-    gallery_labels : sequence, shape (n,), optional
-        The identity of every gallery entry, listed or not: average precision divides by all
-        matches in the gallery. If left out, queries and entries are the same templates, and each
-        query is left out of its own list.
-    distances : array_like, shape (q, k), optional
-        The scores of the entries, in the order of the list.
-    kind : {"distance", "similarity", "llr"}
-        What `distances` are.
-    probe_meta, gallery_meta, name
-        As for :class:`Scores`.
-    leave_out_query : bool, optional
-        Whether a query that is itself a gallery entry is left out of its list and of its matches:
-        an index that is searched with its own vectors returns each of them as its own nearest. True
-        takes query i as entry i; by default only without `gallery_labels`.
-    query_positions : array_like of int, shape (q,), optional
-        The gallery entry that each query is itself, -1 for none, where the queries are other rows
-        of the index than the first ones. They are left out of their lists.
-
-    Attributes
-    ----------
-    indices : ndarray of int64, shape (q, k)
-    distances : ndarray, shape (q, k), or None
-        NaN or anything else where the index is -1.
-    depth : int
-        K, the length of the lists.
-    gallery_size : int
-        n, the number of gallery entries.
-
-    Raises
-    ------
-    DataError
-        If indices are outside of the gallery or repeated, or distances are not in the order of
-        the list; if `leave_out_query` is True and the queries are not the gallery's first entries.
-
-    Warns
-    -----
-    BioevalWarning
-        If nearly every list begins with the entry at the place of its query, and `leave_out_query`
-        is not given.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> lists = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
-    >>> lists
-    <TopKScores 2 queries, the nearest 2 of 3 gallery entries, 2 subjects>
-    >>> be.verification(lists)
-    Traceback (most recent call last):
-    bioeval.base.errors.ProtocolError: ... the 2 nearest ...
-
-    Three vectors of an index, searched with themselves:
-
-    >>> who = ["ann", "ann", "bob"]
-    >>> be.TopKScores([[0, 1], [1, 0], [2, 0]], who).indices
-    array([[1],
-           [0],
-           [0]])
+    - `indices` (int64 (q, k)): the gallery entries, nearest first, -1 at the end of shorter lists
+    - `distances` ((q, k) or None): their scores, anything where the index is -1
+    - `gallery_size` (int): the number of gallery entries, listed or not
     """
 
     indices: np.ndarray
-    distances: np.ndarray | None = None
-    _kinds = VALUED
-    _layout = "top-k"
+    distances: np.ndarray | None
+    gallery_size: int
 
-    def __init__(
-        self,
-        indices: Any,
-        labels: Any,
-        gallery_labels: Any = None,
-        *,
-        distances: Any = None,
-        kind: Kind = "distance",
-        probe_meta: Mapping[str, Any] | None = None,
-        gallery_meta: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        leave_out_query: bool | None = None,
-        query_positions: Any = None,
-    ):
-        """Check the lists and their distances."""
-        self._set_words(kind, "raise", name)
-        self._set(**memory_attributes())
-        if gallery_labels is None:
-            gallery_labels = labels
-            gallery_meta = probe_meta if gallery_meta is None else gallery_meta
-            if leave_out_query is None:
-                leave_out_query = True
-        enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
-        n = len(enrolled)
-        if n == 0:
-            raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
-        lists = _as_lists(indices, n)
-        q = len(lists)
-        searched = as_labels(labels, Argument("labels"))
-        if len(searched) != q:
-            raise DataError(
-                f"{Argument('labels')} has {len(searched)} labels for {q} lists; expected one per "
-                "query"
-            )
-        self._set(
-            indices=lists,
-            probe_labels=searched,
-            gallery_labels=enrolled,
-            probe_ids=np.arange(n, n + q, dtype=np.int64),
-            gallery_ids=np.arange(n, dtype=np.int64),
-            _probe_meta=as_meta(probe_meta, q, "probe_meta"),
-            _gallery_meta=as_meta(gallery_meta, n, "gallery_meta"),
-            _codes=Codes(searched, enrolled),
-        )
+    layout = "top-k"
+    kinds = VALUED
+
+    def __post_init__(self) -> None:
+        fixed(self.indices)
+        if self.distances is not None:
+            fixed(self.distances)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.indices, self.distances, self.gallery_size)
+
+    @classmethod
+    def of(cls, indices: Any, distances: Any, gallery_size: int, kind: Kind) -> TopKLists:
+        """Return checked lists; -1, wherever in a row, is a place where nothing was found."""
+        require_choice("kind", kind, VALUED)
+        lists = _as_lists(indices, gallery_size)
+        values = None
         if distances is not None:
-            self._set(distances=fixed(self._as_distances(distances), distances))
-        sides = self.probe_labels, self.gallery_labels
-        named = NamedTemplates.of(self._probe_meta, self._gallery_meta, sides)
-        if query_positions is not None:
-            if leave_out_query is False:
+            values = as_array(joined(distances, "distances", 2), "distances")
+            if values.shape != lists.shape:
+                raise DataError(
+                    f"distances have shape {values.shape}; expected {lists.shape}, as indices"
+                )
+            values = fixed(values, distances)
+        if (ended := lists < 0).any():
+            order = np.argsort(ended, axis=1, kind="stable")
+            lists = np.take_along_axis(lists, order, axis=1)
+            values = None if values is None else np.take_along_axis(values, order, axis=1)
+        made = cls(lists, values, gallery_size)
+        made.require_order(kind)
+        return made
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of queries and of gallery entries, listed or not."""
+        return len(self.indices), self.gallery_size
+
+    @property
+    def depth(self) -> int:
+        """The length of the lists."""
+        return self.indices.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the distances; float64 where there are none."""
+        return np.dtype(float) if self.distances is None else self.distances.dtype
+
+    def in_words(self) -> str:
+        """Return the numbers of queries and entries."""
+        q, n = self.shape
+        return f"{q} queries, the nearest {self.depth} of {n} gallery entries"
+
+    def digest(self) -> str:
+        """Return a digest of the lists, and of their distances."""
+        return digest_of_values([x for x in (self.indices, self.distances) if x is not None])
+
+    def select(self, rows: np.ndarray) -> TopKLists:
+        """Return the lists of some queries."""
+        distances = None if self.distances is None else self.distances[rows]
+        return TopKLists(self.indices[rows], distances, self.gallery_size)
+
+    def without(self, entry: np.ndarray) -> TopKLists:
+        """Leave queries out of their own lists, by the gallery entry that each is, or -1."""
+        is_query = self.indices == entry[:, None]
+        order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
+        indices = np.take_along_axis(np.where(is_query, -1, self.indices), order, axis=1)
+        places = max(1, int((indices >= 0).any(axis=0).sum()))
+        distances = self.distances
+        if distances is not None:
+            distances = np.take_along_axis(distances, order, axis=1)[:, :places]
+        return TopKLists(indices[:, :places], distances, self.gallery_size)
+
+    def made(self) -> NoReturn:
+        """Raise: the scores of entries that are not listed are missing."""
+        raise ProtocolError(
+            f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
+            f"has the {self.depth} nearest alone. Evaluate top-K lists by "
+            f"{Argument('protocol', 'top-k')}, or a card such as cityflow, for CMC and mean "
+            "average precision up to this length; give the matrix of all scores for everything "
+            "else"
+        )
+
+    def require_order(self, kind: Kind) -> None:
+        """Raise :class:`DataError` unless the distances of a list are in its order."""
+        values, listed = self.distances, self.indices >= 0
+        if values is None:
+            return
+        if (np.isnan(values) & listed).any():
+            row = int(np.argmax((np.isnan(values) & listed).any(axis=1)))
+            raise DataError(f"distances of query {row} hold NaN; a list is in order of distance")
+        before, after = values[:, :-1], values[:, 1:]
+        wrong = (after > before if larger_is_closer(kind) else after < before) & listed[:, 1:]
+        if wrong.any():
+            row = int(np.argmax(wrong.any(axis=1)))
+            word = "increase" if larger_is_closer(kind) else "decrease"
+            other = "distance" if larger_is_closer(kind) else "similarity"
+            raise DataError(
+                f"{kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
+                f"{word} along the list, the first is query {row}; a list has its nearest entry "
+                f"first (or these are of {Argument('kind', other)})"
+            )
+
+
+@dataclass(frozen=True)
+class OwnEntries:
+    """Finds the gallery entry that each query is itself, which is left out of its list.
+
+    - `codes`: the subjects of queries and entries
+    - `leave_out` (bool or None), `positions`: as the arguments of :meth:`Scores.from_top_k`
+    - `named` (or None): the names of templates on both sides
+    """
+
+    lists: TopKLists
+    codes: Codes
+    kind: Kind
+    leave_out: bool | None
+    positions: Any
+    named: NamedTemplates | None
+
+    def find(self) -> tuple[np.ndarray | None, tuple[Message, ...]]:
+        """Return the entry of each query, -1 for none, None if nothing says so, and remarks."""
+        entry: np.ndarray | None = None
+        remarks: tuple[Message, ...] = ()
+        if self.positions is not None:
+            if self.leave_out is False:
                 raise DataError(
                     f"{Argument('query_positions')} is given, and {Argument('leave_out_query')} is "
                     "False; leave one of them out"
                 )
-            self._leave_out(self._as_positions(query_positions))
-        elif leave_out_query is None:
-            if named is None:
-                self._warn_of_own_entries()
-        elif require_flag("leave_out_query", leave_out_query):
+            entry = self._as_positions()
+        elif self.leave_out is None:
+            if self.named is None:
+                remarks = self._doubts()
+        elif require_flag("leave_out_query", self.leave_out):
+            q = len(self.lists.indices)
             if not self._begins_gallery:
                 raise DataError(
                     f"{Argument('leave_out_query')} is stated, but the labels of the {q:,} queries "
                     "are not those of the first gallery entries; expected query i to be entry i, "
                     f"or the entry that each query is, as {Argument('query_positions')}"
                 )
-            self._leave_out(np.arange(q))
-        if named is not None:
-            self._leave_out_named(named.entries(self._codes))
-
-    @classmethod
-    def from_search(
-        cls,
-        distances: Any,
-        indices: Any,
-        labels: Any,
-        gallery_labels: Any = None,
-        *,
-        kind: Kind = "distance",
-        probe_meta: Mapping[str, Any] | None = None,
-        gallery_meta: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        leave_out_query: bool | None = None,
-        query_positions: Any = None,
-    ) -> Self:
-        """Take the answer of a search for the nearest vectors, as FAISS and others return it.
-
-        Parameters
-        ----------
-        distances : array_like, shape (q, k)
-            What the search returns first: ``D`` of ``index.search(x, k)`` of FAISS, ``values`` of
-            ``torch.topk``. hnswlib and ScaNN return the indices first.
-        indices : array_like of int, shape (q, k)
-            The gallery entries, from 0, nearest first. -1, wherever in a row, is a place for which
-            the search found nothing.
-        kind : {"distance", "similarity", "llr"}
-            What `distances` are: ``"similarity"`` for inner products.
-        labels, gallery_labels, probe_meta, gallery_meta, name, leave_out_query, query_positions
-            As for :class:`TopKScores`.
-
-        Returns
-        -------
-        TopKScores
-
-        Examples
-        --------
-        >>> import bioeval as be
-        >>> d, i = [[0.0, 0.1, 9.0], [0.0, 0.1, 3e38]], [[0, 1, 2], [1, 0, -1]]
-        >>> be.TopKScores.from_search(d, i, ["ann", "ann", "bob"][:2], ["ann", "ann", "bob"],
-        ...     leave_out_query=True).indices
-        array([[ 1,  2],
-               [ 0, -1]])
-        """
-        entries = require_array("indices", joined(indices, "indices", 2))
-        values = as_array(joined(distances, "distances", 2), "distances")
-        if entries.dtype.kind == "f" and values.dtype.kind in "iu":
+            entry = np.arange(q)
+        if self.named is None:
+            return entry, remarks
+        named = self.named.entries(self.codes)
+        if entry is None:
+            return (named if (named >= 0).any() else None), remarks
+        wrong = (named >= 0) & (entry >= 0) & (named != entry)
+        if wrong.any():
+            row = int(np.argmax(wrong))
             raise DataError(
-                "the indices are fractions and the distances whole numbers; expected the distances "
-                "first and the indices after them"
+                f"query {row} is stated to be entry {entry[row]}, but has the name of entry "
+                f"{named[row]}; correct {Argument('query_positions')} or the names"
             )
-        if entries.dtype.kind in "iu" and entries.ndim == 2 and entries.shape == values.shape:
-            if entries.dtype.kind == "u":  # of hnswlib and ScaNN
-                entries = entries.astype(np.int64)
-            if (entries < 0).any():
-                order = np.argsort(entries < 0, axis=1, kind="stable")
-                entries = np.take_along_axis(entries, order, axis=1)
-                values = np.take_along_axis(values, order, axis=1)
-        return cls(
-            entries,
-            labels,
-            gallery_labels,
-            distances=values,
-            kind=kind,
-            probe_meta=probe_meta,
-            gallery_meta=gallery_meta,
-            name=name,
-            leave_out_query=leave_out_query,
-            query_positions=query_positions,
-        )
+        return np.where(named >= 0, named, entry), remarks
 
-    def _as_positions(self, positions: Any) -> np.ndarray:
-        """Return the gallery entry that each query is, -1 for none, checked against the labels."""
-        entry = require_array("query_positions", positions)
-        q, n = len(self.indices), self.gallery_size
+    def _as_positions(self) -> np.ndarray:
+        """Return the stated entry of each query, -1 for none, checked against the labels."""
+        entry = require_array("query_positions", self.positions)
+        q, n = self.lists.shape
         if entry.shape != (q,) or entry.dtype.kind not in "iu":
             raise DataError(
                 f"{Argument('query_positions')} has shape {entry.shape} and dtype {entry.dtype}; "
@@ -268,7 +215,7 @@ class TopKScores(Scores):
                 f"{Argument('query_positions')} of query {row} is {entry[row]}; expected an entry "
                 f"from 0 to {n - 1}, or -1"
             )
-        other = (entry >= 0) & (self._codes.gallery[entry] != self._codes.probe)
+        other = (entry >= 0) & (self.codes.gallery[entry] != self.codes.probe)
         if other.any():
             row = int(np.argmax(other))
             raise DataError(
@@ -280,195 +227,42 @@ class TopKScores(Scores):
     @property
     def _begins_gallery(self) -> bool:
         """Whether the labels of the queries are those of the first gallery entries."""
-        return np.array_equal(self._codes.probe, self._codes.gallery[: len(self.indices)])
+        return np.array_equal(self.codes.probe, self.codes.gallery[: len(self.lists.indices)])
 
-    def _warn_of_own_entries(self) -> None:
+    def _doubts(self) -> tuple[Message, ...]:
         """Warn, and remark, where nearly all lists seem to begin with their own query.
 
         That is the entry at their place, or one of their label at a distance of about 0.
         """
-        q, nearest = len(self.indices), self.indices[:, 0]
+        lists, codes = self.lists, self.codes
+        q, nearest = len(lists.indices), lists.indices[:, 0]
         first = int((nearest == np.arange(q)).sum()) if self._begins_gallery else 0
-        if self.distances is not None and not larger_is_closer(self.kind):
-            usual = np.median(np.abs(self.distances[self.indices >= 0]))
-            same = (self._codes.gallery[nearest] == self._codes.probe) & (nearest >= 0)
-            near = np.abs(self.distances[:, 0]) <= _NEAR_ZERO * usual
+        if lists.distances is not None and not larger_is_closer(self.kind):
+            usual = np.median(np.abs(lists.distances[lists.indices >= 0]))
+            same = (codes.gallery[nearest] == codes.probe) & (nearest >= 0)
+            near = np.abs(lists.distances[:, 0]) <= _NEAR_ZERO * usual
             first = max(first, int((near & same).sum()))
-        mates = np.bincount(self._codes.gallery, minlength=len(self._codes.values)) - 1
-        if q >= _FEW and first >= _NEARLY_ALL * q and mates[self._codes.probe].any():
-            self._set(_remarks=(Message("lists-begin-with-query", lists=first, queries=q),))
-            doubt = (
-                f"{first:,} of {q:,} lists may begin with their own query; state by "
-                "leave_out_query whether they do"
-            )
-            warnings.warn(doubt, MessageWarning, stacklevel=3)
-
-    def _leave_out(self, entry: np.ndarray) -> None:
-        """Leave queries out of their own lists, by the gallery entry that each is, or -1."""
-        is_query = self.indices == entry[:, None]
-        order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
-        indices = np.take_along_axis(np.where(is_query, -1, self.indices), order, axis=1)
-        places = max(1, int((indices >= 0).any(axis=0).sum()))
-        if self.distances is not None:
-            distances = np.take_along_axis(self.distances, order, axis=1)[:, :places]
-            self._set(distances=distances)
-        self._set(
-            indices=indices[:, :places],
-            probe_ids=np.where(entry >= 0, entry, self.probe_ids),
+        mates = np.bincount(codes.gallery, minlength=len(codes.values)) - 1
+        if q < _FEW or first < _NEARLY_ALL * q or not mates[codes.probe].any():
+            return ()
+        doubt = (
+            f"{first:,} of {q:,} lists may begin with their own query; state by "
+            "leave_out_query whether they do"
         )
-
-    def _leave_out_named(self, entry: np.ndarray) -> None:
-        """Leave queries out of their own lists, by the entry of the same name, or -1."""
-        stated = self._entry_of_query
-        wrong = (entry >= 0) & (stated >= 0) & (entry != stated)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DataError(
-                f"query {row} is stated to be entry {stated[row]}, but has the name of entry "
-                f"{entry[row]}; correct {Argument('query_positions')} or the names"
-            )
-        if (entry >= 0).any():
-            self._leave_out(entry)
-
-    @property
-    def _entry_of_query(self) -> np.ndarray:
-        """The gallery entry that each query is itself; -1 for another template."""
-        return np.where(self.probe_ids < self.gallery_size, self.probe_ids, -1)
-
-    def _as_distances(self, distances: Any) -> np.ndarray:
-        """Return the distances of the lists, checked."""
-        values = as_array(joined(distances, "distances", 2), "distances")
-        if values.shape != self.indices.shape:
-            raise DataError(
-                f"distances have shape {values.shape}; expected {self.indices.shape}, as indices"
-            )
-        listed = self.indices >= 0
-        if (np.isnan(values) & listed).any():
-            row = int(np.argmax((np.isnan(values) & listed).any(axis=1)))
-            raise DataError(f"distances of query {row} hold NaN; a list is in order of distance")
-        before, after = values[:, :-1], values[:, 1:]
-        wrong = (after > before if larger_is_closer(self.kind) else after < before) & listed[:, 1:]
-        if wrong.any():
-            row = int(np.argmax(wrong.any(axis=1)))
-            word = "increase" if larger_is_closer(self.kind) else "decrease"
-            other = "distance" if larger_is_closer(self.kind) else "similarity"
-            raise DataError(
-                f"{self.kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
-                f"{word} along the list, the first is query {row}; a list has its nearest entry "
-                f"first (or these are of {Argument('kind', other)})"
-            )
-        return values
-
-    # ---------------------------------------------------------------- what it is
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of queries and of gallery entries, listed or not."""
-        return len(self.indices), self.gallery_size
-
-    @property
-    def depth(self) -> int:
-        """The length of the lists."""
-        return self.indices.shape[1]
-
-    @property
-    def gallery_size(self) -> int:
-        """The number of gallery entries."""
-        return len(self.gallery_labels)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """The dtype of the distances; float64 where there are none."""
-        return np.dtype(float) if self.distances is None else self.distances.dtype
-
-    def __repr__(self) -> str:
-        q, n = self.shape
-        return (
-            f"<TopKScores {q} queries, the nearest {self.depth} of {n} gallery entries, "
-            f"{len(self.subjects)} subjects>"
-        )
-
-    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
-        """Take some queries; part of the gallery would need entries that are not listed."""
-        probes, gallery = self._chosen(index, probes, gallery)
-        if gallery is not None:
-            self._refuse()
-        if probes is None:
-            return self
-        rows = as_index(probes, len(self.indices), "probes")
-        codes = copy(self._codes)
-        codes.probe = self._codes.probe[rows]
-        return self._with(
-            indices=self.indices[rows],
-            distances=None if self.distances is None else self.distances[rows],
-            probe_labels=self.probe_labels[rows],
-            probe_ids=self.probe_ids[rows],
-            _probe_meta={name: fixed(column[rows]) for name, column in self.probe_meta.items()},
-            _codes=codes,
-        )
-
-    def replace(self, **changes: Any) -> Self:
-        """Return the same lists as scores of another kind or name; see :meth:`Scores.replace`."""
-        view = super().replace(**changes)
-        if view.distances is not None:
-            view._as_distances(view.distances)
-        return view
-
-    def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
-        """Return what a single index chooses: queries."""
-        return index, None
-
-    def _as_exclusions(self, exclude: Sequence[str]) -> NoReturn:
-        """Raise: the argument ``removed`` of :func:`bioeval.reid` takes its place."""
-        raise ProtocolError(
-            f"{Argument('exclude')} needs a matrix of scores: top-K lists leave out by camera "
-            "alone, with removed= of bioeval.reid"
-        )
-
-    # ---------------------------------------------------------------- what it lacks
-
-    def _require_matrix(self) -> NoReturn:
-        """Raise: the scores of entries that are not listed are missing."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise ProtocolError(
-            f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
-            f"has the {self.depth} nearest alone. Evaluate top-K lists by "
-            f"{Argument('protocol', 'top-k')}, or a card such as cityflow, for CMC and mean "
-            "average precision up to this length; give the matrix of all scores for everything "
-            "else"
-        )
-
-    @property
-    def _base(self) -> NoReturn:
-        """Raise: lists hold no matrix of values to read."""
-        self._refuse()
-
-    _source = _base
-
-    def _digest_of_values(self) -> str:
-        """Return a digest of the lists, and of their distances."""
-        lists = [self.indices]
-        if self.distances is not None:
-            lists.append(self.distances)
-        return digest_of_values(lists)
-
-    @property
-    def _streams(self) -> bool:
-        """False: lists are never computed from embeddings."""
-        return False
+        warnings.warn(doubt, MessageWarning, stacklevel=4)
+        return (Message("lists-begin-with-query", lists=first, queries=q),)
 
 
 def _as_lists(indices: Any, n: int) -> np.ndarray:
-    """Return lists as int64, each with distinct entries of the gallery and -1 only at its end."""
+    """Return lists as int64, each with distinct entries of the gallery."""
     array = require_array("indices", joined(indices, "indices", 2))
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
         raise DataError(
             f"indices have shape {array.shape} and dtype {array.dtype}; expected integers "
-            "(queries, K)"
+            f"(queries, K); their scores are {Argument('distances')}"
         )
-    outside = (array < -1) | (array >= n)
+    lists = array.astype(np.int64)  # in which -1 of an unsigned search is -1 again
+    outside = (lists < -1) | (lists >= n)
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
         index = int(array[row][np.argmax(outside[row])])
@@ -481,11 +275,6 @@ def _as_lists(indices: Any, n: int) -> np.ndarray:
             f"{int(outside.sum())} indices are outside of 0..{n - 1}, the first is {index} in list "
             f"{row}{hint}"
         )
-    lists = array.astype(np.int64)
-    ended = lists[:, :-1] < 0
-    if (ended & (lists[:, 1:] >= 0)).any():
-        row = int(np.argmax((ended & (lists[:, 1:] >= 0)).any(axis=1)))
-        raise DataError(f"list {row} has entries after -1; -1 ends a list")
     ordered = np.sort(lists, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     if twice.any():

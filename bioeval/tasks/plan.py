@@ -37,7 +37,6 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.top_k import TopKScores
 from bioeval.tasks.counted import (
     Counted,
     RetrievalCounted,
@@ -296,7 +295,7 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     card = for_layout(scores.layout, protocol)
     if protocol == "auto" and scores._claims:
         card = of_claims(card)
-    if isinstance(scores, TopKScores):
+    if scores.layout == "top-k":
         if set(card.tasks) != {"reid"} or card.has_folds or card.galleries or card.exclude:
             scores._require_matrix()
         return card

@@ -18,7 +18,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
-from bioeval.scores.top_k import TopKScores
 
 # Sampled values, about, and the least and the largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
@@ -82,7 +81,7 @@ def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
         if not isinstance(one, Scores):
             raise DataError(f"scores is {type(one).__name__}; expected Scores, a mapping, or None")
     # A top-K list has no matrix and no scores of its own.
-    return _plotted({str(n): one for n, one in by_name.items() if not isinstance(one, TopKScores)})
+    return _plotted({str(n): one for n, one in by_name.items() if one.layout != "top-k"})
 
 
 def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:

@@ -25,8 +25,8 @@ def main() -> None:
     print_title("FAISS", "faiss-cpu")
     data = gallery()
     similarity, neighbours = search(data.query, data.gallery, 50)
-    lists = be.TopKScores.from_search(
-        similarity, neighbours, data.query_ids, data.gallery_ids, kind="similarity"
+    lists = be.Scores.from_top_k(
+        neighbours, data.query_ids, data.gallery_ids, distances=similarity, kind="similarity"
     )
     zero, skip = be.reid(lists, "top-k", unmatched="zero"), be.reid(lists, "top-k")
     figures = [
@@ -47,13 +47,15 @@ def main() -> None:
     )
     x, who = data.gallery, data.gallery_ids
     itself = search(x, x, 51)
-    own = be.reid(be.TopKScores.from_search(*itself, who, kind="similarity"), "top-k")
+    own = be.reid(
+        be.Scores.from_top_k(itself[1], who, distances=itself[0], kind="similarity"), "top-k"
+    )
     figures += [
         Figure(
             "recall@1, the gallery searched with its own vectors",
             recall_at(1, itself[1], who, who),
             own.cmc.sel(rank=1),
-            "each vector finds itself; `from_search` leaves it out, wherever it stands",
+            "each vector finds itself; `from_top_k` leaves it out, wherever it stands",
         ),
         Figure(
             "the same, first column dropped",
@@ -64,7 +66,9 @@ def main() -> None:
     copies = np.concatenate([x, x[::2]])
     names = np.concatenate([who, who[::2] + 1000])  # the same images under other names
     twice = search(copies, copies, 51)
-    doubled = be.reid(be.TopKScores.from_search(*twice, names, kind="similarity"), "top-k")
+    doubled = be.reid(
+        be.Scores.from_top_k(twice[1], names, distances=twice[0], kind="similarity"), "top-k"
+    )
     figures.append(
         Figure(
             "the same, with copies under other names",

@@ -32,7 +32,7 @@ def main() -> None:
     order = np.argsort(-data.cosines, axis=1)
     labels = data.gallery_ids[order]
     reid = be.reid(data.scores, "vehicleid", unmatched="zero")
-    lists = be.TopKScores(order[:, :20], data.query_ids, data.gallery_ids)
+    lists = be.Scores.from_top_k(order[:, :20], data.query_ids, data.gallery_ids)
     cut = be.reid(lists, "top-k", unmatched="zero", rank_k_over="found")
     print_figures(
         "wildlife",

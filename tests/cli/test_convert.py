@@ -89,7 +89,7 @@ def test_embeddings_become_distances():
 
 
 def test_top_k_lists():
-    lists = be.TopKScores([[0, 1]], ["a"], ["a", "b"])
+    lists = be.Scores.from_top_k([[0, 1]], ["a"], ["a", "b"])
     assert losses(lists, "x.npz") == []
     with pytest.raises(be.ProtocolError, match="give the matrix of all scores"):
         be.save(lists, "x.csv")

@@ -146,7 +146,7 @@ def test_cameras_that_look_alike_are_said_by_reidentification(one, other):
     values = VALUES[np.ix_(probe, gallery)]
     scores = sides(probe, gallery, values, camera=cameras)
     assert "values-look-alike" in codes(be.reid(scores, "market1501"))
-    lists = be.TopKScores(
+    lists = be.Scores.from_top_k(
         np.argsort(values, axis=1), LABELS[probe], LABELS[gallery],
         probe_meta=scores.probe_meta, gallery_meta=scores.gallery_meta, leave_out_query=False,
     )  # fmt: skip

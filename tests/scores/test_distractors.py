@@ -239,7 +239,7 @@ def test_attempts_are_those_of_other_people_with_labels_of_their_own(layout, tmp
 def test_lists_of_the_nearest_agree_with_the_matrix():
     scores = made("square", MIXED, [0], None)
     order = np.argsort(scores.values + 1e9 * np.eye(N), axis=1, kind="stable")[:, :-1]
-    lists = be.TopKScores(order, MIXED)
+    lists = be.Scores.from_top_k(order, MIXED)
     found = be.reid(lists, "market1501", removed="none", distractor_ids=[0])
     wanted = be.reid(scores, "market1501", removed="none")
     assert found["mean_ap"].item() == pytest.approx(wanted["mean_ap"].item(), rel=1e-12)

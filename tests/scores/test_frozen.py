@@ -26,7 +26,7 @@ def all_kinds() -> dict[str, be.Scores]:
         "pairs": be.Scores.from_pairs(
             [0.1, 0.4, 0.3], [1, 0, 1], pair_folds=[0, 1, 1], subjects=[[1, 1], [1, 2], [2, 2]]
         ),
-        "lists": be.TopKScores([[0, 1], [1, 0]], [1, 2], [1, 2], distances=[[1, 2], [1, 2]]),
+        "lists": be.Scores.from_top_k([[0, 1], [1, 0]], [1, 2], [1, 2], distances=[[1, 2], [1, 2]]),
     }
 
 

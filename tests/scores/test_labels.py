@@ -91,7 +91,7 @@ def test_what_looks_alike_and_is_never_equal_is_one_error_in_every_column(ours, 
     if not any(x != x for x in ours):
         calls += [
             lambda: be.Scores(d, ours, theirs),
-            lambda: be.TopKScores([[0]] * 4, ours, theirs),
+            lambda: be.Scores.from_top_k([[0]] * 4, ours, theirs),
             lambda: be.Scores.from_pairs(
                 np.arange(4), [0] * 4, subjects=np.array([[*ours], [*theirs]], dtype=object).T
             ) if not isinstance(ours[0], tuple) else be.Scores(d, ours, theirs),
@@ -133,7 +133,7 @@ def test_unknown_cameras_remove_nothing():
         for removed in ("same-id-same-camera", "same-camera"):
             result = be.reid(be.Scores(d, who, who, **sides), removed=removed)
             assert int(result.removed) == 2
-            lists = be.TopKScores([[0, 1, 2, 3]] * 4, who, who, **sides)
+            lists = be.Scores.from_top_k([[0, 1, 2, 3]] * 4, who, who, **sides)
             listed = be.reid(lists, "top-k", removed=removed)
             assert float(listed.mean_ap) == float(result.mean_ap)
             for each in (result, listed):

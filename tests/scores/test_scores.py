@@ -607,7 +607,7 @@ def test_pairs_that_name_their_sides_are_taken_by_name():
 def test_an_index_of_pairs_and_of_lists_takes_pairs_and_queries():
     pairs = be.Scores.from_pairs([0.1, 0.2, 0.3], [True, False, True])
     assert pairs[[2, 0]].values.tolist() == pairs.select([2, 0]).values.tolist() == [0.3, 0.1]
-    lists = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
+    lists = be.Scores.from_top_k([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
     assert lists[1:].probe_labels.tolist() == ["bob"] and lists[1:].shape == (1, 3)
 
 
@@ -766,7 +766,7 @@ def test_pairs_are_not_taken_from_ignored_cells():
     [
         rectangular(np.zeros((4, 6))),
         be.Scores.from_pairs([0.1, 0.8], [True, False]),
-        be.TopKScores([[1, 0]], ["a"], ["a", "b"]),
+        be.Scores.from_top_k([[1, 0]], ["a"], ["a", "b"]),
     ],
     ids=lambda scores: scores.layout,
 )

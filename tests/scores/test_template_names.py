@@ -122,16 +122,16 @@ def test_queries_leave_their_own_lists():
         "probe_meta": {"name": NAMES[ROWS]},
         "gallery_meta": {"name": NAMES[COLUMNS]},
     }
-    lists = be.TopKScores(ids, LABELS[ROWS], LABELS[COLUMNS], **how)
+    lists = be.Scores.from_top_k(ids, LABELS[ROWS], LABELS[COLUMNS], **how)
     for row, found in zip(ROWS, lists.indices, strict=True):
         assert row not in COLUMNS[found[found >= 0]]
     position = [list(COLUMNS).index(row) if row in COLUMNS else -1 for row in ROWS]
-    stated = be.TopKScores(ids, LABELS[ROWS], LABELS[COLUMNS], query_positions=position)
+    stated = be.Scores.from_top_k(ids, LABELS[ROWS], LABELS[COLUMNS], query_positions=position)
     np.testing.assert_array_equal(lists.indices, stated.indices)
     wrong = [x if x != 0 else 1 for x in position]
     assert wrong != position
     with pytest.raises(be.DataError, match="has the name of entry"):
-        be.TopKScores(
+        be.Scores.from_top_k(
             ids, LABELS[ROWS], np.where(COLUMNS >= 0, LABELS[COLUMNS], ""),
             query_positions=[-1, -1, 0, -1, 5], **how,
         )  # fmt: skip

@@ -115,7 +115,7 @@ def load(
         - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists. Required
           for text in which neither 0 nor the number of the last entry occurs.
         - ``leave_out_query``: whether queries that are gallery entries themselves are left out of
-          their own lists; see :class:`TopKScores`.
+          their own lists; see :meth:`Scores.from_top_k`.
     format : str, optional
         The format of the file, as ``"npz"``, where it is not what its content shows:
         ``bioeval convert --list`` has all.
@@ -123,7 +123,7 @@ def load(
     Returns
     -------
     Scores
-        :class:`PairScores` for a list of pairs, :class:`TopKScores` for top-K lists.
+        :class:`PairScores` for a list of pairs.
 
     Raises
     ------

@@ -45,7 +45,6 @@ from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.template_names import NamedTemplates
-from bioeval.scores.top_k import TopKScores
 
 
 def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
@@ -160,7 +159,7 @@ _NOT_OF_LISTS = (
 _VALUES_OF_LISTS = ("distances", "similarities", "scores")
 
 
-def _read_lists(named: NamedArrays) -> TopKScores:
+def _read_lists(named: NamedArrays) -> Scores:
     file, options = named.file, named.options
     named.refuse("top-K lists", _NOT_OF_LISTS)
     key = named.key("indices", "indices") or ""
@@ -189,7 +188,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
     leave_out_query = False if saved_ids else options.leave_out_query
     if leave_out_query is None and probe.label is gallery.label:
         leave_out_query = True  # a gallery searched with its own templates
-    lists_of = TopKScores(
+    lists_of = Scores.from_top_k(
         options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
         gallery.label,
@@ -559,7 +558,7 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     sides = _sides(scores)
     for key, array in sides.items():
         out.add(key, _storable(array, key, path))
-    if isinstance(scores, TopKScores):
+    if scores.layout == "top-k":
         if scores.distances is not None:
             out.add("distances", scores.distances)
         out.add("indices", scores.indices)

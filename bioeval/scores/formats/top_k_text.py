@@ -14,16 +14,16 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import read_text
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import matrix_advice, read_side
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores.matrix import Scores
 
 
-def _read(path: Path, options: ReadOptions) -> TopKScores:
+def _read(path: Path, options: ReadOptions) -> Scores:
     assert options.labels is not None and options.gallery_labels is not None
     probes = read_side(options.labels, options, options.side_meta("probe"))
     gallery = read_side(options.gallery_labels, options, options.side_meta("gallery"))
     lists = _parse(path)
     probes.expect(len(lists), "lists, one per query")
-    return TopKScores(
+    return Scores.from_top_k(
         options.from_zero(lists, len(gallery.label), f"{path}", guess=True),
         probes.label,
         gallery.label,

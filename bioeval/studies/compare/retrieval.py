@@ -14,7 +14,6 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, VARIABLES
 from bioeval.scores.matrix import Scores, codes_of
-from bioeval.scores.top_k import TopKScores
 from bioeval.stats.identification import FEWEST
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.compare.measures import (
@@ -54,7 +53,7 @@ def by_queries(
 ) -> MeasuredSystem:
     """Measure the means over the queries under a convention, people resampled and left out."""
     ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
-    if isinstance(scores, TopKScores):
+    if scores.layout == "top-k":
         from bioeval.tasks.reid.lists import reid_of_lists
 
         dataset, measures = reid_of_lists(scores, rules)
@@ -73,7 +72,7 @@ def by_queries(
     without: dict[tuple[str, int], np.ndarray] = {}
     searching = int((~no_person[np.unique(codes.probe)]).sum())
     # What comes after the last entry of a list is not known: its gallery is always fixed.
-    if gallery == "new" and searching >= FEWEST and not isinstance(scores, TopKScores):
+    if gallery == "new" and searching >= FEWEST and scores.layout != "top-k":
         groups = number_of_groups(searching, _GROUPS)
         details["jackknifed"] = left_out_in_words(searching, groups)
         group = _groups(codes, no_person, groups)

@@ -23,7 +23,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.top_k import TopKScores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
 from bioeval.tasks.options import EvaluationOptions
@@ -117,7 +116,7 @@ def scalars_of(
     """Return the scalars of every task of a protocol, and its card; `whole` is that of a part."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
-    if isinstance(scores, TopKScores):
+    if scores.layout == "top-k":
         from bioeval.tasks.reid import lists
 
         tree = lists.evaluate(scores, card, options)

@@ -19,7 +19,7 @@ from bioeval.results.query_means import (
     QueryMeasures,
 )
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores.matrix import Scores
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention, convention_of
@@ -64,7 +64,7 @@ def refused_thresholds() -> ProtocolError:
 _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
 
 
-def evaluate(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
+def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
     """Evaluate top-K lists under a card of re-identification."""
     options.refuse_unused(card)
     ranks = " ".join(map(str, card.report.ranks))
@@ -82,7 +82,7 @@ def evaluate(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> 
 
 
 def reid_of_lists(
-    scores: TopKScores, rules: Convention, *, max_rank: int | None = None, per_query: bool = False
+    scores: Scores, rules: Convention, *, max_rank: int | None = None, per_query: bool = False
 ) -> tuple[xr.Dataset, QueryMeasures]:
     """Evaluate top-K lists by a convention; return the result and each query's contribution.
 

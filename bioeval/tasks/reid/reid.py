@@ -25,7 +25,6 @@ from bioeval.results.variables import Variable
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.convention import (
     Cmc,
@@ -88,7 +87,7 @@ def reid(
     ----------
     scores : Scores
         Queries against a gallery, or all against all. Metadata ``camera`` on both sides, where
-        the convention uses cameras. Top-K lists (:class:`TopKScores`) are evaluated by a
+        the convention uses cameras. Top-K lists (:meth:`Scores.from_top_k`) are evaluated by a
         convention as far as lists determine it: ``rank_k`` is then the rank at which all are cut.
     convention : str, path or Protocol
         The name or the path of a card with a ``[reid]`` section.
@@ -201,7 +200,7 @@ def reid(
     per_query = require_flag("per_query", per_query)
     limits = interval_of(interval)
     taus = retrieval_thresholds(thresholds, "re-identification")
-    if isinstance(scores, TopKScores):
+    if scores.layout == "top-k":
         from bioeval.tasks.reid import lists
 
         if taus is not None:
@@ -330,8 +329,7 @@ def gom(
     require_scores(scores)
     limits = interval_of(interval)
     per_query = require_flag("per_query", per_query)
-    if isinstance(scores, TopKScores):
-        scores._require_matrix()
+    scores._require_matrix()
     options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
     counting = gom_of_card(scores, convention, thresholds, normalize, **options)
     with rows_reported():

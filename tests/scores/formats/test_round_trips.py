@@ -128,7 +128,7 @@ ALL_SORTS = {
     "selection": be.Scores(R.random((4, 4)), list("aabb")).select(probes=[0, 1], gallery=[1, 2, 3]),
     "pairs": be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1], pair_folds=[0, 1, 1]),
     "subjects": be.Scores.from_pairs([0.5, 2], [1, 0], subjects=[[1, 1], [1, 2]], nan="exclude"),
-    "lists": be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"]),
+    "lists": be.Scores.from_top_k([[0, 1], [1, 0]], ["a", "b"], ["a", "b"]),
 }
 # As names of images say it.
 ALL_SORTS["distractors"] = ALL_SORTS["distractors"]._with(_junk_ids=(-1,))

@@ -457,7 +457,7 @@ def test_masks_orders_cards_and_lists():
     assert auto["labels"].where == "-1"
     by_card = {x.check for x in be.check_data(reid, "market1501")}
     assert "labels" not in by_card
-    lists = be.check_data(be.TopKScores([[0, 1]], ["a"], ["a", "b"]))
+    lists = be.check_data(be.Scores.from_top_k([[0, 1]], ["a"], ["a", "b"]))
     assert lists["samples"].severity == "ok" or lists["samples"].message
     assert not {"kind", "duplicates"} & {x.check for x in lists.findings}
 

@@ -497,7 +497,7 @@ def test_lists_have_the_measures_that_their_ends_allow():
         values = 3.0 * (who[:, None] != who) + (1 + i) * rng.normal(size=(60, 60))
         order = np.argsort(values, axis=1)[:, : 3 + i]
         near = np.take_along_axis(values, order, axis=1)
-        lists[f"top {3 + i}"] = be.TopKScores(order, who, who, distances=near)
+        lists[f"top {3 + i}"] = be.Scores.from_top_k(order, who, who, distances=near)
     how = {"protocol": "vehicleid", "interval": FEW}
     ranking = be.compare(lists, measures=["mean_ap", "cmc=1"], **how)
     assert ranking["measure"].values.tolist() == ["CMC(1)"]

@@ -197,7 +197,7 @@ def test_a_gallery_of_lists_is_fixed():
         values = scores_of(matrix(seed), "gallery")
         nearest = np.argsort(values.values, axis=1, kind="stable")[:, :10]
         lists.append(
-            be.TopKScores(
+            be.Scores.from_top_k(
                 nearest,
                 values.probe_labels,
                 values.gallery_labels,

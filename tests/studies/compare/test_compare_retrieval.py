@@ -114,7 +114,7 @@ def test_another_scale_makes_no_difference(pair):
 
 def test_lists_are_compared_as_far_as_they_reach(pair):
     lists = [
-        be.TopKScores(np.argsort(x.values, axis=1)[:, :40], x.probe_labels, x.gallery_labels)
+        be.Scores.from_top_k(np.argsort(x.values, axis=1)[:, :40], x.probe_labels, x.gallery_labels)
         for x in pair
     ]
     result = be.compare(

@@ -113,7 +113,7 @@ def test_of_galleries_drawn_at_random_it_has_the_expected_numbers():
 
 
 def test_of_lists_it_has_the_scalars_of_re_identification():
-    lists = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
+    lists = be.Scores.from_top_k([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
     check(be.summary(lists, "vehicleid"), be.evaluate(lists, "vehicleid"), [1, 5])
 
 

@@ -4,8 +4,8 @@ import bioeval as be
 from bioeval.tasks.reid.lists import TOP_K
 
 
-def listed() -> be.TopKScores:
-    return be.TopKScores([[0, 1], [2, 0]], ["a", "b"], ["a", "b", "b"])
+def listed() -> be.Scores:
+    return be.Scores.from_top_k([[0, 1], [2, 0]], ["a", "b"], ["a", "b", "b"])
 
 
 VARIABLES = {

@@ -33,7 +33,7 @@ def naive_cmc(rows, k):
 
 def test_an_index_searched_with_its_own_vectors():
     d, i = search(np.arange(36), 8)
-    lists = be.TopKScores.from_search(d, i, WHO)
+    lists = be.Scores.from_top_k(i, WHO, distances=d)
     assert lists.depth == 7
     assert not (lists.indices == np.arange(36)[:, None]).any()
     np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
@@ -42,32 +42,34 @@ def test_an_index_searched_with_its_own_vectors():
 def test_positions_of_the_queries_in_the_index():
     rows = np.array([30, 4, 17, 9])
     d, i = search(rows, 8)
-    lists = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=rows)
+    lists = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d, query_positions=rows)
     np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(rows, 7))
     assert lists.probe_ids.tolist() == rows.tolist()
     some = np.array([30, -1, 17, -1])
-    half = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=some)
+    half = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d, query_positions=some)
     assert half.depth == 8
     assert half.indices[0].tolist() == [*i[0, 1:], -1]
     assert half.indices[1].tolist() == i[1].tolist()
-    plain = be.TopKScores(i, WHO[rows], WHO, distances=d, query_positions=rows)
+    plain = be.Scores.from_top_k(i, WHO[rows], WHO, query_positions=rows)
     np.testing.assert_array_equal(plain.indices, lists.indices)
 
 
 def test_missing_entries_are_put_at_the_end():
     d = np.array([[-3.4e38, 0.9, 0.5], [0.8, 0.7, -3.4e38]])
     i = np.array([[-1, 0, 2], [1, 2, -1]])
-    lists = be.TopKScores.from_search(d, i, ["a", "b"], ["a", "b", "a"], kind="similarity")
+    lists = be.Scores.from_top_k(i, ["a", "b"], [*"aba"], distances=d, kind="similarity")
     assert lists.indices.tolist() == [[0, 2, -1], [1, 2, -1]]
     assert lists.distances[0, :2].tolist() == [0.9, 0.5]
-    unsigned = be.TopKScores.from_search(-d[1:, :2], i[1:, :2].astype(np.uint64), ["b"], [*"aba"])
+    assert be.Scores.from_top_k(i, [*"ab"], [*"aba"]).indices.tolist() == lists.indices.tolist()
+    unsigned = be.Scores.from_top_k(i.astype(np.uint64), [*"ab"], [*"aba"])
     assert unsigned.indices.dtype == np.int64
+    assert unsigned.indices.tolist() == lists.indices.tolist()
 
 
 def test_batches_of_a_search_are_joined():
     d, i = search(np.arange(36), 8)
-    parts = be.TopKScores.from_search([d[:20], d[20:]], [i[:20], i[20:]], [WHO[:20], WHO[20:]])
-    whole = be.TopKScores.from_search(d, i, WHO)
+    parts = be.Scores.from_top_k([i[:20], i[20:]], [WHO[:20], WHO[20:]], distances=[d[:20], d[20:]])
+    whole = be.Scores.from_top_k(i, WHO, distances=d)
     np.testing.assert_array_equal(parts.indices, whole.indices)
     np.testing.assert_array_equal(parts.distances, whole.distances)
 
@@ -83,20 +85,20 @@ def test_batches_of_a_search_are_joined():
 )
 def test_positions_that_do_not_fit(positions, more, match):
     with pytest.raises(DataError, match=match):
-        be.TopKScores([[0, 1], [1, 2]], [*"ab"], [*"aba"], query_positions=positions, **more)
+        be.Scores.from_top_k([[0, 1], [1, 2]], [*"ab"], [*"aba"], query_positions=positions, **more)
 
 
 def test_exchanged_arguments_are_an_error():
     d, i = search(np.arange(36), 8)
-    with pytest.raises(DataError, match="expected the distances first and the indices after them"):
-        be.TopKScores.from_search(i, d, WHO)
+    with pytest.raises(DataError, match="their scores are distances"):
+        be.Scores.from_top_k(d, WHO, distances=i)
 
 
 def test_files_name_one_set_or_the_positions_of_queries(tmp_path):
     d, i = search(np.arange(36), 8)
     np.savez(tmp_path / "own.npz", indices=i, distances=d, labels=WHO)
     np.testing.assert_array_equal(
-        be.load(tmp_path / "own.npz").indices, be.TopKScores.from_search(d, i, WHO).indices
+        be.load(tmp_path / "own.npz").indices, be.Scores.from_top_k(i, WHO, distances=d).indices
     )
     rows = np.array([30, 4, 17, 9])
     d, i = search(rows, 8)
@@ -110,14 +112,15 @@ def test_faiss_itself():
     faiss = pytest.importorskip("faiss")
     index = faiss.IndexFlatL2(4)
     index.add(X.astype(np.float32))
-    lists = be.TopKScores.from_search(*index.search(X.astype(np.float32), 8), WHO)
+    d, i = index.search(X.astype(np.float32), 8)
+    lists = be.Scores.from_top_k(i, WHO, distances=d)
     np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
 
 
 def test_torch_itself():
     torch = pytest.importorskip("torch")
-    found = torch.topk(-torch.as_tensor(FULL).requires_grad_(), 8)
-    lists = be.TopKScores.from_search(*found, WHO, kind="similarity")
+    d, i = torch.topk(-torch.as_tensor(FULL).requires_grad_(), 8)
+    lists = be.Scores.from_top_k(i, WHO, distances=d, kind="similarity")
     np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
 
 
@@ -150,12 +153,12 @@ def test_lists_of_some_templates_of_the_index_begin_at_zero(shift):
     d, i = search(rows, 8)
     d[:, 0] += shift
     with pytest.warns(be.BioevalWarning, match="20 of 20 lists may begin with their own query"):
-        lists = be.TopKScores.from_search(d, i, WHO[rows], WHO)
+        lists = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d)
     assert "lists-begin-with-query" in codes(be.reid(lists, "top-k"))
-    stated = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=rows)
+    stated = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d, query_positions=rows)
     assert "lists-begin-with-query" not in codes(be.reid(stated, "top-k"))
     np.testing.assert_allclose(be.reid(stated, "top-k").cmc.values, naive_cmc(rows, 7))
-    none = be.TopKScores.from_search(d, i, WHO[rows], WHO, leave_out_query=False)
+    none = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d, leave_out_query=False)
     assert "lists-begin-with-query" not in codes(be.reid(none, "top-k"))
-    others = be.TopKScores.from_search(d[:, 1:], i[:, 1:], WHO[rows], WHO)  # which are far
+    others = be.Scores.from_top_k(i[:, 1:], WHO[rows], WHO, distances=d[:, 1:])  # which are far
     assert "lists-begin-with-query" not in codes(be.reid(others, "top-k"))

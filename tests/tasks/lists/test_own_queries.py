@@ -24,7 +24,7 @@ def searched(depth, **options):
     d = np.linalg.norm(x[:, None] - x[None], axis=2)
     index = np.argsort(d, axis=1, kind="stable")[:, :depth]
     distances = np.take_along_axis(d, index, axis=1)
-    lists = be.TopKScores(index, WHO, WHO, distances=distances, **options)
+    lists = be.Scores.from_top_k(index, WHO, WHO, distances=distances, **options)
     return lists, be.Scores(d, WHO)
 
 
@@ -59,17 +59,17 @@ def test_lists_that_seem_to_begin_with_their_query_are_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for seen, enrolled in (([1, 2, 3], [1, 2, 3]), ([2, 1, 1], [1, 1, 2])):  # one each; others
-            be.TopKScores([[0, 1], [1, 0], [2, 1]], seen, enrolled)
-        be.TopKScores([[1, 0], [0, 1], [2, 1]], [1, 1, 2], [1, 1, 2])
+            be.Scores.from_top_k([[0, 1], [1, 0], [2, 1]], seen, enrolled)
+        be.Scores.from_top_k([[1, 0], [0, 1], [2, 1]], [1, 1, 2], [1, 1, 2])
 
 
 def test_the_first_entries_may_be_the_queries():
-    lists = be.TopKScores([[0, 2, 1]], [1], [1, 1, 2], leave_out_query=True)
+    lists = be.Scores.from_top_k([[0, 2, 1]], [1], [1, 1, 2], leave_out_query=True)
     np.testing.assert_array_equal(lists.indices, [[2, 1]])
     with pytest.raises(be.DataError, match="leave_out_query is stated, but the labels of the 1"):
-        be.TopKScores([[0, 2, 1]], [2], [1, 1, 2], leave_out_query=True)
+        be.Scores.from_top_k([[0, 2, 1]], [2], [1, 1, 2], leave_out_query=True)
     with raises_about(be.DataError, "leave_out_query"):
-        be.TopKScores([[0, 2, 1]], [1], [1, 1, 2], leave_out_query="yes")
+        be.Scores.from_top_k([[0, 2, 1]], [1], [1, 1, 2], leave_out_query="yes")
 
 
 def test_saved_and_selected_lists_know_their_queries(tmp_path):

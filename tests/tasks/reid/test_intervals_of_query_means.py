@@ -218,7 +218,7 @@ def test_a_perfect_system_has_the_bound_by_subjects():
 
 def test_lists_and_matrices_have_the_same_intervals(scores):
     order = np.argsort(scores.values, axis=1, kind="stable")[:, :100]
-    lists = be.TopKScores(order, scores.probe_labels, scores.gallery_labels)
+    lists = be.Scores.from_top_k(order, scores.probe_labels, scores.gallery_labels)
     options = {
         "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=4),
         "rank_k": 50,

@@ -62,7 +62,7 @@ def layouts() -> dict[str, be.Scores]:
         FROM_GALLERY: whole.select(PROBES, range(96)),
         RECTANGLE: be.Scores(some, *sides, **meta),
         PAIRS: pair_list(),
-        LISTS: be.TopKScores.from_search(near, order, *sides, **meta),
+        LISTS: be.Scores.from_top_k(order, *sides, distances=near, **meta),
     }
 
 

@@ -314,7 +314,7 @@ def test_junk_and_distractors_match_no_query_in_any_layout(options, unmatched):
     assert (ds.queries, ds.left_out, ds.unmatched, ds.not_in_gallery) == (1, 1, 0, 0)
     assert float(ds.mean_ap) == 1 / 3 and ds.cmc.values.tolist()[:3] == [0, 0, 1]
     index = np.argsort(distances, axis=1)
-    lists = be.TopKScores(index, [7, -1], [7, -1, -1], distances=np.sort(distances, axis=1))
+    lists = be.Scores.from_top_k(index, [7, -1], [7, -1, -1], distances=np.sort(distances, axis=1))
     of_lists = be.reid(lists, **keywords)
     assert (of_lists.queries, of_lists.left_out, of_lists.skipped) == (1, 1, 0)
     assert float(of_lists.mean_ap) == 1 / 3
@@ -474,7 +474,7 @@ def test_cameras_that_are_not_what_they_seem():
     for name in ("cam", "camid", "cam_id", "CameraID", "camids"):
         meta = {"probe_meta": {name: [1]}, "gallery_meta": {name: [1, 2, 3], "x": [1, 1, 1]}}
         assert be.reid(be.Scores(d, q, g, **meta)).mean_ap == expected
-        lists = be.TopKScores([[0, 1, 2]], q, g, **meta)
+        lists = be.Scores.from_top_k([[0, 1, 2]], q, g, **meta)
         assert be.reid(lists, "top-k", removed="same-id-same-camera").mean_ap == expected
     one = be.Scores(d, q, g, probe_meta={"camera": [1]}, gallery_meta={"where": [1, 2, 3]})
     with pytest.raises(be.ProtocolError, match=r"in gallery_meta \(gallery_meta has 'where'\)"):
@@ -508,7 +508,7 @@ def test_the_rule_of_market1501_is_an_exclusion_by_camera():
 
 
 def test_what_lists_do_not_tell_of_a_convention():
-    lists = be.TopKScores([[2, 1]], [1], [2, 3, 1])
+    lists = be.Scores.from_top_k([[2, 1]], [1], [2, 3, 1])
     assert be.reid(lists, "vehicleid").mean_ap == 1
     for call, error, message in (
         (lambda: be.reid(lists, "identity-dedup"), be.ProtocolError, "cmc = 'identity-dedup'"),
@@ -527,12 +527,12 @@ def test_what_lists_do_not_tell_of_a_convention():
             "lists that are cut do not hold",
         ),
         (
-            lambda: be.reid(be.TopKScores([[0, 1]], [9], [2, 3, 1]), "viper"),
+            lambda: be.reid(be.Scores.from_top_k([[0, 1]], [9], [2, 3, 1]), "viper"),
             be.ProtocolError,
             "none of the 1 queries has a match",
         ),
         (
-            lambda: be.reid(be.TopKScores([[0, 1]], [1], [2, 3, 1]), "cityflow"),
+            lambda: be.reid(be.Scores.from_top_k([[0, 1]], [1], [2, 3, 1]), "cityflow"),
             be.ProtocolError,
             "rank_k is 100, but a list covers only 2 ranks",
         ),
@@ -540,7 +540,7 @@ def test_what_lists_do_not_tell_of_a_convention():
         with pytest.raises(error, match=message):
             call()
     with pytest.warns(be.BioevalWarning, match="1 of 1 query with more matches"):
-        be.reid(be.TopKScores([[2]], [1], [1, 3, 1]), "viper")
+        be.reid(be.Scores.from_top_k([[2]], [1], [1, 3, 1]), "viper")
 
 
 def test_far_targets_mean_nothing_where_all_is_ranks():
@@ -758,7 +758,7 @@ def test_thresholds_of_retrieval():
     assert be.reid(order, "viper").precision_at_k.equals(be.reid(scores, "viper").precision_at_k)
     with pytest.raises(be.ProtocolError, match="retrieval within a threshold compares"):
         be.reid(order, "viper", thresholds=[0.1])
-    lists = be.TopKScores([[2, 1], [0, 1]], ["ann", "bob"], ["ann", "bob", "ann"])
+    lists = be.Scores.from_top_k([[2, 1], [0, 1]], ["ann", "bob"], ["ann", "bob", "ann"])
     with pytest.raises(be.ProtocolError, match="within a threshold; leave them out"):
         be.reid(lists, "cityflow", rank_k=2, thresholds=[0.1])
     tree = be.evaluate(scores, "viper", thresholds=[0.1, 0.4])
@@ -770,7 +770,7 @@ def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places, tmp_path):
     scores = ranked()
     if places:
         order = np.argsort(scores.values, axis=1)[:, :places]
-        scores = be.TopKScores(order, scores.probe_labels, scores.gallery_labels)
+        scores = be.Scores.from_top_k(order, scores.probe_labels, scores.gallery_labels)
     with pytest.warns(be.BioevalWarning, match="with more matches .* cut at rank 4"):
         result = be.reid(scores, "cityflow", rank_k=4)
     assert "more-matches-than-places" in [message.code for message in be.messages(result)]
