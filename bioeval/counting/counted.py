@@ -446,7 +446,7 @@ class CountedAttempts:
             self.missed_impostors,
             marks=self.marks,
             at_marks=self.reached,
-            counted_cells=self.in_cells(),
+            counted_cells=self.in_cells,
             counted_moments=self.moments,
             near=self.near,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -19,9 +19,9 @@ from bioeval.counting.blocks import Block
 from bioeval.counting.cells import CellCounts, rounded_down
 from bioeval.counting.counted import CountedAttempts
 from bioeval.counting.operating_points import PointsWanted
-from bioeval.counting.parts import ListParts, Parts
+from bioeval.counting.parts import ListParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
-from bioeval.counting.sorted_attempts import Attempts, distinct, increasing, runs
+from bioeval.counting.sorted_attempts import Attempts, increasing, runs
 from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.kernels import folds as kernel
 from bioeval.scores.arrays import scored
@@ -63,11 +63,24 @@ class Placed(NamedTuple):
         sides = (np.concatenate([x[k] for x in every], axis=1)[:, order] for k in (1, 2))
         return cls(distances[order], *sides)
 
+    def within(self, division: int, part: Subset) -> np.ndarray:
+        """Return which distances are in a part of a division."""
+        inside = self.probe[division] == part.fold, self.gallery[division] == part.fold
+        return inside[0] & inside[1] if part.inside else ~(inside[0] | inside[1])
+
     def of(self, division: int, part: Subset) -> np.ndarray:
         """Return the distances of a part of a division."""
-        inside = self.probe[division] == part.fold, self.gallery[division] == part.fold
-        both = inside[0] & inside[1] if part.inside else ~(inside[0] | inside[1])
-        return self.distances[both]
+        return self.distances[self.within(division, part)]
+
+
+class Counted(NamedTuple):
+    """What a look has counted of a part: its genuine scores, and impostor scores by cell."""
+
+    genuine: np.ndarray  # float64, increasing
+    cells: np.ndarray  # of the genuine scores
+    counts: np.ndarray  # int64: impostor scores in each cell
+    missed: int  # genuine, and impostor attempts that failed
+    failed: int
 
 
 class FoldAttempts(Reducer):
@@ -98,9 +111,10 @@ class FoldAttempts(Reducer):
         self.probe, self.gallery = (np.array([x[k] for x in codes], np.int16) for k in (0, 1))
         self.folds = 1 + int(max(self.probe.max(), self.gallery.max()))
         self.kept: list[Placed] = []
-        #: int32 (2, ...): what was counted of blocks, and of mirror images, since it was last
-        #: added to the tables; and how many scores that was.
-        self.recent, self.counted = np.empty(0, dtype=np.int32), 0
+        #: int32 (sides, ...): what was counted of blocks, and of their mirror images, in the last
+        #: of which there is room for scores; and how many scores it has.
+        self.recent: list[np.ndarray] = []
+        self.counted = MOST_COUNTED
 
     def prepare(self, parts: Parts) -> None:
         """Take the genuine scores, and expect by a sample where thresholds are."""
@@ -133,6 +147,7 @@ class FoldAttempts(Reducer):
         if self.rule.name not in ("eer", "far"):
             self.kind.kept_cells[:] = False
         shape = divisions, self.folds, self.folds
+        self.sides = 1 + (isinstance(parts, TileParts) and parts.squares.symmetric)
         #: Impostor scores by the folds of probe and gallery, and by cell; and those that failed.
         self.tables = np.zeros((*shape, len(self.kind.kept_cells)), dtype=np.int64)
         self.failed = np.zeros(shape, dtype=np.int64)
@@ -141,26 +156,19 @@ class FoldAttempts(Reducer):
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
         other = super().fresh()
-        other.kept = []
+        other.kept, other.recent, other.counted = [], [], MOST_COUNTED
         if self.counting:
-            other.tables = np.zeros(self.tables.shape, dtype=np.int64)
             other.failed = np.zeros_like(self.failed)
-            other.recent, other.counted = np.zeros((2, *self.tables.shape), dtype=np.int32), 0
         return other
 
     def merge(self, other: Self) -> None:
         """Add what a copy has counted and kept."""
         self.kept += other.kept
         if self.counting:
-            other.join()
-            self.tables += other.tables
             self.failed += other.failed
-
-    def join(self) -> None:
-        """Add what was counted lately to the tables."""
-        self.tables += self.recent[0]
-        self.tables += self.recent[1].swapaxes(1, 2)
-        self.recent[:] = 0
+            for tables in other.recent:
+                for table, turned in zip(tables, (False, True), strict=False):
+                    self.tables += table.swapaxes(1, 2) if turned else table
 
     def _scores(self, block: Block) -> Iterator[np.ndarray]:
         """Yield the scores of a block, NaN where there is none."""
@@ -202,10 +210,10 @@ class FoldAttempts(Reducer):
         if self.counting:
             self.counted += values.size
             if self.counted > MOST_COUNTED:
-                self.join()
+                self.recent.append(np.zeros((self.sides, *self.tables.shape), dtype=np.int32))
                 self.counted = values.size
             number = kernel.count_by_fold(
-                values, kind.centre, kind.window, rows, columns, self.recent[int(turned)],
+                values, kind.centre, kind.window, rows, columns, self.recent[-1][int(turned)],
                 self.wanted, room, *places,
             )  # fmt: skip
         else:
@@ -232,11 +240,13 @@ class FoldAttempts(Reducer):
             return False
         self.counting = False
         self.tables[..., -1] = 0  # NaN
+        kind, rule = self.kind, self.rule
+        scores = self.genuine.distances
+        self.cells = kind.cells_of(scored(scores) if self.rejected else scores)
         self.of_parts = [
-            {part: self._counts(k, part) for beside in parts for part in beside}
+            {part: self._part(k, part) for beside in parts for part in beside}
             for k, parts in enumerate(self.parts)
         ]
-        kind, rule = self.kind, self.rule
         given = 0
         if rule.name == "fixed":
             given = int(kind.cells_of(rounded_down(np.array(rule.values), self.dtype))[0])
@@ -248,18 +258,16 @@ class FoldAttempts(Reducer):
             for beside in parts:
                 own = np.zeros_like(wanted)
                 for part in beside:
-                    scores, missed = self._scored(self.genuine.of(k, part))
-                    counts, failed = self.of_parts[k][part]
-                    both = missed, failed
-                    own |= wanted_cells(rule, kind.cells_of(scores), counts, given, both)
+                    x = self.of_parts[k][part]
+                    own |= wanted_cells(rule, x.cells, x.counts, given, (x.missed, x.failed))
                 self.held[k].append(np.flatnonzero(own))
                 wanted |= own
         self.kept = [x.those(wanted[kind.cells_of(x.distances)]) for x in self.kept]
         self.wanted = wanted & ~kind.kept_cells
         return bool(self.wanted.any())
 
-    def _counts(self, k: int, part: Subset) -> tuple[np.ndarray, int]:
-        """Return the impostor scores of a part by cell, and how many attempts failed."""
+    def _part(self, k: int, part: Subset) -> Counted:
+        """Return what was counted of a part."""
         counts = []
         for table, (by_probe, by_gallery, every) in zip(
             (self.tables[k], self.failed[k]), self._sums[k], strict=True
@@ -267,7 +275,10 @@ class FoldAttempts(Reducer):
             within = table[part.fold, part.fold]
             outside = every - by_probe[part.fold] - by_gallery[part.fold] + within
             counts.append(within if part.inside else outside)
-        return counts[0], int(counts[1])
+        own = self.genuine.within(k, part)
+        scores, missed = self._scored(self.genuine.distances[own])
+        cells = self.cells[own][: len(scores)]
+        return Counted(scores.astype(np.float64), cells, counts[0], missed, int(counts[1]))
 
     @cached_property
     def _sums(self) -> list[list[tuple[np.ndarray, ...]]]:
@@ -311,19 +322,17 @@ class FoldAttempts(Reducer):
 
     def _counted(self, k: int, part: Subset, known: np.ndarray, held: np.ndarray) -> Attempts:
         """Return the attempts of a part, whose impostor scores in held cells are known."""
-        counts, failed = self.of_parts[k][part]
-        scores, missed = self._scored(self.genuine.of(k, part))
-        genuine = scores.astype(np.float64)
+        genuine, own, counts, missed, failed = self.of_parts[k][part]
         values, starts = runs(known.astype(np.float64))
         weights = np.diff(starts, append=len(known))
         elsewhere = counts.copy()
         elsewhere[held] = 0
         missing = np.append(0, np.cumsum(elsewhere))
-        accepted = np.cumsum(weights) + missing[self.kind.cells_of(values)]
-        within = np.append(0, np.cumsum(weights))
+        within = np.append(starts, len(known))
+        accepted = within[1:] + missing[self.kind.cells_of(values)]
         # Up to a genuine score in another cell there are at least so many.
-        marks = distinct(genuine)
-        below = missing[self.kind.cells_of(marks)]
+        marks, first = runs(genuine)
+        below = missing[own[first]]
         left, right = (within[values.searchsorted(marks, side=x)] for x in ("left", "right"))
 
         def reached(thresholds: np.ndarray) -> np.ndarray:
@@ -340,7 +349,7 @@ class FoldAttempts(Reducer):
             failed,
             marks=marks,
             at_marks=np.array([below + left, below + right]),
-            counted_cells=self._in_cells(counts),
+            counted_cells=partial(self._in_cells, counts),
             reached=reached,
         )
 

@@ -50,8 +50,8 @@ class Attempts:
     #: them, were counted; None where all scores are known.
     marks: np.ndarray | None = None
     at_marks: np.ndarray | None = None
-    #: Counts in cells, and moments, of impostor scores that are not all known.
-    counted_cells: CellCounts | None = None
+    #: Returns the counts in cells of impostor scores that are not all known; and their moments.
+    counted_cells: Callable[[], CellCounts] | None = None
     counted_moments: Moments | None = None
     #: Returns the impostor scores up to thresholds in a part that was looked into.
     reached: Callable[[np.ndarray], np.ndarray] | None = None
@@ -151,7 +151,9 @@ class Attempts:
         scores = distinct(self.genuine)
         if self.marks is not None:
             assert self.at_marks is not None
-            return scores, *self.at_marks[:, self.marks.searchsorted(scores)]
+            if len(scores) < len(self.marks):
+                return scores, *self.at_marks[:, self.marks.searchsorted(scores)]
+            return scores, *self.at_marks
         left, right = (self.values.searchsorted(scores, side=x) for x in ("left", "right"))
         return scores, self._reached(left), self._reached(right)
 
@@ -159,7 +161,7 @@ class Attempts:
     def cells(self) -> CellCounts:
         """The impostor scores in cells of one width."""
         if self.counted_cells is not None:
-            return self.counted_cells
+            return self.counted_cells()
         low = int(self.values.searchsorted(-np.inf, side="right"))
         high = int(self.values.searchsorted(np.inf))
         negative, finite = int(self._reached(low)), self.values[low:high]
@@ -193,42 +195,44 @@ class Attempts:
         """The threshold that rejects everything: -inf; NaN where some score has that very value."""
         return math.nan if -np.inf in (*self.genuine[:1], *self.values[:1]) else -math.inf
 
-    def before_score(self, threshold: float) -> tuple[float, int, int]:
-        """Return the largest score below a threshold, with the errors there; or reject-all."""
-        g = int(self.genuine.searchsorted(threshold))
-        i = int(self.values.searchsorted(threshold))
-        last = [*self.genuine[g - 1 : g].tolist(), *self.values[i - 1 : i].tolist()]
-        if not last:
-            return math.nan if threshold == -np.inf else self.reject_all, 0, self.genuine_attempts
-        score = max(last)
-        return score, int(self.false_accepts(score)), self.genuine_attempts - g
-
     def equal_error(self) -> EqualError:
         """Return the equal error rate, its threshold and its bracket; NaN where undefined."""
         genuine, impostors = self.genuine_attempts, self.impostor_attempts
         scores, _, upto = self.at_genuine
-        left = self.genuine.searchsorted(scores, side="right")
+        within = np.append(0, self.genuine.searchsorted(scores, side="right"))
         g = bisect_left(
             range(len(scores)),
             True,
-            key=lambda k: int(upto[k]) * genuine >= (genuine - int(left[k])) * impostors,
+            key=lambda k: int(upto[k]) * genuine >= (genuine - int(within[k + 1])) * impostors,
         )
         # Between two genuine scores FRR does not change.
-        rejected = genuine - (int(left[g - 1]) if g else 0)
+        rejected = genuine - int(within[g])
         i = int(self.accepted.searchsorted(-(-rejected * impostors // max(genuine, 1))))
-        first = [*scores[g : g + 1].tolist(), *self.values[i : i + 1].tolist()]
-        if not first:
+        crossing = self._nearby(slice(g, g + 1), slice(i, i + 1))
+        if not crossing:
             return EqualError()
-        at = min(first)
-        last, accepted, rejected = self.before_score(at)
+        at, accepted = min(crossing)
+        i = int(self.values.searchsorted(at))
+        nothing = math.nan if at == -np.inf else self.reject_all, 0
+        last, before = max(
+            self._nearby(slice(max(g - 1, 0), g), slice(max(i - 1, 0), i)), default=nothing
+        )
         curve = ErrorCurve(
             np.array([last, at]),
-            np.array([accepted, int(self.false_accepts(at))]),
+            np.array([before, accepted]),
             np.array([rejected, int(self.false_rejects(at))]),
             genuine,
             impostors,
         )
         return curve.equal_error()
+
+    def _nearby(self, genuine: slice, known: slice) -> list[tuple[float, int]]:
+        """Return some distinct scores of both classes, and the false accepts at each."""
+        scores, _, upto = self.at_genuine
+        return [
+            *zip(scores[genuine].tolist(), upto[genuine].tolist(), strict=True),
+            *zip(self.values[known].tolist(), self.accepted[known].tolist(), strict=True),
+        ]
 
     def at_far(self, target: float) -> tuple[float, float]:
         """Return the smallest FRR with FAR at most `target`, and the loosest threshold."""

@@ -245,7 +245,7 @@ def wanted_cells(
     wanted = np.zeros(len(counts), dtype=bool)
     below, impostors = np.append(0, np.cumsum(counts)), int(counts.sum()) + failed[1]
     attempts = len(cells) + failed[0]
-    upto, rejected = below[1:], attempts - cells.searchsorted(np.arange(len(counts)), side="right")
+    upto, rejected = below[1:], attempts - np.cumsum(np.bincount(cells, minlength=len(counts)))
     if rule.name == "fixed":
         wanted[given] = True
     if rule.name in ("none", "fixed") or not (attempts and impostors):

@@ -335,12 +335,12 @@ def curve_thresholds(genuine: np.ndarray, impostor: CellCounts) -> np.ndarray:
 
 def _counted_curve(attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
     """Return thresholds at which attempts that were counted are known, and false accepts there."""
-    assert attempts.near is not None and attempts.counted_cells is not None
-    thresholds = curve_thresholds(attempts.genuine, attempts.counted_cells)
+    assert attempts.near is not None
+    thresholds = curve_thresholds(attempts.genuine, attempts.cells)
     at, accepted = attempts.near(thresholds[np.isfinite(thresholds)])
     if (thresholds == -np.inf).any():
         at = np.append(-np.inf, at)
-        accepted = np.append(attempts.counted_cells.negative_infinite, accepted)
+        accepted = np.append(attempts.cells.negative_infinite, accepted)
     if (thresholds == np.inf).any():
         at, accepted = np.append(at, np.inf), np.append(accepted, attempts.impostors)
     return at, accepted.astype(np.int64)
