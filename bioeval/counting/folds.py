@@ -94,7 +94,8 @@ class FoldAttempts(Reducer):
     codes : sequence of pairs of ndarray
         The fold of each probe and of each gallery template, from 0, of each division.
     parts : sequence of sequences of tuples of Subset
-        The parts of each division that are wanted; a threshold of one is asked of those beside it.
+        The parts of each division that are wanted; a threshold is chosen on the first of those
+        beside each other, and asked of all of them.
     rule : Rule
         What chooses the thresholds.
     """
@@ -251,15 +252,13 @@ class FoldAttempts(Reducer):
         if rule.name == "fixed":
             given = int(kind.cells_of(rounded_down(np.array(rule.values), self.dtype))[0])
         wanted = np.zeros(len(kind.kept_cells), dtype=bool)
-        #: The cells, by number, whose impostor scores the parts beside each other need.
+        #: The cells, by number, in which the threshold of parts beside each other may lie.
         self.held: list[list[np.ndarray]] = []
         for k, parts in enumerate(self.parts):
             self.held.append([])
             for beside in parts:
-                own = np.zeros_like(wanted)
-                for part in beside:
-                    x = self.of_parts[k][part]
-                    own |= wanted_cells(rule, x.cells, x.counts, given, (x.missed, x.failed))
+                x = self.of_parts[k][beside[0]]
+                own = wanted_cells(rule, x.cells, x.counts, given, (x.missed, x.failed))
                 self.held[k].append(np.flatnonzero(own))
                 wanted |= own
         self.kept = [x.those(wanted[kind.cells_of(x.distances)]) for x in self.kept]
