@@ -19,7 +19,6 @@ from .scores.claim_scores import claim_scores as claim_scores
 from .scores.formats import load as load, save as save
 from .scores.image_names import parse_names as parse_names
 from .scores.matrix import Scores as Scores
-from .scores.pairs import PairScores as PairScores
 from .scores.simulation import (
     simulate as simulate,
     simulate_embeddings as simulate_embeddings,

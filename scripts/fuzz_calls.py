@@ -161,7 +161,6 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "fuse.method": ["mean", "min"], "fuse.systems": [both],
         "error_discard.threshold": [1.0],
         "from_pairs.scores": [[0.1, 0.5]], "from_pairs.genuine": [[1, 0]],
-        "PairScores.scores": [[0.1, 0.5]], "PairScores.genuine": [[1, 0]],
         "from_embeddings.probe": [x], "Scores.values": [np.asarray(square.values)],
         "Scores.from_top_k.indices": [lists.indices], "load.path": ["s.npz", "s.csv"],
         "normalise.scores": [square, two], "at_pairs.probe_index": [[0, 1]], "display": [roc],

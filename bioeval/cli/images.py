@@ -52,9 +52,7 @@ class ImageOptions:
 
     def require(self, scores: Scores) -> None:
         """Raise :class:`DataError` unless scores have the column, if one is named."""
-        from bioeval.scores.matrix import are_pairs
-
-        if not self.column or are_pairs(scores):
+        if not self.column or scores.layout == "pairs":
             return
         names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
         if self.column not in names:

@@ -25,7 +25,7 @@ from bioeval.counting.verification import Verified, Verifying, gather_claims
 from bioeval.kernels import count as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.disjoint import disjoint_among
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, codes_of
 from bioeval.scores.provenance import disjoint_pairs
 
 # Cells of tables that are listed at once.
@@ -137,7 +137,7 @@ class SubjectAttempts:
 
         if scores._knows_subjects:
             return
-        if are_pairs(scores):
+        if scores.layout == "pairs":
             scores._require_subjects(purpose, instead("pairs"))
         raise ProtocolError(
             f"{purpose} needs the subjects of probes and gallery; a mask does not give the "
@@ -151,7 +151,7 @@ class SubjectAttempts:
         self.claims = verifying.claims
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = codes_of(scores)
-        if are_pairs(scores):
+        if scores.layout == "pairs":
             self._pairs = codes = known.probe, known.gallery
         elif self.claims is not None:
             probes, groups = self.claims
@@ -261,7 +261,6 @@ class SubjectAttempts:
         """
         person = self._person.astype(np.int32)
         if self._pairs is not None:
-            assert are_pairs(self.scores)
             row = self.scores._distances()
             there = ~np.isnan(row)
             yield (

@@ -15,7 +15,6 @@ from bioeval.counting.tied_places import place_weights
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
-from bioeval.scores.matrix import are_pairs
 from bioeval.scores.provenance import Provenance
 
 # Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
@@ -129,7 +128,7 @@ class Searching:
         scores = reader.scores
         require_templates(scores, "identification")
         by_subject = search.rank_unit == "subject"
-        if by_subject or are_pairs(scores):
+        if by_subject or scores.layout == "pairs":
             require_subjects(scores, "a rank among subjects" if by_subject else "identification")
         elif not scores._derives_subjects:
             raise ProtocolError(

@@ -27,7 +27,7 @@ from bioeval.scores.blocks import (
     is_mapped,
     rows_within,
 )
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 
 if TYPE_CHECKING:
     from bioeval.counting.squares import Squares
@@ -496,7 +496,7 @@ def parts_of(
     Tiles of embeddings serve templates, and people by their `nearest` template alone. Unless the
     gallery is `grouped`, rows have its templates in their own order, and no person is fused.
     """
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         return PairParts(scores)
     if scores.layout == "top-k":
         return ListParts(scores)

@@ -19,7 +19,6 @@ from bioeval.kernels.squares import Excluded, Mates as Found, leave_out_subjects
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
-from bioeval.scores.matrix import are_pairs
 
 # Bytes of the tiles that are held for the next visit.
 HELD = 64 << 20
@@ -30,7 +29,7 @@ Visit = Callable[[int, int, int, np.ndarray], None]
 
 def source_of_tiles(scores: Any) -> EmbeddingSource | None:
     """Return what computes the tiles of scores; None if they are to be read by rows."""
-    if are_pairs(scores) or not scores._labelled or scores._has_mask:
+    if scores.layout == "pairs" or not scores._labelled or scores._has_mask:
         return None
     source = scores._embedding_source
     if source is None or callable(source.metric) or type(source) is not EmbeddingSource:

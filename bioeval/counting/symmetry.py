@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.scores.blocks import give_back, is_mapped
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 
 if TYPE_CHECKING:
-    from bioeval.scores.pairs import PairScores
+    from bioeval.scores.matrix import Scores
 
 # Templates whose comparisons with each other say whether a square matrix is symmetric: few, since
 # of a stored matrix their rows are read.
@@ -29,7 +29,7 @@ def is_symmetric(scores: Scores) -> bool:
     half as many attempts are of their own.
     """
     n = scores.shape[0]
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         return scores._knows_subjects and _listed_both_ways(scores)
     if n < 2:
         return False
@@ -57,7 +57,7 @@ def same_both_ways(values: np.ndarray) -> bool:
     return bool(((values == values.T) | ((values != values) & (values.T != values.T))).all())
 
 
-def _listed_both_ways(scores: PairScores) -> bool:
+def _listed_both_ways(scores: Scores) -> bool:
     """Return whether the impostor pairs of each two subjects have the same scores both ways."""
     codes, people = scores._pair_codes, np.uint64(len(scores._pair_codes.values))
     sums = np.zeros(2, dtype=np.uint64)  # of keys of pairs, in either direction: in any order

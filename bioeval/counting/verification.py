@@ -35,7 +35,6 @@ from bioeval.scores.blocks import (
     require_subjects,
     threads_for,
 )
-from bioeval.scores.matrix import are_pairs
 from bioeval.scores.provenance import Provenance
 
 UnenrolledClaims = Literal["raise", "skip"]
@@ -203,7 +202,7 @@ class Verifying:
     def _people(self) -> ListedPeople | None:
         """Return the subjects of pairs or claims; None if they are those of the scores."""
         scores = self.reader.scores
-        if are_pairs(scores):
+        if scores.layout == "pairs":
             if not scores._knows_subjects:
                 return None
             codes = scores._pair_codes

@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest, places_in_order
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 
 _NUMBERS = (bool, int, float)
 
@@ -127,7 +127,7 @@ class SplitInput:
             self._labels, self._source = groups, "groups"
         self._meta = meta
         self.no_person = np.zeros(self.n, dtype=bool)
-        if isinstance(X, Scores) and not are_pairs(X):
+        if isinstance(X, Scores) and X.layout != "pairs":
             self.no_person = X._probe_people < 0
 
     def at(self, index: np.ndarray) -> SplitInput:
@@ -238,7 +238,7 @@ class SplitInput:
 
 def _of_scores(who: str, scores: Scores, y: object, groups: object, meta: Any) -> tuple:
     """Return the subjects and the metadata of scores unless `y`, `groups` and `meta` give some."""
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         if groups is None:
             groups = scores.pair_subjects
         return y, groups, {"genuine": scores.genuine} if meta is None else meta

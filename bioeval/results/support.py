@@ -16,7 +16,7 @@ from bioeval.base.messages import Message, messages_of
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.counting.verification import Verified
 from bioeval.scores.disjoint import distinct_pairs
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, pairs_of_people
 
 #: The largest number of attempts that results hold (int64).
@@ -124,7 +124,7 @@ class ComparedPeople:
     @classmethod
     def of_scores(cls, scores: Scores) -> ComparedPeople | None:
         """Of all attempts of scores; None where their people are unknown."""
-        if are_pairs(scores):
+        if scores.layout == "pairs":
             if not scores._knows_subjects:
                 return None
             codes = scores._pair_codes

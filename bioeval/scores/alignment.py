@@ -12,8 +12,7 @@ from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import as_objects, plain, require_one_type
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores, codes_of, knows_people
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"
@@ -63,17 +62,17 @@ class Named:
 
         Of pairs, `by` may be ``"subjects"``, where no two pairs have the same.
         """
-        if are_pairs(scores):
-            names: Any = scores._templates
-            if by == "subjects" and scores._sides is not None:
-                names = scores._sides
+        if not isinstance(scores, Scores) or scores.layout == "top-k":
+            return None
+        if scores.layout == "pairs":
+            names: Any = scores.pairs.templates
+            if by == "subjects" and scores.pairs.sides is not None:
+                names = scores.pairs.sides
                 if len(np.unique(_keys(names, names)[0])) < len(names):
                     return None
             if names is None:
                 return None
             return cls((_NamedSide("pairs", names),), scores.unordered)
-        if not isinstance(scores, Scores) or scores.layout == "top-k":
-            return None
         probes, gallery = _unique(scores.probe_meta), _unique(scores.gallery_meta)
         if probes is None or gallery is None:
             return None
@@ -150,7 +149,7 @@ def require_same(a: Scores, b: Scores) -> None:
             f"the systems are not over the same data: the first is {a.layout} {a.shape}, the "
             f"second {b.layout} {b.shape}"
         )
-    if are_pairs(a) and are_pairs(b):
+    if a.layout == "pairs" and b.layout == "pairs":
         require_equal(a.genuine, b.genuine, "genuine flags", "pair")
         if a.pair_subjects is not None and b.pair_subjects is not None:
             for k in (0, 1):
@@ -187,7 +186,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
     """
     if a.layout == "top-k" or b.layout == "top-k":
         return b
-    if are_pairs(a) and are_pairs(b):
+    if a.layout == "pairs" and b.layout == "pairs":
         if knows_people(a) and knows_people(b):
             return b._with(_pair_codes=a._pair_codes)
         return b
@@ -250,23 +249,23 @@ def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def _part(scores: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
     """Return some pairs, with the remarks of the list, or some rows and columns of a matrix."""
-    sizes = scores.shape if not are_pairs(scores) else (*scores.shape, *scores.shape)
+    sizes = scores.shape if scores.layout != "pairs" else (*scores.shape, *scores.shape)
     if all(map(np.array_equal, map(np.arange, sizes), (rows, columns))):
         return scores
-    if are_pairs(scores):
-        return scores.select(rows)._with(_remarks=scores._remarks)
+    if scores.layout == "pairs":
+        return scores.select(rows)
     return scores.select(probes=rows, gallery=columns)
 
 
-def _turned_as(a: PairScores, b: PairScores) -> PairScores:
+def _turned_as(a: Scores, b: Scores) -> Scores:
     """Return the pairs of `b` with their sides in the order of `a`."""
-    if a._templates is None or b._templates is None:
+    if a.pairs.templates is None or b.pairs.templates is None:
         return b
-    names = np.array(a._templates.values, dtype=object)
-    other_names = np.array(b._templates.values, dtype=object)
-    turned = names[a._templates.a] != other_names[b._templates.a]
+    names = np.array(a.pairs.templates.values, dtype=object)
+    other_names = np.array(b.pairs.templates.values, dtype=object)
+    turned = names[a.pairs.templates.a] != other_names[b.pairs.templates.a]
     if turned.any():
-        return b._with_sides_exchanged(turned)
+        return b._with_pairs(b.pairs.exchanged(turned))
     return b
 
 

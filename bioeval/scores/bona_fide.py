@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError, subject
 from bioeval.base.messages import Message
 from bioeval.scores.labels import ATTACK, missing_values, plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,7 +83,7 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
 
 def attacks_of(scores: Scores, name: str = ATTACK) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows and which gallery templates are attack presentations, by a column."""
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         column = scores.attack if name == ATTACK else None
         return _are_attacks(column, scores.shape[0]), np.zeros(0, dtype=bool)
     m, n = scores.shape
@@ -116,7 +116,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
         gallery=np.flatnonzero(~columns) if columns.any() else None,
     )
     left_out = int(rows.sum())
-    if not are_pairs(scores) and scores.probe_ids is not scores.gallery_ids:
+    if scores.layout != "pairs" and scores.probe_ids is not scores.gallery_ids:
         left_out += int(columns.sum())
     remark = Message("attacks-left-out", presentations=left_out, column=name)
     return view._with(_attacks_left_out=left_out, _remarks=(*scores._remarks, remark))

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, get_args
@@ -53,6 +54,8 @@ from bioeval.scores.labels import (
     names_of_table,
     present,
 )
+from bioeval.scores.listed_templates import EXAMPLE_PATTERN
+from bioeval.scores.pairs import PairList
 from bioeval.scores.template_names import NamedTemplates, are_names, sides_of_table
 from bioeval.scores.top_k import TopKLists
 
@@ -62,8 +65,10 @@ if TYPE_CHECKING:
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = (
-    *("probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "genuine", "attack"),
-    *("pair_folds", "_pair_ids"),
+    "probe_labels",
+    "gallery_labels",
+    "probe_ids",
+    "gallery_ids",
 )
 
 # Rows, spread over the matrix, whose scores a fingerprint has a digest of.
@@ -114,8 +119,6 @@ class LabelledMatrix:
     _mask_is_consistent: bool
     _probe_meta: Mapping[str, np.ndarray] = {}
     _gallery_meta: Mapping[str, np.ndarray] = {}
-    #: The layout, where it is not that of the templates.
-    _layout: str = ""
     _without_gallery_labels = False  # whether a matrix is all against all for want of others
     _origin = ""
     _metric = ""  # that of bioeval by which the scores were computed from embeddings
@@ -167,18 +170,8 @@ class LabelledMatrix:
 
     @property
     def _source(self) -> Any:
-        """The values, or the embeddings of which a matrix is yet to be made, or top-K lists."""
+        """The values, or what they come from: embeddings, a list of pairs, top-K lists."""
         return self.__dict__["_base"]
-
-    @property
-    def _lists(self) -> TopKLists:
-        """The lists of scores of layout ``"top-k"``."""
-        if not isinstance(self._source, TopKLists):
-            raise AttributeError(
-                f"these scores have the layout {self.layout}; indices, distances, depth and "
-                "gallery_size are of top-K lists (Scores.from_top_k)"
-            )
-        return self._source
 
     def _set(self, **attributes: Any) -> None:
         """Set attributes of scores that are being made."""
@@ -195,6 +188,11 @@ class LabelledMatrix:
                 del view.__dict__[name]
         view._set(**attributes)
         return view
+
+    def _with_pairs(self, pairs: PairList, **attributes: Any) -> Self:
+        """Return a view of other pairs."""
+        meta = {"_probe_meta": pairs.meta_of(1), "_gallery_meta": pairs.meta_of(0)}
+        return self._with(_base=pairs, **meta, **attributes)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._set(**state)
@@ -303,12 +301,21 @@ class LabelledMatrix:
     @property
     def _knows_subjects(self) -> bool:
         """Whether the subjects of all attempts are known."""
+        if isinstance(self._source, PairList):
+            return self._source.people is not None
         return self._labelled
+
+    @cached_property
+    def _pair_codes(self) -> Codes:
+        """The subjects of pairs as codes."""
+        codes, ids = self._source.codes, self._ids_of_no_person
+        return codes.apart(ids, 2 * codes.probe + 1, 2 * codes.gallery) if ids else codes
 
     @property
     def _no_person(self) -> np.ndarray:
         """Which of the codes are of distractors or junk."""
-        return self._codes.no_person
+        codes = self._pair_codes if self.layout == "pairs" else self._codes
+        return codes.no_person
 
     @property
     def _ids_of_no_person(self) -> tuple[int, ...]:
@@ -331,6 +338,8 @@ class LabelledMatrix:
     def _as_exclusions(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return the forms of `exclude`, of columns that both sides have."""
         texts = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
+        if texts and self.layout == "pairs":
+            raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
         if texts and self.layout == "top-k":
             raise ProtocolError(
                 f"{Argument('exclude')} needs a matrix of scores: top-K lists leave out by camera "
@@ -392,7 +401,9 @@ class LabelledMatrix:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of probes and of gallery templates."""
+        """Number of probes and of gallery templates, or of pairs."""
+        if isinstance(self._source, PairList):
+            return self._source.shape
         return len(self.probe_ids), len(self.gallery_ids)
 
     @property
@@ -420,8 +431,8 @@ class LabelledMatrix:
 
         A matrix is all-against-all where every probe is itself one of the gallery's templates.
         """
-        if layout := self._layout or getattr(self._source, "layout", ""):
-            return layout
+        if isinstance(self._source, PairList | TopKLists):
+            return self._source.layout
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
         number = 1 + max(self.probe_ids.max(initial=0), self.gallery_ids.max(initial=0))
@@ -449,13 +460,18 @@ class LabelledMatrix:
     @property
     def subjects(self) -> np.ndarray:
         """The distinct labels of both sides; distractors and junk are none."""
+        if isinstance(self._source, PairList):
+            known = self._knows_subjects
+            return self._source.distinct_subjects(self._pair_codes) if known else np.array([])
         return self._codes.values[self._codes.people(self._codes.probe, self._codes.gallery)]
 
     @property
     def fingerprint(self) -> str:
         """Shape, dtype, kind, and digests of labels and scores: enough to detect other data."""
-        m, n = self.shape
         kind = f"{self.dtype.name} {self.kind}"
+        if isinstance(self._source, PairList):
+            return self._source.fingerprint(kind)
+        m, n = self.shape
         values = self._digest_of_values()  # each time: the array may have changed
         return f"{m}x{n} {kind} labels:{self._digest_of_labels} values:{values}"
 
@@ -486,6 +502,9 @@ class LabelledMatrix:
 
     def __repr__(self) -> str:
         """Return the layout, size, dtype and kind in a line."""
+        if isinstance(self._source, PairList):
+            words = self._source.in_words()
+            return f"<Scores {words}, {self.dtype} {self.kind}, nan={self.nan!r}>"
         m, n = self.shape
         if isinstance(self._source, TopKLists):
             return f"<Scores {self._source.in_words()}, {len(self.subjects)} subjects>"
@@ -748,6 +767,9 @@ class LabelledMatrix:
         probes, gallery = self._chosen(index, probes, gallery)
         if probes is None and gallery is None:
             return self
+        if isinstance(self._source, PairList):
+            places = as_index(slice(None) if probes is None else probes, self.shape[0], "probes")
+            return self._with_pairs(self._source.select(places, gallery))
         codes = copy(self._codes)
         view = self._with(_codes=codes)
         if probes is not None:
@@ -802,8 +824,8 @@ class LabelledMatrix:
         return _unless_all(probes), _unless_all(gallery)
 
     def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
-        """Return what a single index chooses on both sides, or of the queries of lists."""
-        if self.layout == "top-k":
+        """Return what a single index chooses on both sides, or of pairs or queries alone."""
+        if self.layout in ("pairs", "top-k"):
             return index, None
         if index is not None and not np.array_equal(self.probe_ids, self.gallery_ids):
             m, n = self.shape
@@ -898,6 +920,8 @@ class LabelledMatrix:
             raise DataError(
                 f"values has shape {tuple(values.shape)}; expected {self.shape}, as the scores"
             )
+        if isinstance(self._source, PairList):
+            return self._with(_base=replace(self._source, values=values), kind=kind)
         return self._with(
             _base=values,
             kind=kind,
@@ -942,8 +966,8 @@ class LabelledMatrix:
     @property
     def _subject_pattern(self) -> str:
         """A pattern that takes the subject from the names of templates, for `subject_from`."""
-        from bioeval.scores.listed_templates import EXAMPLE_PATTERN
-
+        if isinstance(self._source, PairList):
+            return self._source.subject_pattern
         return EXAMPLE_PATTERN
 
     def _require_matrix(self) -> None:

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.array_libraries import joined_labels
-from bioeval.base.errors import Argument, DataError, Part, counted
-from bioeval.base.kinds import Kind
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    ProtocolError,
+    counted,
+    require_choice,
+)
+from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import Mask, as_index, named_choice
 from bioeval.scores.labelled_matrix import (
@@ -25,14 +34,15 @@ from bioeval.scores.labelled_matrix import (
     length_of,
     memory_attributes,
 )
-from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.labels import Codes, as_labels, as_meta, plain
+from bioeval.scores.listed_templates import ListRules, places, require_classes
+from bioeval.scores.pairs import PairList
 from bioeval.scores.template_names import NamedTemplates
 from bioeval.scores.top_k import OwnEntries, TopKLists
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import FloatType, Metric
     from bioeval.scores.listed_templates import Kept
-    from bioeval.scores.pairs import PairScores
 
 
 class Scores(LabelledMatrix):
@@ -270,8 +280,9 @@ class Scores(LabelledMatrix):
             _metric=source.metric if isinstance(source.metric, str) else "",
         )
 
-    @staticmethod
+    @classmethod
     def from_pairs(
+        cls,
         scores: Any,
         genuine: Any,
         *,
@@ -284,7 +295,7 @@ class Scores(LabelledMatrix):
         keep: Kept | Sequence[Kept] = (),
         unordered: bool = False,
         meta: Mapping[str, Any] | None = None,
-    ) -> PairScores:
+    ) -> Scores:
         """Take fixed trials: one score per pair, and whether the pair is genuine.
 
         Parameters
@@ -314,8 +325,12 @@ class Scores(LabelledMatrix):
 
         Returns
         -------
-        PairScores
-            Scores of layout ``"pairs"``: verification only.
+        Scores
+            Scores of layout ``"pairs"``: verification only. They have `genuine`, `pair_folds`,
+            `pair_subjects` and `pair_templates`, `attack` (the attack instrument species of each
+            pair, empty for bona fide presentations), `pair_ids` (the position of each pair in the
+            list, or the identities of its two templates), `unordered`, and `missing` (pairs of a
+            published list of which a template is missing).
 
         Raises
         ------
@@ -329,25 +344,37 @@ class Scores(LabelledMatrix):
         >>> be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True]).genuine.sum()
         np.int64(2)
         """
-        from bioeval.scores.listed_templates import ListRules, places
-        from bioeval.scores.pairs import PairScores
-
         rules = ListRules.parse(keep, unordered)
         if pair_templates is None and isinstance(meta, Mapping):
             named = [meta[name] for name in ("template", "name") if name in meta]
             pair_templates = next(iter(named), None)
-        listed = PairScores(
+        listed = PairList.of(
             scores,
             genuine,
-            kind=kind,
-            nan=nan,
             subjects=subjects,
             pair_folds=pair_folds,
-            name=name,
             pair_templates=pair_templates,
             meta=meta,
         )
-        return listed._attempts(rules, lambda rows: places("pair", rows))
+        require_choice("kind", kind, KINDS)
+        listed, notes = listed.attempts(rules, kind, lambda rows: places("pair", rows))
+        return cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=notes)
+
+    @classmethod
+    def _of_pairs(
+        cls,
+        pairs: PairList,
+        *,
+        kind: Kind,
+        nan: NanPolicy = "raise",
+        name: str | None = None,
+        remarks: Sequence[Message] = (),
+    ) -> Scores:
+        """Return the scores of a list of pairs, of which each is an attempt."""
+        made = cls.__new__(cls)
+        made._set_words(kind, nan, name)
+        made._set(**memory_attributes(), _base=pairs, _labelled=False, _remarks=tuple(remarks))
+        return made._with_pairs(pairs)
 
     @classmethod
     def from_top_k(
@@ -467,6 +494,80 @@ class Scores(LabelledMatrix):
         return made
 
     @property
+    def pairs(self) -> PairList:
+        """The list of pairs that scores of layout ``"pairs"`` are made of."""
+        if not isinstance(self._source, PairList):
+            raise AttributeError(
+                f"these scores have the layout {self.layout}; genuine, pair_folds, pair_subjects "
+                "and the like are of lists of pairs (Scores.from_pairs, at_pairs)"
+            )
+        return self._source
+
+    @property
+    def genuine(self) -> np.ndarray:
+        """Of pairs: whether each is genuine."""
+        return self.pairs.genuine
+
+    @property
+    def pair_folds(self) -> np.ndarray | None:
+        """Of pairs: the fold of each, if it was given."""
+        return self.pairs.folds
+
+    @property
+    def pair_subjects(self) -> np.ndarray | None:
+        """Of pairs: the subjects of both sides, the enrolled one first, if they are known."""
+        return self.pairs.subjects
+
+    @property
+    def pair_templates(self) -> np.ndarray | None:
+        """Of pairs: the names of the templates of both sides, if they are known."""
+        return None if self.pairs.templates is None else self.pairs.templates.objects()
+
+    @property
+    def pair_ids(self) -> np.ndarray:
+        """Of pairs: the position of each in the list, or the identities of its two templates."""
+        return self.pairs.pair_ids
+
+    @property
+    def attack(self) -> np.ndarray | None:
+        """Of pairs: the attack instrument species; empty for bona fide presentations."""
+        return self.pairs.attack
+
+    @property
+    def unordered(self) -> bool:
+        """Of pairs: whether both orders of two templates were merged."""
+        return self.pairs.unordered
+
+    @property
+    def missing(self) -> int:
+        """Of pairs: those of a published list that are not there, for want of a template."""
+        return self.pairs.missing
+
+    def _distances(self, piece: np.ndarray | None = None) -> np.ndarray:
+        """Return the scores of pairs, or those of a piece, as distances under the policy of NaN."""
+        return self.pairs.distances(self.kind, self.nan, piece)
+
+    def _require_subjects(self, input_name: Part, instead: Part = "") -> None:
+        """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
+        if not self._knows_subjects:
+            raise ProtocolError(
+                f"{input_name} needs the subjects of both sides of each pair: in a file, the "
+                "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
+                f"--subject-from '{self._subject_pattern}' where the names of templates hold them; "
+                f"in Python, subjects= to Scores.from_pairs{instead}"
+            )
+
+    @property
+    def _lists(self) -> TopKLists:
+        """The lists of scores of layout ``"top-k"``."""
+        if not isinstance(self._source, TopKLists):
+            raise AttributeError(
+                f"these scores have the layout {self.layout}; indices, distances, depth and "
+                "gallery_size are of top-K lists (Scores.from_top_k)"
+            )
+        return self._source
+
+    @property
     def indices(self) -> np.ndarray:
         """Of top-K lists: the gallery entries of each query, nearest first; -1 behind the end."""
         return self._lists.indices
@@ -488,7 +589,7 @@ class Scores(LabelledMatrix):
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, pair_folds: Any = None
-    ) -> PairScores:
+    ) -> Scores:
         """Take a list of cells as fixed trials, such as the LFW view 2 pairs.
 
         Parameters
@@ -502,11 +603,9 @@ class Scores(LabelledMatrix):
 
         Returns
         -------
-        PairScores
+        Scores
+            Scores of layout ``"pairs"``.
         """
-        from bioeval.scores.listed_templates import places, require_classes
-        from bioeval.scores.pairs import PairScores
-
         i = as_index(probe_index, self.shape[0], "probe_index")
         j = as_index(gallery_index, self.shape[1], "gallery_index")
         if len(i) != len(j):
@@ -541,16 +640,10 @@ class Scores(LabelledMatrix):
         if self._labelled:
             who = np.empty((len(i), 2), dtype=object)
             who[:, 0], who[:, 1] = self.gallery_labels[j], self.probe_labels[i]
-        pairs = PairScores(
-            values,
-            genuine,
-            kind=self.kind,
-            nan=self.nan,
-            subjects=who,
-            pair_folds=pair_folds,
-            name=self.name,
-        )
-        return pairs._with(
+        pairs = PairList.of(values, genuine, subjects=who, pair_folds=pair_folds)
+        ids = np.column_stack([self.gallery_ids[j], self.probe_ids[i]])
+        made = self._of_pairs(replace(pairs, ids=ids), kind=self.kind, nan=self.nan, name=self.name)
+        return made._with(
             _origin=self._origin,
             _metric=self._metric,
             _reading=self._reading,
@@ -559,7 +652,6 @@ class Scores(LabelledMatrix):
             _excluded_before=(*self._excluded_before, *self.exclude),
             _claims=self._claims,
             _tries=self._tries,
-            _pair_ids=np.column_stack([self.gallery_ids[j], self.probe_ids[i]]),
         )
 
     def _places(self, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -592,8 +684,23 @@ def _averaged(
 
 
 def codes_of(scores: Scores) -> Codes:
-    """Return the subjects of both sides as codes; the second name of a listed pair is the probe."""
-    return scores._agreeing_codes if are_pairs(scores) else scores._codes
+    """Return the subjects of both sides as codes; the second name of a listed pair is the probe.
+
+    Raise :class:`DataError` where the subjects of pairs contradict the classes (attacks).
+    """
+    if scores.layout != "pairs":
+        return scores._codes
+    codes = scores._pair_codes
+    wrong = (codes.probe == codes.gallery) != scores.genuine
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        a = plain(codes.values[codes.gallery[i]])
+        b = plain(codes.values[codes.probe[i]])
+        raise DataError(
+            f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
+            f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
+        )
+    return codes
 
 
 def require_scores(scores: Any, input_name: Part = "scores") -> None:
@@ -603,11 +710,6 @@ def require_scores(scores: Any, input_name: Part = "scores") -> None:
             f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, labels, "
             "gallery_labels), with the kind of the values"
         )
-
-
-def are_pairs(scores: Any) -> TypeGuard[PairScores]:
-    """Whether scores are a list of pairs."""
-    return isinstance(scores, Scores) and scores.layout == "pairs"
 
 
 def knows_people(scores: Scores) -> bool:

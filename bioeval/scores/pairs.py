@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import joined
-from bioeval.base.errors import Argument, DataError, Part, ProtocolError, received
-from bioeval.base.kinds import Kind
+from bioeval.base.errors import Argument, DataError, ProtocolError, received
+from bioeval.base.kinds import KINDS, Kind
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import as_array, as_distances, as_index, with_failures
-from bioeval.scores.columns import PIECE, CodedSides
-from bioeval.scores.labelled_matrix import NanPolicy, memory_attributes
+from bioeval.scores.arrays import as_array, as_distances, with_failures
+from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import (
     Codes,
     as_labels,
@@ -24,10 +24,10 @@ from bioeval.scores.labels import (
     digest_of_values,
     fixed,
     one_dimensional,
-    plain,
     require_one_type,
 )
 from bioeval.scores.listed_templates import (
+    EXAMPLE_PATTERN,
     ListedTemplates,
     ListRules,
     Where,
@@ -36,63 +36,61 @@ from bioeval.scores.listed_templates import (
     require_one_subject,
     subject_pattern,
 )
-from bioeval.scores.matrix import Scores
 
 
-class PairScores(Scores):
-    """Fixed trials: one score per pair; see :meth:`Scores.from_pairs`.
+@dataclass(frozen=True, eq=False)
+class PairList:
+    """A list of pairs: the source of scores of layout ``"pairs"``.
 
-    Attributes
-    ----------
-    genuine : ndarray of bool, shape (p,)
-    pair_subjects : ndarray, shape (p, 2), or None
-        The subjects of both sides of each pair, the enrolled one first.
-    pair_folds : ndarray, shape (p,), or None
-    pair_ids : int64 array, shape (p, 1) or (p, 2)
-        The position of each pair in the list, or the identities of its two templates.
-    pair_templates : ndarray, shape (p, 2), or None
-        The names of the templates of both sides of each pair: enrolled template, probe.
-    unordered : bool
-        Whether both orders of two templates were merged.
-    attack : ndarray, shape (p,), or None
-        The attack instrument species of each pair; empty for bona fide presentations.
-    probe_meta, gallery_meta : mapping of str to ndarray, shape (p,)
-        Metadata columns of the second template of each pair, which is the probe, and of the first,
-        which is enrolled.
-    missing : int
-        Pairs of a published list that are not among these, since one of their templates is missing.
+    Of both sides of a pair, the first is enrolled, and the second is the probe.
+
+    - `values`, `genuine` (bool), `folds` (or None), `attack` (the attack instrument species, empty
+      for bona fide presentations, or None): (p,)
+    - `people`: the subjects of both sides, as an array (p, 2) or coded; None if not known
+    - `templates`: the names of both templates, or None
+    - `meta`: metadata columns
+    - `ids` (int64 (p, 2) or (p, 1)): the numbers of both templates, or the position in a longer
+      list; None of a whole list
+    - `unordered`: whether both orders of two templates were merged
+    - `missing`: pairs of a published list that are not among these
+    - `failed_at`: the first failed comparison of a file, and its place there
     """
 
+    values: np.ndarray
     genuine: np.ndarray
-    pair_folds: np.ndarray | None
-    missing = 0
-    unordered = False
+    folds: np.ndarray | None = None
+    people: Any = None
+    templates: CodedSides | None = None
+    meta: Mapping[str, CodedSides] = field(default_factory=dict)
     attack: np.ndarray | None = None
-    _layout = "pairs"
-    _labelled = False
-    _subjects: Any
-    _templates: Any
-    _meta: Mapping[str, CodedSides] = {}
-    _pair_ids: np.ndarray | None = None
-    #: The first failed comparison of a file, and its place there, for messages.
-    _failed_at: tuple[int, str] | None = None
+    ids: np.ndarray | None = None
+    unordered: bool = False
+    missing: int = 0
+    failed_at: tuple[int, str] | None = None
 
-    def __init__(
-        self,
+    layout = "pairs"
+    kinds = KINDS
+
+    def __post_init__(self) -> None:
+        for array in (self.genuine, self.folds, self.people, self.attack, self.ids):
+            if isinstance(array, np.ndarray):
+                fixed(array)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, x.name) for x in fields(self))
+
+    @classmethod
+    def of(
+        cls,
         scores: Any,
         genuine: Any,
         *,
-        kind: Kind = "distance",
-        nan: NanPolicy = "raise",
         subjects: Any = None,
         pair_folds: Any = None,
-        name: str | None = None,
         pair_templates: Any = None,
         meta: Mapping[str, Any] | None = None,
-    ):
+    ) -> PairList:
         """Check what is given of each pair."""
-        self._set_words(kind, nan, name)
-        self._set(**memory_attributes())
         array = as_array(joined(scores, "scores", 1), "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score per pair")
@@ -110,233 +108,137 @@ class PairScores(Scores):
         people = _both_sides(subjects, "subjects", len(array))
         if isinstance(people, np.ndarray):
             require_one_type(people[:, 0], people[:, 1], "subjects")
-        fold_of_pair = None
+        folds = None
         if pair_folds is not None:
-            fold_of_pair = as_labels(pair_folds, "pair_folds")
-            if len(fold_of_pair) != len(array):
+            folds = as_labels(pair_folds, "pair_folds")
+            if len(folds) != len(array):
                 raise DataError(
-                    f"pair_folds has {len(fold_of_pair)} values; expected {len(array)}, one per "
-                    "pair"
+                    f"pair_folds has {len(folds)} values; expected {len(array)}, one per pair"
                 )
-        self._set(
-            _base=array,
-            genuine=flags.astype(bool),
-            pair_folds=fold_of_pair,
-            _subjects=people,
-            _templates=coded,
-            _meta=_meta_of_pairs(meta, len(array)),
-        )
+        columns = _meta_of_pairs(meta, len(array))
+        return cls(array, flags.astype(bool), folds, people, coded, columns)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of pairs."""
-        return self._base.shape
+        return self.values.shape
 
     @property
-    def _knows_subjects(self) -> bool:
-        """Whether the subjects of the pairs are known."""
-        return self._subjects is not None
+    def dtype(self) -> np.dtype:
+        """The dtype of the scores."""
+        return self.values.dtype
 
-    @cached_property
-    def pair_subjects(self) -> np.ndarray | None:
-        """The subjects of both sides of each pair."""
-        subjects = self._subjects
-        if isinstance(subjects, CodedSides):
-            subjects = subjects.objects()
-        if subjects is None:
-            return None
-        return fixed(subjects)
+    def made(self) -> np.ndarray:
+        """Return the scores, one a pair."""
+        return self.values
 
-    @property
-    def pair_templates(self) -> np.ndarray | None:
-        """The names of the templates of both sides of each pair."""
-        return None if self._templates is None else self._templates.objects()
+    def in_words(self) -> str:
+        """Return the numbers of pairs and of genuine ones."""
+        return f"{len(self.values)} pairs, {int(self.genuine.sum())} genuine"
 
-    @property
-    def probe_meta(self) -> Mapping[str, np.ndarray]:
-        """The metadata columns of the probe, the second template of each pair."""
-        return _MetaOfSide(self._meta, 1)
+    def fingerprint(self, kind: str) -> str:
+        """Return the number of pairs, and digests of the genuine flags and of the scores."""
+        flags = digest(self.genuine.view(np.uint8))
+        values = digest_of_values([self.values])
+        return f"{len(self.values)} pairs {kind} genuine:{flags} values:{values}"
 
-    @property
-    def gallery_meta(self) -> Mapping[str, np.ndarray]:
-        """The metadata columns of the enrolled template, the first of each pair."""
-        return _MetaOfSide(self._meta, 0)
-
-    @property
-    def _sides(self) -> CodedSides | None:
-        """The subjects of both sides, each name once; None where they are not known."""
-        if isinstance(self._subjects, np.ndarray):
-            return CodedSides.of(self._subjects, "subjects")
-        return self._subjects
-
-    @cached_property
-    def _pair_codes(self) -> Codes:
-        """The subjects as codes: the second of a pair is the probe's, the first is enrolled."""
-        if isinstance(self._subjects, CodedSides):
-            codes = self._subjects.codes()
-        else:
-            enrolled, probes = self._subjects.T.tolist()
-            codes = Codes(as_labels(probes, "subjects"), as_labels(enrolled, "subjects"))
-        if not self._ids_of_no_person:
-            return codes
-        return codes.apart(self._ids_of_no_person, 2 * codes.probe + 1, 2 * codes.gallery)
-
-    @property
-    def _no_person(self) -> np.ndarray:
-        return self._pair_codes.no_person
-
-    def _distances(self, piece: np.ndarray | None = None) -> np.ndarray:
-        """Return the scores, or those of a piece, as distances under the policy of NaN."""
-        values = self.values if piece is None else piece
-        distances = as_distances(values[None], self.kind)[0]
-        failed = np.isnan(distances)
-        if self.nan == "reject":
-            return with_failures(distances, failed)
-        if not failed.any() or self.nan == "exclude":
-            return distances
-        place = f"at position {int(np.argmax(failed))}"
-        if self._failed_at is not None and np.isnan(self.values[self._failed_at[0]]):
-            place = self._failed_at[1]
-        raise DataError(
-            f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
-            f"failed comparisons: {Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
-        )
-
-    @property
-    def _agreeing_codes(self) -> Codes:
-        """The subjects as codes; raise :class:`DataError` where they contradict the classes."""
-        codes = self._pair_codes
-        wrong = (codes.probe == codes.gallery) != self.genuine
-        if wrong.any():
-            i = int(np.argmax(wrong))
-            a = plain(codes.values[codes.gallery[i]])
-            b = plain(codes.values[codes.probe[i]])
-            raise DataError(
-                f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
-                f"subjects {a!r} and {b!r}, genuine {bool(self.genuine[i])}"
-            )
-        return codes
-
-    @property
-    def _subject_pattern(self) -> str:
-        """A pattern that takes the subject from the names of templates, for `subject_from`."""
-        sides = self._templates
-        if sides is None:
-            return super()._subject_pattern
-        return subject_pattern(sides.values, (sides.a, sides.b, self.genuine))
-
-    def _require_subjects(self, input_name: Part, instead: Part = "") -> None:
-        """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
-        if not self._knows_subjects:
-            raise ProtocolError(
-                f"{input_name} needs the subjects of both sides of each pair: in a file, the "
-                "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
-                f"--subject-from '{self._subject_pattern}' where the names of templates hold them; "
-                f"in Python, subjects= to Scores.from_pairs{instead}"
-            )
+    # ---------------------------------------------------------------- both sides
 
     @cached_property
     def pair_ids(self) -> np.ndarray:
         """The position of each pair in the list, or the identities of its two templates."""
-        if self._pair_ids is not None:
-            return self._pair_ids
-        return fixed(np.arange(len(self._base), dtype=np.int64)[:, None])
+        if self.ids is not None:
+            return self.ids
+        return fixed(np.arange(len(self.values), dtype=np.int64)[:, None])
 
-    def _pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the scores of pairs and their classes, in pieces, until the end of the list."""
-        for low in range(0, len(self._base), PIECE):
-            yield self._base[low : low + PIECE], self.genuine[low : low + PIECE]
+    @cached_property
+    def sides(self) -> CodedSides | None:
+        """The subjects of both sides, each name once; None where they are not known."""
+        if isinstance(self.people, np.ndarray):
+            return CodedSides.of(self.people, "subjects")
+        return self.people
 
-    @property
-    def subjects(self) -> np.ndarray:
-        """The distinct subjects of both sides; empty where they were not given."""
-        if self.pair_subjects is None:
+    @cached_property
+    def subjects(self) -> np.ndarray | None:
+        """The subjects of both sides of each pair, (p, 2)."""
+        if isinstance(self.people, CodedSides):
+            return fixed(self.people.objects())
+        return self.people
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The subjects as codes: the second of a pair is the probe's, the first is enrolled."""
+        if isinstance(self.people, CodedSides):
+            return self.people.codes()
+        enrolled, probes = self.people.T.tolist()
+        return Codes(as_labels(probes, "subjects"), as_labels(enrolled, "subjects"))
+
+    def distinct_subjects(self, codes: Codes) -> np.ndarray:
+        """Return the distinct subjects, as they are first listed, without those of no person."""
+        if self.subjects is None:
             return np.array([])
-        none = self._pair_codes.no_person
-        sides = [self._pair_codes.gallery, self._pair_codes.probe]
-        listed = self.pair_subjects[~none[np.column_stack(sides)]]
+        listed = self.subjects[~codes.no_person[np.column_stack([codes.gallery, codes.probe])]]
         return as_objects(list(dict.fromkeys(listed.tolist())))
 
+    def meta_of(self, side: int) -> Mapping[str, np.ndarray]:
+        """Return the metadata columns of the enrolled template (0) or of the probe (1)."""
+        return _MetaOfSide(self.meta, side)
+
     @property
-    def fingerprint(self) -> str:
-        """Number of pairs, dtype, kind, and digests of the genuine flags and of the scores."""
-        flags = digest(self.genuine.view(np.uint8))
-        kind = f"{self.dtype.name} {self.kind}"
-        values = digest_of_values([self.values])
-        return f"{len(self._base)} pairs {kind} genuine:{flags} values:{values}"
+    def subject_pattern(self) -> str:
+        """A pattern that takes the subject from the names of templates, for `subject_from`."""
+        sides = self.templates
+        if sides is None:
+            return EXAMPLE_PATTERN
+        return subject_pattern(sides.values, (sides.a, sides.b, self.genuine))
 
-    def __repr__(self) -> str:
-        return (
-            f"<PairScores {len(self._base)} pairs, {int(self.genuine.sum())} genuine, "
-            f"{self.dtype} {self.kind}, nan={self.nan!r}>"
-        )
+    # ---------------------------------------------------------------- some pairs
 
-    def _as_exclusions(self, exclude: Sequence[str]) -> NoReturn:
-        """Raise: pairs are left out, not excluded by metadata."""
-        raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
-
-    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
-        """Take some pairs: one index, or `probes`; pairs have no gallery."""
-        probes, gallery = self._chosen(index, probes, gallery)
+    def select(self, rows: np.ndarray, gallery: Any = None) -> PairList:
+        """Return some pairs, which keep their positions in the list."""
         if gallery is not None:
             raise ProtocolError("a pair list has no gallery to select from; give probes= alone")
-        if probes is None:
-            return self
-        places = as_index(probes, len(self._base), "probes")
-        return self._taking(places)._with(_pair_ids=self.pair_ids[places])
+        return replace(self.kept(rows), ids=self.pair_ids[rows])
 
-    def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
-        """Return what a single index chooses: pairs."""
-        return index, None
+    def kept(self, rows: np.ndarray) -> PairList:
+        """Return the list of some pairs, by their places or by a boolean selection."""
 
-    def _taking(self, rows: np.ndarray) -> Self:
-        """Return some pairs, by their places or by a boolean selection, without remarks."""
-        who, folds = self._subjects, self.pair_folds
-        if who is not None:
-            who = who.take(rows) if isinstance(who, CodedSides) else who[rows]
-        view = type(self)(
-            self._base[rows],
-            self.genuine[rows],
-            kind=self.kind,
-            nan=self.nan,
-            subjects=who,
-            pair_folds=None if folds is None else folds[rows],
-            name=self.name,
-            pair_templates=None if self._templates is None else self._templates.take(rows),
-            meta={name: column.take(rows) for name, column in self._meta.items()},
+        def taken(array: Any) -> Any:
+            if array is None:
+                return None
+            return array.take(rows) if isinstance(array, CodedSides) else array[rows]
+
+        names = ("values", "genuine", "folds", "people", "templates", "attack", "ids")
+        return replace(
+            self,
+            **{name: taken(getattr(self, name)) for name in names},
+            meta={name: column.take(rows) for name, column in self.meta.items()},
+            missing=0,
+            failed_at=None,
         )
-        view._set(unordered=self.unordered, _reading=self._reading)
-        view._set(_origin=self._origin, _metric=self._metric)
-        if self.attack is not None:
-            view._set(attack=self.attack[rows])
-        if self._pair_ids is not None:
-            view._set(_pair_ids=self._pair_ids[rows])
-        return view
 
-    def _with_sides_exchanged(self, turned: np.ndarray) -> Self:
-        """Return a view in which the two sides of some pairs are exchanged."""
-        templates, subjects = self._templates, self._subjects
+    def exchanged(self, turned: np.ndarray) -> PairList:
+        """Return the pairs with the two sides of some exchanged."""
+        templates, people = self.templates, self.people
         if templates is not None:
             templates = templates.exchanged(turned)
-        if isinstance(subjects, CodedSides):
-            subjects = subjects.exchanged(turned)
-        elif subjects is not None:
-            subjects = np.where(turned[:, None], subjects[:, ::-1], subjects)
-        meta = {name: column.exchanged(turned) for name, column in self._meta.items()}
-        return self._with(_templates=templates, _subjects=subjects, _meta=meta)
+        if isinstance(people, CodedSides):
+            people = people.exchanged(turned)
+        elif people is not None:
+            people = np.where(turned[:, None], people[:, ::-1], people)
+        meta = {name: column.exchanged(turned) for name, column in self.meta.items()}
+        return replace(self, templates=templates, people=people, meta=meta)
 
-    def _with_all_sides_exchanged(self) -> Self:
-        """Return a view in which the two sides of all pairs are exchanged."""
-        return self._with_sides_exchanged(np.ones(self.shape[0], dtype=bool))
+    def attempts(
+        self, rules: ListRules, kind: Kind, where: Where
+    ) -> tuple[PairList, tuple[Message, ...]]:
+        """Return the pairs that are attempts, and notes on the others; see :meth:`examined`."""
+        keep, notes = self.examined(rules, kind, where)
+        kept = self if keep is None else self.kept(keep)
+        return replace(kept, unordered=rules.unordered), tuple(notes)
 
-    def _attempts(self, rules: ListRules, where: Where) -> Self:
-        """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
-        keep, notes = self._examined(rules, where)
-        kept = self._taking(keep) if keep is not None else self
-        return kept._with(unordered=rules.unordered, _remarks=tuple(notes))
-
-    def _examined(
-        self, rules: ListRules, where: Where, classes: bool = True
+    def examined(
+        self, rules: ListRules, kind: Kind, where: Where, classes: bool = True
     ) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the others.
 
@@ -348,18 +250,18 @@ class PairScores(Scores):
         DataError
             If a pair contradicts its subjects or another pair.
         """
-        who = self._subjects
+        who = self.people
         if who is not None and classes:
             a, b = (who.a, who.b) if isinstance(who, CodedSides) else (who[:, 0], who[:, 1])
             require_classes(self.genuine, a, b, where)
-        notes = note_on_infinite(self._base, self.kind, where)
+        notes = note_on_infinite(self.values, kind, where)
         keep = None
-        if self._templates is not None and who is not None and classes:
+        if self.templates is not None and who is not None and classes:
             if not isinstance(who, CodedSides):
-                a, b = self._pair_codes.labelled.gallery, self._pair_codes.labelled.probe
-            require_one_subject(self._templates, a, b, where)
-        if self._templates is not None:
-            listed = ListedTemplates(self._templates, self._base, self.genuine, where)
+                a, b = self.codes.gallery, self.codes.probe
+            require_one_subject(self.templates, a, b, where)
+        if self.templates is not None:
+            listed = ListedTemplates(self.templates, self.values, self.genuine, where)
             keep, more = listed.kept(rules)
             notes += more
         elif rules.unordered:
@@ -368,6 +270,25 @@ class PairScores(Scores):
                 "pair, such as columns template_a and template_b"
             )
         return keep, notes
+
+    # ---------------------------------------------------------------- distances
+
+    def distances(self, kind: Kind, nan: str, piece: np.ndarray | None = None) -> np.ndarray:
+        """Return the scores, or those of a piece, as distances under the policy of NaN."""
+        values = self.values if piece is None else piece
+        distances = as_distances(values[None], kind)[0]
+        failed = np.isnan(distances)
+        if nan == "reject":
+            return with_failures(distances, failed)
+        if not failed.any() or nan == "exclude":
+            return distances
+        place = f"at position {int(np.argmax(failed))}"
+        if self.failed_at is not None and np.isnan(self.values[self.failed_at[0]]):
+            place = self.failed_at[1]
+        raise DataError(
+            f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
+            f"failed comparisons: {Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
+        )
 
 
 class _MetaOfSide(Mapping[str, np.ndarray]):

@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.exclusions import Exclusion, Rule
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def same_labels(scores: Scores) -> bool:
 def notes_of(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
     notes = [*scores._remarks, *transaction_notes(scores)]
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         if scores.missing:
             listed = scores.missing + scores.shape[0]
             notes.append(Message("listed-pairs-missing", pairs=scores.missing, listed=listed))
@@ -98,7 +98,7 @@ def counts_same(scores: Scores, column: str) -> bool:
     if len(known_texts(probe, column) | known_texts(gallery, column)) < 2:
         return False
     rule = Rule(Exclusion.parse(column), column_codes(probe, gallery, column))
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         return bool((rule.holds(slice(None), slice(None)) & scores.genuine).any())
     if not rule.number(scores._codes, scores.probe_ids, scores.gallery_ids):
         return False
@@ -236,7 +236,7 @@ class Provenance:
 
 def _sizes(scores: Scores) -> dict[str, Any]:
     """Return layout and sizes of scores."""
-    pairs = are_pairs(scores)
+    pairs = scores.layout == "pairs"
     enrolled = probing = np.zeros(0, dtype=bool)
     if not pairs and scores._labelled:
         codes = scores._codes

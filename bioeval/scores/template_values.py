@@ -15,7 +15,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.messages import Message
 from bioeval.scores.labels import missing_values, one_dimensional, unknown_values
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 
 Sides = tuple[np.ndarray, np.ndarray]
 
@@ -33,7 +33,7 @@ def template_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
     elif _is_pair(columns):
         m, n = scores.shape[0], scores.shape[-1]
         sides = _values(columns[0], input_name, m), _values(columns[1], input_name, n)
-    elif are_pairs(scores) or scores.probe_ids is not scores.gallery_ids:
+    elif scores.layout == "pairs" or scores.probe_ids is not scores.gallery_ids:
         raise DataError(
             f"{Argument(input_name)} is {type(columns).__name__}; expected the name of a metadata "
             f"column, or a pair of arrays: {_lengths(scores)}"
@@ -69,12 +69,12 @@ def with_known_values(scores: Scores, columns: Any, input_name: str) -> tuple[Sc
         templates=int((~known[1]).sum()),
         treatment="they are left out",
     )
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         known = [known[0] & known[1]] * 2
     if not (known[0].any() and known[1].any()):
         known_columns(scores, columns, input_name)
     places = np.flatnonzero(known[0]), np.flatnonzero(known[1])
-    some = scores.select(probes=places[0], gallery=None if are_pairs(scores) else places[1])
+    some = scores.select(probes=places[0], gallery=None if scores.layout == "pairs" else places[1])
     probe, gallery = (side[place] for side, place in zip(sides, places, strict=True))
     return some._with(_remarks=(*scores._remarks, remark)), (probe, gallery)
 
@@ -93,7 +93,7 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
             f"{Argument(input_name)} is {received(name)}, and this column "
             f"{scores._columns_left_out[name]}; give each template one value"
         )
-    if are_pairs(scores) and not scores.probe_meta:
+    if scores.layout == "pairs" and not scores.probe_meta:
         raise DataError(
             f"{Argument(input_name)} is {received(name)}, but this list of pairs has no metadata; "
             f"give the table of its templates as {Argument('labels')}, with a column template, or "
@@ -119,7 +119,7 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
 
 
 def _lengths(scores: Scores) -> str:
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         pairs = counted(scores.shape[0], "pairs")
         return f"of the probes (the second names) and of the enrolled templates of the {pairs}"
     m, n = scores.shape

@@ -35,7 +35,7 @@ from bioeval.results.identification import open_set_rows
 from bioeval.results.variables import best_values
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, missing_values
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.tasks.counted import (
     Counted,
@@ -268,7 +268,7 @@ def _provenance(
         notes.append(Message("one-gallery", column=card.galleries.column))
     if whole is not None:
         return whole.of_part(reader.scores)
-    if automatic and not are_pairs(reader.scores):
+    if automatic and reader.scores.layout != "pairs":
         from bioeval.tasks.reid.convention import column_warnings
 
         notes += column_warnings(reader.scores)

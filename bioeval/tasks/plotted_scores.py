@@ -16,7 +16,7 @@ from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
 from bioeval.scores.arrays import as_distances
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 
 # Sampled values, about, and the least and the largest number of sampled rows.
@@ -63,7 +63,7 @@ def _histograms(data: Any) -> ScoreHistograms:
 
 def _sample(scores: Scores) -> np.ndarray:
     """Return the impostor scores of some rows in order, as distances."""
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         return np.sort(as_distances(scores.values[None, ~scores.genuine], scores.kind)[0])
     m, n = scores.shape
     rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS))).astype(np.int64)
@@ -88,14 +88,14 @@ def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:
     for name, one in scores.items():
         if one.kind != "order":
             yield "score_distributions", name, _histograms(one)
-        if not are_pairs(one):
+        if one.layout != "pairs":
             yield "matrix", name, matrix_image(one, PIXELS)
 
 
 def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
     """Return the bona fide scores of a matrix, reduced to at most `pixels` a side."""
-    if are_pairs(scores):
-        raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
     if not isinstance(scores, Scores):
         raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
+    if scores.layout == "pairs":
+        raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
     return reduced_matrix(without_attacks(scores), pixels)

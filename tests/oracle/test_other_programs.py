@@ -25,7 +25,7 @@ def pairs(
     flags = np.arange(400) < 90
     closer = np.round(rng.normal(np.where(flags, 1.5, 0.0)) / step) * step
     values = -closer if kind == "distance" else closer
-    return be.PairScores(values, flags, kind=kind), flags, closer
+    return be.Scores.from_pairs(values, flags, kind=kind), flags, closer
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,7 +115,7 @@ def in_bits(flags: np.ndarray, probabilities: np.ndarray) -> float:
 
 def test_cllr_is_the_logarithmic_loss_of_scikit_learn():
     _, flags, ratios = pairs(step=0.01)
-    ds = be.calibration(be.PairScores(ratios, flags, kind="llr"))
+    ds = be.calibration(be.Scores.from_pairs(ratios, flags, kind="llr"))
     assert ds.cllr.item() == pytest.approx(in_bits(flags, scipy.special.expit(ratios)), rel=1e-9)
 
 
@@ -124,5 +124,5 @@ def test_the_least_cllr_is_the_logarithmic_loss_of_isotonic_regression():
     _, flags, ratios = pairs()
     weights = np.where(flags, 1 / flags.sum(), 1 / (~flags).sum())
     fitted = isotonic.IsotonicRegression(y_min=0, y_max=1).fit(ratios, flags, weights)
-    ds = be.calibration(be.PairScores(ratios, flags, kind="llr"))
+    ds = be.calibration(be.Scores.from_pairs(ratios, flags, kind="llr"))
     assert ds.min_cllr.item() == pytest.approx(in_bits(flags, fitted.predict(ratios)), rel=1e-9)

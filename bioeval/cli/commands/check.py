@@ -78,10 +78,9 @@ def command(
 def _column_of_images(scores: Scores, folder: Path) -> str:
     """Return the column whose names are image files below a folder; empty for none."""
     from bioeval.scores.labels import NAME_COLUMNS
-    from bioeval.scores.matrix import are_pairs
     from bioeval.views.images import Images
 
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         return ""
     for column in NAME_COLUMNS:
         files, sides = Images(column, folder), (scores.probe_meta, scores.gallery_meta)

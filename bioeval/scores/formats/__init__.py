@@ -17,7 +17,6 @@ from bioeval.scores.formats.format import LOAD_NAMES, ReadOptions
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.matrix import Scores
-from bioeval.scores.pairs import PairScores
 
 __all__ = ["load", "losses", "save"]
 
@@ -123,7 +122,6 @@ def load(
     Returns
     -------
     Scores
-        :class:`PairScores` for a list of pairs.
 
     Raises
     ------
@@ -214,7 +212,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """List what a file of this name cannot hold of the scores, a sentence each."""
     lost = list[str]()
     form = registry.format_to_write(Path(path))
-    if scores._origin and not isinstance(scores, PairScores):
+    if scores._origin and scores.layout != "pairs":
         lost.append(f"the embeddings are not kept, only their distances ({scores._origin})")
     numbers = scores._ids_of_no_person
     if numbers and not form.holds_arrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from bioeval.scores.formats.pair_layouts import PairLayout, keyed, with_header
 from bioeval.scores.formats.text_table import Columns, read_columns, shape_of
 from bioeval.scores.formats.trials import read_media
 from bioeval.scores.listed_templates import places
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairList
 
 _EXAMPLES = 3
 
@@ -26,7 +28,7 @@ def is_text(path: str | Path) -> bool:
     return content(existing_file(path, "cohort scores")) == "text"
 
 
-def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
+def read_cohort_list(path: str | Path, options: ReadOptions) -> Scores:
     """Read two names and a score on each line, in either order of names; all are impostors."""
     options.allow("cohort scores", ("kind", "nan", "subject_from", "labels", "columns.scores"))
     place = existing_file(path, "cohort scores")
@@ -54,18 +56,13 @@ def read_cohort_list(path: str | Path, options: ReadOptions) -> PairScores:
     _refuse_contradictions(table, templates, values)
     how: dict[str, Any] = {**how_read(place, layout, options)}
     subjects = _subjects(table, layout, templates, options)
-    listed = PairScores(
-        values,
-        np.zeros(len(values), dtype=bool),
-        pair_templates=templates,
-        subjects=subjects,
-        **how,
-    )
+    impostors = np.zeros(len(values), dtype=bool)
+    listed = PairList.of(values, impostors, pair_templates=templates, subjects=subjects)
     failed = np.flatnonzero(np.isnan(values))
     if len(failed):
         first_row = int(failed[0])
-        listed = listed._with(_failed_at=(first_row, f"on {_lines(table, [first_row])}"))
-    return listed
+        listed = replace(listed, failed_at=(first_row, f"on {_lines(table, [first_row])}"))
+    return Scores._of_pairs(listed, **how)
 
 
 def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +30,7 @@ from bioeval.scores.formats.trials import (
 from bioeval.scores.labels import as_objects, natural_places
 from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.pairs import PairList
 
 Two = tuple[TextColumn, TextColumn]
 
@@ -247,37 +247,35 @@ class _Pairs:
         if layout.fold is not None and not as_matrix:
             fold = self.kept(table.text[layout.fold].objects()).astype(str)
         values = table.numbers[layout.score or 0]
-        listed = PairScores(
+        listed = PairList.of(
             self.kept(values),
             self.genuine,
             pair_folds=fold,
             subjects=self.kept_sides(both_sides(*self.subjects)) if self.subjects else None,
             pair_templates=self._templates(),
             meta={name: self.kept_sides(both_sides(*two)) for name, two in self.meta.items()},
-            **how,
         )
-        listed = listed._with(attack=self._attacks())
+        listed = replace(listed, attack=self._attacks())
         if as_matrix and listed.attack is not None:
             raise DataError(
                 f"{table.path}: has attack presentations; a matrix has no place for them; leave "
                 f"out {say('lists.as', 'matrix')}"
             )
         bona_fide = self._has_classes and listed.attack is None
-        keep, notes = listed._examined(rules, self.where, bona_fide)
+        keep, notes = listed.examined(rules, how["kind"], self.where, bona_fide)
         if keep is not None:
             self.take(keep)
-            listed = listed._taking(keep)
-        scores: Scores = listed
+            listed = listed.kept(keep)
         if as_matrix:
             scores = self._matrix(how)
         else:
             failed = None
-            for row in np.flatnonzero(np.isnan(listed._base))[:1].tolist():
+            for row in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
                 failed = row, f"on {self.where([row])} of {table.path.name}"
-            listed = listed._with(unordered=rules.unordered, _failed_at=failed)
+            listed = replace(listed, unordered=rules.unordered, failed_at=failed)
             if self.exchanged is not None and self.exchanged.any():
-                listed = listed._with_sides_exchanged(self.exchanged)
-            scores = listed
+                listed = listed.exchanged(self.exchanged)
+            scores = Scores._of_pairs(listed, **how)
         return scores._with(
             _remarks=(*scores._remarks, *self.notes, *notes),
             _reading=self.reading,

@@ -36,7 +36,6 @@ from bioeval.scores.formats.trials import (
     truth_in_order,
 )
 from bioeval.scores.matrix import Scores
-from bioeval.scores.pairs import PairScores
 
 #: How the files beside ``x.npy`` end.
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
@@ -99,7 +98,7 @@ def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) 
     return labels
 
 
-def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
+def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> Scores:
     """Return the distances of listed pairs of templates, of features of images or of templates.
 
     With `average`, each row is an image of `labels`, in its order; without it, each row is a
@@ -211,7 +210,7 @@ def _vector(path: Path, values: np.ndarray) -> np.ndarray:
     return np.ravel(values)
 
 
-def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
+def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> Scores:
     options.allow("genuine scores in a .npy file", ("impostor", "kind", "nan"))
     other, theirs = _second(options.impostor or path, "a .npy file of impostor scores")
     genuine, impostor = _vector(path, values), _vector(other, theirs)

@@ -42,8 +42,7 @@ from bioeval.scores.formats.named_arrays import (
 from bioeval.scores.formats.trials import FoundPairs, find_pairs, read_lfw_pairs, scores_in_order
 from bioeval.scores.labels import IDS_OF_NO_PERSON, Codes
 from bioeval.scores.listed_templates import ListRules, places
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.template_names import NamedTemplates
 
 
@@ -259,7 +258,7 @@ def _two_vectors(file: Arrays) -> tuple[str, str] | None:
     return None
 
 
-def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
+def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> Scores:
     refused = ("columns.genuine", "lists.keep", "lists.unordered", *_OF_TEMPLATES)
     named.refuse("genuine and impostor scores", refused)
     mated = named.file.read(genuine).reshape(-1)
@@ -275,7 +274,7 @@ def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairSc
     return pairs._with(_reading=(origin, *named.notes))
 
 
-def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
+def _read_pair_list(named: NamedArrays, key: str) -> Scores:
     """Read a list of pairs: classes in an array, or those of a list of pairs in order."""
     file = named.file
     genuine = named.key("genuine", "genuine")
@@ -351,12 +350,12 @@ def _of_lists(named: NamedArrays) -> tuple[str, ...]:
 
 
 def _attempts(
-    pairs: PairScores,
+    pairs: Scores,
     evaluated: FoundPairs,
     sides: Sides,
     named: NamedArrays,
     entry: np.ndarray | None = None,
-) -> PairScores:
+) -> Scores:
     """Return the pairs of a list that are attempts, by the rules of lists with names.
 
     `entry` is the gallery template that each probe is, -1 for none.
@@ -367,14 +366,15 @@ def _attempts(
     if entry is not None:
         probe = np.where(entry[probe] >= 0, entry[probe] + sides.m, probe)
     codes = enrolled.astype(np.int32), probe.astype(np.int32)
-    pairs = pairs._with(_templates=CodedSides(range(sides.m + sides.n), *codes))
+    listed = replace(pairs.pairs, templates=CodedSides(range(sides.m + sides.n), *codes))
     rules = ListRules.parse(named.options.keep, named.options.unordered)
-    pairs = pairs._attempts(rules, lambda rows: places("pair", rows))
+    listed, notes = listed.attempts(rules, pairs.kind, lambda rows: places("pair", rows))
     if named.options.pairs is not None:
         # Rows are probes, but the first name of a listed pair is enrolled.
-        pairs = pairs._with_all_sides_exchanged()
+        listed = listed.exchanged(np.ones(len(listed.values), dtype=bool))
     # Templates are known by their place in this file, which is none in another.
-    return pairs._with(_templates=None, missing=evaluated.missing)
+    listed = replace(listed, templates=None, missing=evaluated.missing)
+    return pairs._with_pairs(listed, _remarks=notes)
 
 
 def _pairs_to_evaluate(
@@ -538,15 +538,15 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     for name, attribute in IDS_OF_NO_PERSON.items():
         if ids := getattr(scores, attribute):
             out.add(name, np.array(ids, dtype=np.int64))
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         out.add("genuine", scores.genuine)
         if scores.pair_subjects is not None:
             out.add("subjects", _storable(scores.pair_subjects, "subjects", path))
-        if scores._templates is not None:
-            known = np.empty(len(scores._templates.values), dtype=object)
-            known[:] = scores._templates.values
+        if (names := scores.pairs.templates) is not None:
+            known = np.empty(len(names.values), dtype=object)
+            known[:] = names.values
             out.add("template_names", _storable(known, "names of templates", path))
-            out.add("templates", np.column_stack([scores._templates.a, scores._templates.b]))
+            out.add("templates", np.column_stack([names.a, names.b]))
         if scores.pair_folds is not None:
             out.add("fold", _storable(scores.pair_folds, "fold", path))
         for side, meta in (("probe", scores.probe_meta), ("gallery", scores.gallery_meta)):

@@ -44,8 +44,8 @@ from bioeval.scores.formats.trials import (
 from bioeval.scores.formats.wide_tables import is_wide, wide_columns, wide_scores
 from bioeval.scores.labels import as_objects
 from bioeval.scores.listed_templates import ListRules, places
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairList
 
 _LINES = 1 << 17
 
@@ -58,12 +58,12 @@ def blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     """
     # The name of the column declares what the scores are.
     score = scores.kind if scores.kind != "order" else "score"
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
         if scores.pair_subjects is not None:
             for side, subjects in zip("ab", scores.pair_subjects.T, strict=True):
                 columns[f"subject_{side}"] = _words(subjects)
-        if (listed := scores._templates) is not None:
+        if (listed := scores.pairs.templates) is not None:
             called = _words(as_objects(listed.values))
             columns |= {"template_a": called[listed.a], "template_b": called[listed.b]}
         if scores.pair_folds is not None:
@@ -112,7 +112,7 @@ def write_text(scores: Scores, path: Path) -> None:
 def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
     """Return the columns that become text, by their names, with what they are."""
     texts = {}
-    if not are_pairs(scores):
+    if scores.layout != "pairs":
         if scores._labelled:
             texts["probe label"] = "labels", scores.probe_labels
             texts["gallery label"] = "labels", scores.gallery_labels
@@ -120,8 +120,8 @@ def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
     if scores.pair_subjects is not None:
         for side, subjects in zip("ab", scores.pair_subjects.T, strict=True):
             texts[f"subject_{side}"] = "labels", subjects
-    if scores._templates is not None:
-        texts["template"] = "names of templates", as_objects(scores._templates.values)
+    if scores.pairs.templates is not None:
+        texts["template"] = "names of templates", as_objects(scores.pairs.templates.values)
     if scores.pair_folds is not None:
         texts["fold"] = "folds", scores.pair_folds
     return texts
@@ -135,7 +135,7 @@ def pair_losses(scores: Scores) -> list[str]:
         if values.dtype.kind != "U" and {*map(type, values.tolist())} - {str}
     )
     lost = [f"{noun} become text" for noun in changed]
-    if not are_pairs(scores):
+    if scores.layout != "pairs":
         lost.append("the matrix becomes a list of pairs, for verification alone")
     if names := sorted({*scores.probe_meta, *scores.gallery_meta}):
         statement = "columns {} are" if len(names) > 1 else "column {} is"
@@ -287,7 +287,7 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
 
 def _two_files(
     shape: Shape, layout: PairLayout, options: ReadOptions, how: dict[str, Any]
-) -> PairScores:
+) -> Scores:
     """Read genuine scores and, from a second file, impostor scores or trials in order."""
     if layout.genuine is not None:
         raise DataError(
@@ -305,9 +305,10 @@ def _two_files(
         alone = scores_alone(shape, layout)
         values = alone.numbers[layout.score or 0]
         flags, remark = truth_in_order(shape.path, len(values), options)
-        listed = PairScores(values, flags, **how)
-        scores = listed._attempts(ListRules(), lambda rows: places("line", alone.lines(rows)))
-        return scores._with(_remarks=(*scores._remarks, remark))
+        listed, notes = PairList.of(values, flags).attempts(
+            ListRules(), how["kind"], lambda rows: places("line", alone.lines(rows))
+        )
+        return Scores._of_pairs(listed, **how, remarks=(*notes, remark))
     other = existing_file(options.impostor)
     genuine = scores_alone(shape, layout)
     impostor, theirs = impostor_scores(other, shape.columns, layout, options)
@@ -328,10 +329,10 @@ def _two_files(
         return " and ".join(lines)
 
     flags = np.repeat([True, False], [len(values), len(impostor_values)])
-    both = PairScores(
-        np.concatenate([values, impostor_values]), flags, pair_templates=templates, **how
-    )
-    return both._attempts(ListRules.parse(options.keep, options.unordered), where)
+    both = PairList.of(np.concatenate([values, impostor_values]), flags, pair_templates=templates)
+    rules = ListRules.parse(options.keep, options.unordered)
+    both, remarks = both.attempts(rules, how["kind"], where)
+    return Scores._of_pairs(both, **how, remarks=remarks)
 
 
 FORMAT = Format(

@@ -40,7 +40,6 @@ from bioeval.scores.formats.spellings import (
 )
 from bioeval.scores.formats.text_table import Columns, Shape, TextColumn, read_columns, shape_of
 from bioeval.scores.matrix import Scores
-from bioeval.scores.pairs import PairScores
 
 _EXAMPLES, _COLUMNS_SHOWN = 3, 8
 _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
@@ -550,7 +549,7 @@ def lists_lfw_pairs(path: Path) -> bool:
     return len(numbers) == 2 and all(map(_is_digits, numbers))
 
 
-def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOptions) -> PairScores:
+def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOptions) -> Scores:
     """Return scores in the order of a list of pairs in LFW's form."""
     listed = read_lfw_pairs(options.pairs or path)
     if values.shape != (len(listed.images),):

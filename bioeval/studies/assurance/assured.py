@@ -15,7 +15,7 @@ from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
 from bioeval.results.support import ComparedPeople
 from bioeval.results.variables import Variable
-from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.scores.matrix import Scores, knows_people
 from bioeval.studies.assurance.limits import PeopleMeans, shares_without_error
 from bioeval.studies.assurance.shares import Shares
 
@@ -215,7 +215,7 @@ def require_named_people(scores: Scores, purpose: str) -> None:
     if knows_people(scores):
         return
     how = "give labels of probes and gallery"
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         how = (
             "name them: columns subject_a and subject_b in a file, --subject-from "
             f"'{scores._subject_pattern}', or subjects= to Scores.from_pairs"

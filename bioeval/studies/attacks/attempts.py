@@ -13,7 +13,7 @@ from bioeval.base.errors import Argument, DataError, counted
 from bioeval.scores.arrays import Mask, scored, with_failures
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.labels import missing_values
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 from bioeval.stats.people import ratio
 from bioeval.studies.attacks.scores import AttackedScores
 
@@ -79,7 +79,7 @@ def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray
 
 def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the row and the distance of each attack attempt; other cells are not read."""
-    if are_pairs(attacks):
+    if attacks.layout == "pairs":
         return _made(np.arange(attacks.shape[0]), attacks._distances(), attacks)
     m = attacks.shape[0]
     row, column = attacks._mate_cells(np.arange(m))

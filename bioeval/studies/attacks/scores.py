@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from bioeval.results.support import RuleOf
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import species_of, without_attacks
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores, codes_of, require_scores
 
 #: Fewer attack instruments of a species are warned of.
 FEW_INSTRUMENTS = 10
@@ -41,7 +40,7 @@ class AttackedScores:
 def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScores:
     """Return bona fide presentations and attacks, checked."""
     notes: tuple[Message, ...] = ()
-    if not are_pairs(scores):
+    if scores.layout != "pairs":
         require_subjects(scores, "a vulnerability")
     if attacks is None:
         species = _species(scores, attack, "scores")
@@ -77,7 +76,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
     bona_fide = without_attacks(scores, attack)
     if bona_fide is not scores:  # nothing is left out: attacks are evaluated here
         bona_fide = bona_fide._with(_remarks=scores._remarks, _attacks_left_out=0)
-    if not are_pairs(attack_scores):
+    if attack_scores.layout != "pairs":
         missing = ~np.isin(codes_of(attack_scores).probe, codes_of(attack_scores).gallery)
         if missing.any():
             i = int(np.argmax(missing))
@@ -92,7 +91,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
 
 def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
     """Return the metadata columns of rows, of a list those that its classes give."""
-    if not are_pairs(scores):
+    if scores.layout != "pairs":
         return scores.probe_meta
     return {} if scores.attack is None else {"attack": scores.attack}
 
@@ -116,7 +115,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     The species is the name of the real subject, without a leading ``attack/``, if no pair claims
     that subject; otherwise it is ``spoof``.
     """
-    if not isinstance(attacks, PairScores) or attacks.attack is not None:
+    if attacks.layout != "pairs" or attacks.attack is not None:
         return attacks, ()
     rows = np.flatnonzero(~attacks.genuine)
     if not len(rows):
@@ -125,14 +124,13 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
             "expected attacks, as spoof, or with the species of each in a column 'attack'"
         )
     genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
-    assert isinstance(spoofs, PairScores)
     names = ["spoof"] * len(rows)
     if spoofs.pair_subjects is not None:
         claimed, real = spoofs.pair_subjects.T.tolist()
         no_species = {*claimed, "", "attack"}
         written = [(subject, str(subject).removeprefix("attack/")) for subject in real]
         names = ["spoof" if no_species & {x, name} else name for x, name in written]
-    spoofs = spoofs._with(attack=np.array(names))
+    spoofs = spoofs._with_pairs(replace(spoofs.pairs, attack=np.array(names)))
     if not genuine:
         return spoofs, ()
     return spoofs, (Message("genuine-pairs-of-attack-list-left-out", pairs=genuine),)
@@ -140,7 +138,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
 
 def _gallery(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
-    if are_pairs(scores) or attack not in scores.gallery_meta:
+    if scores.layout == "pairs" or attack not in scores.gallery_meta:
         return None
     attacks = species_of(scores.gallery_meta[attack]) != ""
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
@@ -161,7 +159,7 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
             f"{name} holds {attacks.kind} scores, and the bona fide presentations {scores.kind} "
             "scores; expected one kind"
         )
-    if are_pairs(scores) or are_pairs(attacks):
+    if scores.layout == "pairs" or attacks.layout == "pairs":
         return
     require_subjects(attacks, "a vulnerability")
     if attacks.probe_ids is attacks.gallery_ids:

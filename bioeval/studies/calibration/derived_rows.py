@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.base.memory import require_memory
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 
 #: New scores, from the float64 scores of each system and from the rows that they are of.
 Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
@@ -39,7 +39,7 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
             new[np.all(np.isnan(blocks), axis=0)] = np.nan
         return new
 
-    if are_pairs(first):
+    if first.layout == "pairs":
         values = made([scores.values for scores in systems], np.arange(first.shape[0]))
     else:
         m, n = first.shape

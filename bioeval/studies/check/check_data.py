@@ -20,8 +20,7 @@ from bioeval.results.dataset import about_attrs
 from bioeval.results.support import KindVerdict
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people, require_scores
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores, codes_of, knows_people, require_scores
 from bioeval.scores.provenance import Provenance, same_labels, transaction_notes
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import (
@@ -152,7 +151,7 @@ def check_data(
         far_targets = () if convention else card.report.far_targets
     targets = check_targets(far_targets).tolist()
     with rows_reported():
-        scanned = scan(scores) if read_scores and not are_pairs(scores) else None
+        scanned = scan(scores) if read_scores and scores.layout != "pairs" else None
         findings = list(_findings(scores, targets, scanned, read_scores, convention))
         if scanned is not None:
             findings.append(_complete(scores, card, claims))
@@ -208,7 +207,7 @@ def _findings(
     """
     if scanned is None:
         yield from label_checks(scores, targets, convention=convention)
-        if read_scores and are_pairs(scores):
+        if read_scores and scores.layout == "pairs":
             yield from _pair_checks(scores)
         return
     impostors = int(scanned.counts[IMPOSTOR])
@@ -237,7 +236,7 @@ def _findings(
         yield _kind(scores, scanned.genuine, impostor, diagonal, all_read=every)
 
 
-def _pair_checks(scores: PairScores) -> Iterator[Finding]:
+def _pair_checks(scores: Scores) -> Iterator[Finding]:
     """Yield the findings of a list of pairs."""
     values = scores.values.astype(np.float64)
     distances, known = sign_of(scores.kind) * values, np.isfinite(values)

@@ -18,7 +18,7 @@ from bioeval.document.results import rule_in_words
 from bioeval.document.text import Text, say
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.scores.matrix import Scores, knows_people
 from bioeval.stats.people import people_counts
 from bioeval.tasks.threshold_choice import chosen_threshold
 
@@ -88,7 +88,7 @@ def confusions_at(
     Up to `most` pairs of people are listed. `threshold` is a number or a rule. The errors are those
     of the `claims`, whose nearest templates are looked for in the scores.
     """
-    known = not are_pairs(scores) and scores.layout != "top-k" and knows_people(scores)
+    known = scores.layout not in ("pairs", "top-k") and knows_people(scores)
     if not known or scores.kind == "order":
         return None
     compared, rule = scores if claims is None else claims, Rule.parse(threshold)

@@ -13,7 +13,6 @@ from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, codes_of, knows_people
-from bioeval.scores.pairs import PairScores
 from bioeval.studies.check.counts import (
     GENUINE,
     IMPOSTOR,
@@ -103,7 +102,7 @@ def copies_of_matrix(
     )
 
 
-def copies_of_pairs(scores: PairScores, distances: np.ndarray) -> Copies | None:
+def copies_of_pairs(scores: Scores, distances: np.ndarray) -> Copies | None:
     """Look for copies in a list of pairs."""
     known, genuine = np.isfinite(distances), scores.genuine
     copy = distance_of_copy(scores.kind, distances[known])
@@ -115,7 +114,7 @@ def copies_of_pairs(scores: PairScores, distances: np.ndarray) -> Copies | None:
     exact = np.flatnonzero(~genuine & (away == 0))
     near = np.flatnonzero(~genuine & (away > 0) & (away <= limit))
     copied = np.flatnonzero(genuine & (away <= of_genuine))
-    names = scores._templates
+    names = scores.pairs.templates
     differ = names is not None and (names.a[copied] != names.b[copied]).all()
     return Copies(
         impostor=len(exact) + len(near),

@@ -18,8 +18,7 @@ from bioeval.results.support import (
     without_attempts,
 )
 from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores, codes_of, knows_people
 from bioeval.scores.provenance import (
     counts_same,
     exclusion_notes,
@@ -52,7 +51,7 @@ def label_checks(
     left out junk and cameras already; `self_compared` whether the scores on the diagonal are those
     of templates with themselves, None where no score was read.
     """
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         yield _pairs(scores)
         impostors = int((~scores.genuine).sum())
         if knows_people(scores):
@@ -66,7 +65,7 @@ def label_checks(
         if impostors is None:
             impostors = scores._comparisons()[1]
             impostors //= 1 + (scores.layout == "all-against-all")
-    if are_pairs(scores) or knows_people(scores):
+    if scores.layout == "pairs" or knows_people(scores):
         yield _compared(scores, convention)
     if scores._remarks:
         notes = list(scores._remarks)
@@ -142,7 +141,7 @@ def _shown(labels: Sequence[object]) -> Text:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    codes = (scores._pair_codes if are_pairs(scores) else codes_of(scores)).labelled
+    codes = (scores._pair_codes if scores.layout == "pairs" else codes_of(scores)).labelled
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     size[codes.no_person] = 0
@@ -206,7 +205,7 @@ def _on_both_sides(scores: Scores) -> tuple[str, list[str]]:
 
 def _compared(scores: Scores, convention: bool) -> Finding:
     """Return the finding about metadata by which comparisons are left out, or are to be."""
-    for note in [] if are_pairs(scores) else exclusion_notes(scores):
+    for note in [] if scores.layout == "pairs" else exclusion_notes(scores):
         if note.code != "unknown-values":
             return Finding("compared", "warning", note, scores.shape[0])
     if not convention and counts_same(scores, "session"):
@@ -219,7 +218,7 @@ def _is_text(column: np.ndarray) -> bool:
     return column.dtype.kind == "U" or all(isinstance(x, str) for x in column.tolist())
 
 
-def _pairs(scores: PairScores) -> Finding:
+def _pairs(scores: Scores) -> Finding:
     """Return the finding about the numbers of genuine and impostor pairs."""
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
     if not genuine or not impostor:
@@ -232,7 +231,7 @@ def _pairs(scores: PairScores) -> Finding:
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
-    subjects = len(scores.subjects) if are_pairs(scores) or knows_people(scores) else 0
+    subjects = len(scores.subjects) if scores.layout == "pairs" or knows_people(scores) else 0
     people = ComparedPeople.of_scores(scores)
     size = {"subjects": subjects} if subjects else {}
     size["impostor attempts"] = impostors

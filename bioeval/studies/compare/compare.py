@@ -32,7 +32,7 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal, require_same
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, codes_of
 from bioeval.scores.provenance import left_out, notes_of
 from bioeval.stats.options import JACKKNIFE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import (
@@ -316,7 +316,7 @@ class _Systems:
         try:
             common, scores, apart = aligned(reference, scores, (first, name))
             require_same(common, scores)
-            if self.rules is not None and self.rules.needs_cameras and not are_pairs(common):
+            if self.rules is not None and self.rules.needs_cameras and common.layout != "pairs":
                 for mine, theirs, where in zip(
                     cameras_of(common), cameras_of(scores), SIDES, strict=True
                 ):
@@ -371,7 +371,7 @@ class _Systems:
         """Return the attributes of the data."""
         scores, first = self.reference, next(iter(self.measured.values()))
         sides = {"probes": scores.shape[0]}
-        if not are_pairs(scores):
+        if scores.layout != "pairs":
             codes = codes_of(scores)
             sides["probe_subjects"] = len(codes.people(codes.probe))
             sides["gallery_templates"] = scores.shape[1]

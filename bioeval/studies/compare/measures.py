@@ -27,7 +27,7 @@ from bioeval.results.measure import Measure
 from bioeval.results.support import ComparedPeople, RuleOf, support_messages
 from bioeval.results.variables import VARIABLES, Variable, best_values
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, codes_of
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, NewPeople, identification_replicates
 from bioeval.stats.limits import jackknife_limits, student_limits
@@ -115,7 +115,7 @@ def by_attempts(
     if scores.kind != "order" and wanted.asks(*of_curves):
         given = thresholds if len(thresholds) else None
         verifying = [Verifying(reader, wanted=points, thresholds=given)]
-    if not (are_pairs(scores) or scores._claims) and wanted.asks(*IDENTIFICATION):
+    if not (scores.layout == "pairs" or scores._claims) and wanted.asks(*IDENTIFICATION):
         searching = [Searching(reader, search)]
     if not verifying and not searching and not wanted.functions:
         raise ProtocolError(
@@ -395,7 +395,7 @@ def _without_groups(scores: Scores, people: np.ndarray, groups: int) -> Iterator
     codes = codes_of(scores)
     for first in range(groups):
         stays = [~np.isin(x, people[first::groups]) for x in (codes.probe, codes.gallery)]
-        if are_pairs(scores):
+        if scores.layout == "pairs":
             yield scores.select(np.flatnonzero(stays[0] & stays[1]))
         else:
             yield scores.select(probes=np.flatnonzero(stays[0]), gallery=np.flatnonzero(stays[1]))

@@ -20,7 +20,7 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.labels import template_names
-from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.explain.row import RankedList, Rows
 from bioeval.studies.explain.section import Explanation, Steps
@@ -47,7 +47,7 @@ class _Explainer:
     def __init__(self, scores: Scores, protocol: str | Protocol, threshold: Any):
         """Choose the threshold; refuse what has no rows, or rates that are no sums over rows."""
         require_scores(scores)
-        if are_pairs(scores):
+        if scores.layout == "pairs":
             raise ProtocolError("a list of pairs has no rows to explain: each pair is one attempt")
         self.given = scores
         scores = without_attacks(scores)

@@ -26,7 +26,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores
@@ -382,11 +382,11 @@ def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
 
 def check_task(scores: Scores, options: FoldOptions) -> None:
     """Raise unless the scores support the task."""
-    if options.claims is not None and are_pairs(scores):
+    if options.claims is not None and scores.layout == "pairs":
         raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
     if options.task != "closed_set":
         require_values(scores, f"{options.task_name} in folds")
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         if options.task != "verification":
             raise ProtocolError(
                 f"{options.task} needs a gallery to search; a list of pairs supports verification"

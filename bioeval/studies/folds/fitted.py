@@ -14,7 +14,7 @@ from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.messages import Message
 from bioeval.partition.base import LabelCodes
 from bioeval.scores.embeddings import as_embeddings, kind_of_metric
-from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
@@ -134,7 +134,7 @@ class TransformedScores(System):
         sides = self.sides
         self._each: list[SplitSides | PairSides] = [sides]
         for scores in others:
-            if isinstance(sides, PairSides) and are_pairs(scores):
+            if isinstance(sides, PairSides) and scores.layout == "pairs":
                 self._each.append(PairSides(scores, sides.by_subject))
             else:
                 self._each.append(SplitSides(scores, getattr(sides, "ids", ())))

@@ -34,7 +34,7 @@ from bioeval.counting.verification import Use, Verified, Verifying, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, knows_people
+from bioeval.scores.matrix import Scores, codes_of, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.splits import (
     PairSides,
@@ -481,7 +481,7 @@ class System:
     def __init__(self, scores: Scores, splitter: Any):
         self.scores, self.kind = scores, scores.kind
         self.plan, self.sides = plan_of_scores(scores, splitter)
-        if are_pairs(scores) and not knows_people(scores):
+        if scores.layout == "pairs" and not knows_people(scores):
             self.unit = "pairs"
 
     @cached_property

@@ -15,8 +15,7 @@ import numpy as np
 from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, split_samples
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores, codes_of
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
@@ -312,7 +311,7 @@ class PairSides:
     subject. `labels` are the subjects; None for pairs.
     """
 
-    def __init__(self, scores: PairScores, by_subject: bool):
+    def __init__(self, scores: Scores, by_subject: bool):
         """Number the subjects, those with the number -1 left out."""
         self.scores, self.by_subject = scores, by_subject
         self.n, self.labels = scores.shape[0], None
@@ -361,7 +360,7 @@ class PairSides:
         trained = ends[:, np.append(split.train.probes, split.fitted)]
         return len(np.intersect1d(trained, ends[:, split.test.probes]))
 
-    def view(self, part: Part) -> PairScores | None:
+    def view(self, part: Part) -> Scores | None:
         """Return the pairs of a part; None if there are none."""
         pairs = self.pairs_in(part.probes)
         return self.scores.select(pairs) if len(pairs) else None
@@ -378,7 +377,7 @@ def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
 
 def require_square(scores: Scores) -> None:
     """Raise unless the templates of an experiment are to be divided: one set on both sides."""
-    pairs = are_pairs(scores)
+    pairs = scores.layout == "pairs"
     if pairs or not np.array_equal(scores.probe_ids, scores.gallery_ids):
         noun = "a list of pairs" if pairs else "these scores"
         raise ProtocolError(
@@ -390,7 +389,7 @@ def require_square(scores: Scores) -> None:
 
 def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
     """Return all splits of some scores, and what is divided: their templates, or pairs."""
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         if isinstance(splitter, partition.Experiment):
             require_square(scores)
         # Of scikit-learn's, those of groups.

@@ -47,7 +47,7 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
     ...     place = pathlib.Path(folder) / "cohort.scores"
     ...     _ = place.write_text("a1 c1 0.2\na1 c2 0.4\n")
     ...     be.read_cohort(place, kind="similarity")
-    <PairScores 2 pairs, 0 genuine, float64 similarity, nan='raise'>
+    <Scores 2 pairs, 0 genuine, float64 similarity, nan='raise'>
     """
     place = existing_file(require_path("path", path), "cohort scores")
     if is_text(place):

@@ -10,8 +10,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.labels import NAME_COLUMNS
-from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
-from bioeval.scores.pairs import PairScores
+from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.studies.fusion.cohort_moments import (
     CohortMoments,
     cells_of_matrix,
@@ -22,9 +21,7 @@ from bioeval.studies.fusion.cohort_moments import (
 )
 
 
-def moments_of_list(
-    scores: PairScores, side: int, cohort: Scores, top: int | None
-) -> CohortMoments:
+def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) -> CohortMoments:
     """Return mean and standard deviation of each pair's template on a side, 0 or 1."""
     name = ("first", "second")[side]
     input_name = f"the cohort of the {name} names of the trials"
@@ -35,10 +32,10 @@ def moments_of_list(
             f"the cohort holds {noun_of(cohort.kind, plural=True)}, and the trials are "
             f"{noun_of(scores.kind, plural=True)}; expected scores of one system"
         )
-    listed = scores._templates
+    listed = scores.pairs.templates
     assert listed is not None
     everyone = set(map(str, listed.values))
-    if are_pairs(cohort):
+    if cohort.layout == "pairs":
         cohort = _trials_first(cohort, everyone)
     used, row = np.unique(listed.b if side else listed.a, return_inverse=True)
     wanted = [str(listed.values[i]) for i in used.tolist()]
@@ -67,9 +64,10 @@ def moments_of_list(
     require_cells(len(wanted), len(others))
     place = {x: i for i, x in enumerate(names[mine])}
     at = np.array([place[x] for x in wanted], dtype=np.int64)
-    if are_pairs(cohort):
+    if cohort.layout == "pairs":
         if cohort.nan == "raise" and (failed := np.isnan(cohort.values)).any():
-            line = cohort._failed_at[1] if cohort._failed_at is not None else "in the list"
+            failed_at = cohort.pairs.failed_at
+            line = "in the list" if failed_at is None else failed_at[1]
             refuse_failed(int(failed.sum()), line, "the cohort")
         values = _cells_of_list(cohort, mine)[at]
         # One list may have the cohorts of both sides.
@@ -94,19 +92,19 @@ def moments_of_list(
     return CohortMoments(mean[row.reshape(-1)], sd[row.reshape(-1)])
 
 
-def _trials_first(cohort: PairScores, everyone: set[str]) -> PairScores:
+def _trials_first(cohort: Scores, everyone: set[str]) -> Scores:
     """Return a list of cohort scores with the name of the trials first on each line."""
-    names = cohort._templates
+    names = cohort.pairs.templates
     if names is None:
         return cohort
     tried = np.array([str(name) in everyone for name in names.values])
-    return cohort._with_sides_exchanged(tried[names.b] & ~tried[names.a])
+    return cohort._with_pairs(cohort.pairs.exchanged(tried[names.b] & ~tried[names.a]))
 
 
 def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:
     """Return the names of the templates of both sides of cohort scores."""
-    if are_pairs(cohort):
-        listed = cohort._templates
+    if cohort.layout == "pairs":
+        listed = cohort.pairs.templates
         if listed is None:
             raise ProtocolError("the cohort is a list of pairs that does not name its templates")
         values = list(map(str, listed.values))
@@ -130,12 +128,12 @@ def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:
     return sides[0], sides[1]
 
 
-def _cells_of_list(cohort: PairScores, mine: int) -> np.ndarray:
+def _cells_of_list(cohort: Scores, mine: int) -> np.ndarray:
     """Return the scores of a list as a matrix, NaN where there is none.
 
     The rows are the distinct names of side `mine`.
     """
-    listed = cohort._templates
+    listed = cohort.pairs.templates
     assert listed is not None
     sides = [np.unique(side, return_inverse=True) for side in (listed.a, listed.b)]
     (names, row), (others, column) = sides[mine], sides[1 - mine]
@@ -144,12 +142,12 @@ def _cells_of_list(cohort: PairScores, mine: int) -> np.ndarray:
     return values
 
 
-def _require_different_people(scores: PairScores, cohort: Scores, side: int) -> None:
+def _require_different_people(scores: Scores, cohort: Scores, side: int) -> None:
     """Raise :class:`DataError` where people of the trials are on this side of the cohort scores."""
     if not (knows_people(scores) and knows_people(cohort)):
         return
-    if are_pairs(cohort):
-        listed = cohort._sides
+    if cohort.layout == "pairs":
+        listed = cohort.pairs.sides
         assert listed is not None
         codes = np.unique(listed.b if side else listed.a).tolist()
         people = [listed.values[code] for code in codes]

@@ -18,7 +18,6 @@ from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.matrix import Scores, knows_people, require_scores
-from bioeval.scores.pairs import PairScores
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.fusion.cohort_moments import (
     CohortMoments,
@@ -112,7 +111,7 @@ def normalise(
     """
     require_choice("method", method, METHODS)
     require_scores(scores)
-    if isinstance(scores, PairScores):
+    if scores.layout == "pairs":
         if cohort is not None or method == "zt":
             raise ProtocolError(
                 "ZT-norm is of a matrix, with the cohort against itself; a list of pairs has z, t, "
@@ -183,7 +182,7 @@ def _made(scores: Scores, method: str, rule: Any) -> Scores:
 
 
 def _normalised_list(
-    scores: PairScores,
+    scores: Scores,
     method: str,
     enrolled_cohort: Scores | None,
     probe_cohort: Scores | None,
@@ -191,7 +190,7 @@ def _normalised_list(
 ) -> Scores:
     """Return the pairs of a list, normalised."""
     require_values(scores, "score normalisation")
-    if scores._templates is None:
+    if scores.pairs.templates is None:
         raise ProtocolError(
             "the pairs do not name their templates, and score normalisation finds the scores of a "
             "template against the cohort by its name; give a list with both names on each line, or "

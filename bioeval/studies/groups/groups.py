@@ -24,7 +24,7 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, are_pairs, codes_of, require_scores
+from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
@@ -122,7 +122,7 @@ def by_group(
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
     advice = ""
-    if are_pairs(scores) and not isinstance(group, str):
+    if scores.layout == "pairs" and not isinstance(group, str):
         advice = "; the first array is of the probes, which are the second names of the pairs"
     require_scores(scores)
     require_values(scores, "verification by group")

@@ -17,7 +17,7 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.scores.labels import is_written
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
 from bioeval.studies.folds.folds import INTERVALS, FoldOptions, parse_ranks
@@ -103,7 +103,7 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
     if section is None:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
     options = section.options()
-    if section.by == "given-folds" and are_pairs(scores):
+    if section.by == "given-folds" and scores.layout == "pairs":
         if scores.pair_folds is None:
             raise DataError(
                 f"protocol {card.name} takes the folds as given, but these pairs have none; give "

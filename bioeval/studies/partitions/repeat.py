@@ -21,7 +21,7 @@ from bioeval.results.dataset import Scalars
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
@@ -237,7 +237,7 @@ def repeated(
 ) -> xr.DataTree:
     """Return the results of all partitions, with checked options; see :func:`repeat`."""
     require_scores(scores)
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     scores._require_matrix()
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):

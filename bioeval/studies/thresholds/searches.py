@@ -11,7 +11,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import search
 from bioeval.counting.threshold_rules import Rule
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores, are_pairs, codes_of
+from bioeval.scores.matrix import Scores, codes_of
 from bioeval.studies.assurance.shares import Shares, search_shares
 from bioeval.studies.folds.folds import Fold, FoldOptions, Judged, Searched
 from bioeval.studies.folds.results import fold_dataset
@@ -26,7 +26,7 @@ def searches_of_people(scores: Scores) -> Scores:
     wanted = (
         "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
     )
-    if are_pairs(scores) or scores.layout != "probe-against-gallery":
+    if scores.layout != "probe-against-gallery":
         raise ProtocolError(
             f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"

@@ -28,7 +28,7 @@ from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, knows_people, require_scores
+from bioeval.scores.matrix import Scores, knows_people, require_scores
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
@@ -459,7 +459,7 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
     if number is None:
         return
     require_integer(name, number, low=low, of_draws=True)
-    if are_pairs(scores) and scores.pair_folds is not None:
+    if scores.layout == "pairs" and scores.pair_folds is not None:
         raise DataError(f"{Argument(name)} is {number}, but these pairs define folds; leave it out")
 
 
@@ -468,9 +468,9 @@ def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
 
     Each fold has at least two people, or a pair of each class.
     """
-    if are_pairs(scores) and scores.pair_folds is not None:
+    if scores.layout == "pairs" and scores.pair_folds is not None:
         return FOLDS, []
-    if _by_people(scores) or not are_pairs(scores):
+    if _by_people(scores) or scores.layout != "pairs":
         there, most, what = len(scores.subjects), len(scores.subjects) // 2, "people"
     else:
         genuine = int(np.count_nonzero(scores.genuine))
@@ -486,13 +486,13 @@ def _splitter(
     scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
 ) -> Any:
     """Return what divides the people, or the pairs, into folds."""
-    if not are_pairs(scores):
+    if scores.layout != "pairs":
         require_subjects(scores, "a threshold study")
     if task == "open_set":
         return partition.RepeatedSubjectKFold(
             folds, n_repeats=repeats, random_state=random_state, stratify="enrolled"
         )
-    if are_pairs(scores) and scores.pair_folds is not None:
+    if scores.layout == "pairs" and scores.pair_folds is not None:
         return partition.PredefinedPairFolds(scores.pair_folds)
     if _by_people(scores):
         return partition.RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
@@ -503,7 +503,7 @@ def _splitter(
 
 def _by_people(scores: Scores) -> bool:
     """Return whether folds share no subject: else pairs are divided."""
-    if not are_pairs(scores):
+    if scores.layout != "pairs":
         return True
     if scores.pair_subjects is None or scores.pair_folds is None:
         return scores.pair_subjects is not None

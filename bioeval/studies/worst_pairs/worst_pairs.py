@@ -15,7 +15,7 @@ from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.scores.matrix import Scores, knows_people
 
 WORST_PAIRS = {
     "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones"),
@@ -146,7 +146,7 @@ def worst_pairs(
     reader = BlockReader(scores)
     n = require_integer("n", n, low=1)
     require_values(scores, "the list of worst pairs")
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
     if not knows_people(scores):
         raise ProtocolError(

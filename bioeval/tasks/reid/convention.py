@@ -31,7 +31,7 @@ from bioeval.protocol.fields import Field, Section
 from bioeval.protocol.loading import available, is_path, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_texts
-from bioeval.scores.matrix import Scores, are_pairs, knows_people
+from bioeval.scores.matrix import Scores, knows_people
 from bioeval.scores.provenance import pairs_of_same
 
 S = TypeVar("S", bound=Section)
@@ -199,14 +199,14 @@ def camera_codes(scores: Any) -> Codes:
 
 def has_cameras(scores: Scores) -> bool:
     """Whether both sides of a matrix have a column of cameras."""
-    if are_pairs(scores):
+    if scores.layout == "pairs":
         return False
     return None not in map(_camera_column, (scores.probe_meta, scores.gallery_meta))
 
 
 def column_warnings(scores: Scores) -> list[Message]:
     """Return a message if the data have cameras and no convention states their use."""
-    if are_pairs(scores) or not knows_people(scores) or scores._has_mask:
+    if scores.layout == "pairs" or not knows_people(scores) or scores._has_mask:
         return []
     sides = [
         meta["camera"] for meta in (scores.probe_meta, scores.gallery_meta) if "camera" in meta

@@ -20,7 +20,6 @@ VALUES = np.arange(16.0).reshape(4, 4)
 def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     """A long Parquet file: its columns are read and counted in pieces."""
     arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
-    from bioeval.scores import pairs
     from bioeval.scores.formats import parquet as of_parquet
 
     rng = np.random.default_rng(3)
@@ -34,7 +33,6 @@ def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     parquet.write_table(arrow.table(table), tmp_path / "x.parquet", row_group_size=n)
     whole = be.load(tmp_path / "x.parquet")
     expected = be.verification(whole)
-    monkeypatch.setattr(pairs, "PIECE", 700)
     monkeypatch.setattr(of_parquet, "_ROWS", 300)
     found = be.load(tmp_path / "x.parquet")
     assert found.values.tolist() == table["similarity"].tolist()

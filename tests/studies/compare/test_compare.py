@@ -291,7 +291,7 @@ def test_pairs_are_ranked_by_the_people_of_both_sides():
     subjects, genuine = np.tile(subjects, (4, 1)), np.tile(genuine, 4)
     noise = rng.normal(size=len(genuine))
     systems = {
-        f"d{d}": be.PairScores(d * ~genuine + noise, genuine, subjects=subjects)
+        f"d{d}": be.Scores.from_pairs(d * ~genuine + noise, genuine, subjects=subjects)
         for d in (0.5, 2, 4)
     }
     ranking = be.compare(systems, measures=["eer", "auc", "min_cllr"], interval=FEW)
