@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -31,6 +31,9 @@ MOST_CELLS, LEAST_CELLS, ENTRIES = 1 << 12, 1 << 8, 1 << 18
 
 # What an entry of int32 counts to, before it is added to one of 64 bits.
 MOST_COUNTED = (1 << 31) - 1
+
+
+Side = Literal["left", "right"]
 
 
 @dataclass(frozen=True)
@@ -300,9 +303,7 @@ class FoldAttempts(Reducer):
         for k, parts in enumerate(self.parts):
             made.append([])
             for beside, held in zip(parts, self.held[k], strict=True):
-                low, high = (cells.searchsorted(held, x) for x in ("left", "right"))
-                places = np.concatenate([held[:0], *map(np.arange, low, high)])
-                some = near.those(places)
+                some = near.those(_places_of(held, cells))
                 made[k].append([self._counted(k, x, some.of(k, x), held) for x in beside])
         return made
 
@@ -323,33 +324,33 @@ class FoldAttempts(Reducer):
         """Return the attempts of a part, whose impostor scores in held cells are known."""
         genuine, own, counts, missed, failed = self.of_parts[k][part]
         values, starts = runs(known.astype(np.float64))
-        weights = np.diff(starts, append=len(known))
-        elsewhere = counts.copy()
-        elsewhere[held] = 0
-        missing = np.append(0, np.cumsum(elsewhere))
         within = np.append(starts, len(known))
-        accepted = within[1:] + missing[self.kind.cells_of(values)]
-        # Up to a genuine score in another cell there are at least so many.
+        before = np.append(0, np.cumsum(counts))
+        held_before = np.append(0, np.cumsum(counts[held]))
+
+        def reached(thresholds: np.ndarray, cells: np.ndarray, side: Side = "right") -> np.ndarray:
+            missing = before[cells] - held_before[held.searchsorted(cells)]
+            return missing + within[values.searchsorted(thresholds, side=side)]
+
+        accepted = reached(values, self.kind.cells_of(values))
         marks, first = runs(genuine)
-        below = missing[own[first]]
-        left, right = (within[values.searchsorted(marks, side=x)] for x in ("left", "right"))
-
-        def reached(thresholds: np.ndarray) -> np.ndarray:
-            cells = self.kind.cells_of(rounded_down(thresholds, self.dtype))
-            return missing[cells] + within[values.searchsorted(thresholds, side="right")]
-
+        own = own[first]
+        at_marks = np.repeat(before[None, own], 2, axis=0)
+        near = _places_of(held, own)  # elsewhere no score is known one by one
+        at_marks[0, near] = reached(marks[near], own[near], "left")
+        at_marks[1, near] = reached(marks[near], own[near])
         return Attempts(
             genuine,
             values,
-            accepted - weights,
+            accepted - np.diff(within),
             accepted,
-            int(counts.sum()),
+            int(before[-1]),
             missed,
             failed,
             marks=marks,
-            at_marks=np.array([below + left, below + right]),
+            at_marks=at_marks,
             counted_cells=partial(self._in_cells, counts),
-            reached=reached,
+            reached=lambda x: reached(x, self.kind.cells_of(rounded_down(x, self.dtype))),
         )
 
     def _in_cells(self, counts: np.ndarray) -> CellCounts:
@@ -358,3 +359,9 @@ class FoldAttempts(Reducer):
         largest = np.finfo(np.float64).max
         upper = np.clip(self.kind.about(filled), -largest, largest)
         return CellCounts.of(upper, counts[filled], upper[:0])
+
+
+def _places_of(held: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Return where increasing cells are some that are held."""
+    low, high = (cells.searchsorted(held, x) for x in ("left", "right"))
+    return np.concatenate([held[:0], *map(np.arange, low, high)])

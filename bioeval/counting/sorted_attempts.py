@@ -146,9 +146,15 @@ class Attempts:
         return int(self.false_accepts(threshold)), int(self.false_rejects(threshold))
 
     @cached_property
+    def _genuine(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct genuine scores; how many scores are below each, and in all."""
+        scores, starts = runs(self.genuine)
+        return scores, np.append(starts, len(self.genuine))
+
+    @cached_property
     def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The distinct genuine scores, and impostor scores below each and up to it."""
-        scores = distinct(self.genuine)
+        scores, _ = self._genuine
         if self.marks is not None:
             assert self.at_marks is not None
             if len(scores) < len(self.marks):
@@ -198,8 +204,7 @@ class Attempts:
     def equal_error(self) -> EqualError:
         """Return the equal error rate, its threshold and its bracket; NaN where undefined."""
         genuine, impostors = self.genuine_attempts, self.impostor_attempts
-        scores, _, upto = self.at_genuine
-        within = np.append(0, self.genuine.searchsorted(scores, side="right"))
+        (scores, within), (_, _, upto) = self._genuine, self.at_genuine
         g = bisect_left(
             range(len(scores)),
             True,
@@ -282,7 +287,7 @@ class Attempts:
         return ErrorCurve(
             np.append(self.reject_all, scores),
             np.append(0, upto),
-            np.append(self.genuine_attempts, self.false_rejects(scores)),
+            self.genuine_attempts - self._genuine[1],
             self.genuine_attempts,
             self.impostor_attempts,
         )
@@ -290,7 +295,7 @@ class Attempts:
     def pairs(self) -> int:
         """Return twice the pairs with the genuine score below, ties once; failures are last."""
         scores, below, upto = self.at_genuine
-        times = np.diff(self.genuine.searchsorted(scores), append=len(self.genuine))
+        times = np.diff(self._genuine[1])
         failed = (2 * len(self.genuine) + self.missed) * self.missed_impostors
         return int((times * (2 * self.impostors - below - upto)).sum()) + failed
 

@@ -238,7 +238,7 @@ def _summaries(
     of the mean.
     """
     repeats = np.nonzero(there)[0]
-    several = min(there.shape) > 1
+    several, averaged = min(there.shape) > 1, averaged_over_folds()
     summaries: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     for name, of_folds in values.items():
         part, rate = _split(name)
@@ -246,7 +246,7 @@ def _summaries(
         columns = of_folds[there].reshape(len(repeats), math.prod(inner)).T
         if not len(columns):
             continue  # without a target
-        bounds = averaged_over_folds()[rate].bounds
+        bounds = averaged[rate].bounds
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
             found = [_over_folds(x, options.interval, confidence, sizes, bounds) for x in columns]
         if several:

@@ -39,14 +39,15 @@ class Part(NamedTuple):
         """Return a part whose samples are compared with each other."""
         return cls(samples, samples)
 
-    @property
-    def samples(self) -> np.ndarray:
-        """All of them; those on both sides twice."""
-        return np.concatenate(self)
+    def people(self, subject: np.ndarray) -> np.ndarray:
+        """Return, as flags, whose they are; `subject` are the codes of all samples."""
+        there = np.zeros(int(subject.max(initial=-1)) + 1, dtype=bool)
+        there[subject[self.probes]] = there[subject[self.gallery]] = True
+        return there
 
     def subjects(self, subject: np.ndarray) -> int:
-        """Return the number of subjects; `subject` are the codes of all samples."""
-        return int(np.count_nonzero(np.bincount(subject[self.samples])))
+        """Return the number of subjects."""
+        return int(np.count_nonzero(self.people(subject)))
 
 
 class PartSizes(NamedTuple):
@@ -73,8 +74,8 @@ class Split(NamedTuple):
 
     def subjects_in_both(self, subject: np.ndarray) -> int:
         """Return the number of subjects of the test part that are in the training part, too."""
-        trained = subject[np.append(self.train.samples, self.fitted)]
-        return len(np.intersect1d(trained, subject[self.test.samples]))
+        trained = self.train.people(subject) | Part.of(self.fitted).people(subject)
+        return int(np.count_nonzero(trained & self.test.people(subject)))
 
 
 def _splits(
@@ -140,7 +141,7 @@ class SplitPlan:
         complete = not self.by_parts and not type(splitter).__name__.endswith("ShuffleSplit")
         for split in _splits(splitter, n, labels, groups, meta):
             train, test = split.train.probes, split.test.probes
-            if np.isin(test, train, kind="table").any():
+            if _inside(train, n, no_person=False)[test].any():
                 raise DataError("the splitter puts samples into both training and test")
             complete &= len(train) + len(test) == n
             splits.append(split)
