@@ -20,7 +20,7 @@ import pyarrow.parquet
 import scipy.io
 
 from bioeval.cli.lazy_group import COMMANDS, root
-from bioeval.scores.formats.registry import written_formats
+from bioeval.scores.formats.writing import WRITTEN
 
 #: Values of cells and of options that are no good, or hardly.
 ODD = (
@@ -557,7 +557,7 @@ def odd_options(rng: random.Random, valid: list[Input]) -> Input:
 
 def writers() -> dict[str, list[str]]:
     """Return a command that writes scores in each format, and one for each other kind of output."""
-    endings = [x for form in written_formats() for x in form.written_as or form.suffixes]
+    endings = [x for form in WRITTEN for x in form.endings]
     found = {f"out{x}": ["convert", "s.npz", f"out{x}"] for x in endings}
     return found | {
         "simulated.npz": ["simulate", "--out", "simulated.npz", "--subjects", "20"],

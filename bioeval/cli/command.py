@@ -67,7 +67,7 @@ class Command(click.Command):
 
         An entry of a mapping, as ``columns.scores``, is one of ``KEY=VALUE``.
         """
-        from bioeval.scores.formats.format import LOAD_NAMES
+        from bioeval.scores.formats.options import LOAD_NAMES
 
         options = {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
 

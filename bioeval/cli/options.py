@@ -37,8 +37,8 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) 
 
 #: The arguments of `load` that are options of each command that reads a file.
 _READ = (
-    *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "metric", "average"),
-    *("exclude", "subject_from", "names_of"),
+    *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "failed", "metric"),
+    *("average", "exclude", "subject_from", "names_of"),
 )
 _READING = options_of(
     "load",
@@ -219,7 +219,7 @@ def scores_in_use(scores: Scores, use: Mapping[str, Any]) -> Scores:
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     """Remove the reading options from a command's; return arguments of :func:`bioeval.load`.
 
-    A second file is the mask, labels, impostor scores or trials of the first, as it shows itself.
+    A second file is the labels, impostor scores or trials of the first, as it shows itself.
     """
     second = options.pop("second", None)
     arguments = {name: options.pop(name) for name in _READ}
@@ -230,7 +230,7 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     if arguments["average"] is not None:
         arguments["average"] = tuple(arguments["average"].split(","))
     if second is not None:
-        from bioeval.scores.formats.registry import holds_labels, role_of_second_file
+        from bioeval.scores.formats.reading import holds_labels, role_of_second_file
 
         if holds_labels(data) and holds_labels(second):
             command = click.get_current_context().command_path

@@ -66,9 +66,9 @@ def take_out(out: str, force: bool) -> Path:
 
 def take_scores(out: str, force: bool) -> Path:
     """Do the same for a file of scores."""
-    from bioeval.scores.formats.registry import format_to_write
+    from bioeval.scores.formats.writing import form_of
 
-    format_to_write(Path(out))
+    form_of(Path(out))
     return take_out(out, force)
 
 
@@ -94,7 +94,7 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
 def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
     """Yield the files that the command line names, but once the word `out`, each with its word."""
     from bioeval.cli.lazy_group import COMMAND_LINE
-    from bioeval.scores.formats.npy import SIBLINGS, sibling
+    from bioeval.scores.formats.labels import SIBLINGS, sibling
 
     context = click.get_current_context(silent=True)
     if context is None:

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bioeval.scores.formats.files import existing_file, guarded
+from bioeval.scores.formats.faults import guarded
+from bioeval.scores.formats.files import existing_file
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -130,9 +130,12 @@ def _are_numbering(values: np.ndarray) -> bool:
 def _are_different_files(values: np.ndarray) -> bool:
     """Whether values are the names of files, each once."""
     listed = values[~missing_values(values)].tolist()
-    return len({*listed}) == len(listed) and all(
-        isinstance(x, str) and _FILE.fullmatch(x) for x in listed
-    )
+    return len({*listed}) == len(listed) and are_files(listed)
+
+
+def are_files(values: Iterable[Any]) -> bool:
+    """Whether values are names of files: paths, or names with an ending."""
+    return all(isinstance(x, str) and _FILE.fullmatch(x) for x in values)
 
 
 def sides_of_table(

@@ -512,16 +512,16 @@ def test_a_signal_leaves_no_debris(number, code):
     """The signal comes while the file is half written."""
     program = f"""
 import os, signal, sys
-from bioeval.scores.formats import npz
+from bioeval.scores.formats import writing
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job may ignore
-whole = npz.ArchiveWriter.add_rows
+whole = writing.ArchiveWriter.add_rows
 def half(self, key, shape, dtype, read):
     def interrupted(low, high):
         if key == "scores":
             os.kill(os.getpid(), {int(number)})
         return read(low, high)
     whole(self, key, shape, dtype, interrupted)
-npz.ArchiveWriter.add_rows = half
+writing.ArchiveWriter.add_rows = half
 from bioeval.cli import main
 sys.exit(main(["simulate", "--subjects", "3", "--templates", "2", "--out", "x.npz"]))
 """

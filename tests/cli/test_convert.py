@@ -13,7 +13,7 @@ import bioeval as be
 from bioeval.base.errors import in_words
 from bioeval.cli.program import main
 from bioeval.scores.formats import losses
-from bioeval.scores.formats.registry import format_to_write
+from bioeval.scores.formats.writing import form_of
 
 RNG = np.random.default_rng(2)
 
@@ -188,4 +188,4 @@ def test_the_second_of_three_files_is_that_of_the_first(here, capsys):
     four = ["convert", "a.scores", "a.trials", "a.scores", "o.npz"]
     assert main(four) == 2 and "4 files are given" in capsys.readouterr().err
     with pytest.raises(be.DataError, match=r"expected one of .*\.csv, \.tsv, \.txt"):
-        format_to_write(Path("o.scores"))
+        form_of(Path("o.scores"))

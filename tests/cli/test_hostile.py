@@ -19,7 +19,7 @@ import bioeval as be
 from bioeval.cli.console import show_json
 from bioeval.cli.lazy_group import COMMANDS, root
 from bioeval.cli.program import main
-from bioeval.scores.formats import files, label_files
+from bioeval.scores.formats import files, layouts
 from bioeval.views.show import put
 
 
@@ -90,12 +90,12 @@ def test_many_columns_are_refused_at_once(scores, capsys):
     wide = ",".join(f"c{i}" for i in range(80_000))
     Path("l.csv").write_text(f"label,{wide}\n")
     text = error_of(capsys, "run", "plain.npz", "--labels", "l.csv")
-    expected = f"has 80,001 columns; expected at most {label_files.MOST_COLUMNS:,}"
+    expected = f"has 80,001 columns; expected at most {layouts.MOST_COLUMNS:,}"
     assert f"l.csv: line 1: {expected}" in text
 
 
 def test_many_arrays_of_metadata_are_refused(capsys):
-    columns = {f"probe_{i}": np.zeros(4) for i in range(label_files.MOST_COLUMNS + 1)}
+    columns = {f"probe_{i}": np.zeros(4) for i in range(layouts.MOST_COLUMNS + 1)}
     np.savez("x.npz", scores=np.eye(4), labels=[1, 1, 2, 2], **columns)
     assert "holds 1,001 arrays of metadata" in error_of(capsys, "run", "x.npz")
 

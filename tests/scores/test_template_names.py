@@ -176,14 +176,6 @@ def written(folder, kind: str) -> be.Scores:
             folder / "p.npy", gallery=folder / "g.npy", metric="l2",
             labels=folder / "x.probe.csv",
         )  # fmt: skip
-    if kind == "csv":
-        lines = [",".join(["probe", *NAMES[COLUMNS]])]
-        lines += [
-            ",".join([NAMES[i], *map(repr, row.tolist())])
-            for i, row in zip(ROWS, MATRIX, strict=True)
-        ]
-        (folder / "x.csv").write_text("\n".join(lines))
-        return be.load(folder / "x.csv", kind="distance", subject_from="^([^/]+)/")
     if kind == "text":
         np.savetxt(folder / "x.txt", MATRIX)
         sides = {"labels": folder / "x.probe.csv", "gallery": folder / "x.gallery.csv"}
@@ -197,7 +189,7 @@ def written(folder, kind: str) -> be.Scores:
     return be.load(folder / "x.h5", kind="distance")
 
 
-@pytest.mark.parametrize("kind", ["npz", "npy", "embeddings", "csv", "text", "hdf5"])
+@pytest.mark.parametrize("kind", ["npz", "npy", "embeddings", "text", "hdf5"])
 def test_every_reader_knows_the_names_of_both_sides(tmp_path, kind):
     assert attempts(written(tmp_path, kind)) == COUNTED
 

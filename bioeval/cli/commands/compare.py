@@ -39,7 +39,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     the last of DATA is a list of trials without scores, it has the trials of all systems.
     """
     from bioeval.evaluation import evaluate
-    from bioeval.scores.formats.trials import lists_trials
+    from bioeval.scores.formats.comparisons import lists_trials
     from bioeval.studies.compare.compare import compare
 
     if len(data) > 1 and lists_trials(data[-1]):

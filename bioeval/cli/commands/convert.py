@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import in_words, printable, wrapped
+from bioeval.base.errors import enumerated, in_words, printable, wrapped
 from bioeval.cli.command import Command, naming, option
 from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import load_file, shared_options, take_reading
 from bioeval.cli.outputs import take_scores
-from bioeval.scores.formats.registry import listing, written_formats
+from bioeval.scores.formats.writing import WRITTEN
 
-_WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
+_WRITTEN = enumerated([f"{form.endings[0]} ({form.what})" for form in WRITTEN], "or")
 
 HELP = f"""Read DATA, any file that `bioeval run` reads, and write it to OUT.
 
@@ -74,12 +74,12 @@ def command(
 
 def _formats() -> str:
     """Return a table of all formats."""
-    from bioeval.scores.formats.registry import FORMATS
+    from bioeval.scores.formats.reading import FORMATS
 
-    width = max(len(form.word) for form in FORMATS) + 2
+    width = max(map(len, FORMATS)) + 2
     lines = []
-    for form in FORMATS:
-        also = f"; written: {form.written}" if form.written else ""
-        line = f"{form.word:<{width}}{form.holds.replace('`', '')}{also}"
-        lines += wrapped(line, terminal_width(), hang=width)
+    for name, (_, _, ends, holds) in FORMATS.items():
+        written = next((form.what for form in WRITTEN if form.endings[0] in ends), "")
+        also = f"; written: {written}" if written else ""
+        lines += wrapped(f"{name:<{width}}{holds}{also}", terminal_width(), hang=width)
     return "\n".join(lines) + "\n"

@@ -127,7 +127,7 @@ def _systems_and_second(
 
     Lists of scores of the same `trials` are systems, too.
     """
-    from bioeval.scores.formats.registry import holds_labels, role_of_second_file
+    from bioeval.scores.formats.reading import holds_labels, role_of_second_file
 
     files = [data, *more]
     if len(files) == 1 or all(map(holds_labels, files)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ from bioeval.base.arguments import require_path
 from bioeval.base.errors import Argument, BioevalError, DataError
 from bioeval.base.kinds import Kind
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.formats import registry
-from bioeval.scores.formats.format import LOAD_NAMES, ReadOptions
-from bioeval.scores.image_names import PATTERNS
+from bioeval.scores.formats import writing
+from bioeval.scores.formats.options import LOAD_NAMES, Given
+from bioeval.scores.formats.reading import read
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.matrix import Scores
 
@@ -30,7 +29,7 @@ def load(
     kind: Kind | None = None,
     metric: Metric | None = None,
     nan: NanPolicy | None = None,
-    mask: str | os.PathLike[str] | None = None,
+    failed: float | None = None,
     exclude: Sequence[str] = (),
     average: Sequence[str] | None = None,
     subject_from: str | None = None,
@@ -47,11 +46,11 @@ def load(
         ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata. ``.npy``: a
         matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``, or in
         ``x.probe.csv`` and ``x.gallery.csv``. With `metric`, or embeddings as `gallery`:
-        embeddings, one per row. Text, also compressed: a list of pairs with a score on each line.
+        embeddings, one per row. Text, also compressed: a list of pairs with a score on each line,
+        or a matrix; a Parquet file or a DataFrame of pandas: the same, as a table.
         ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``, ``query_label``,
-        ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. Text with `labels`
-        and `gallery`: top-K lists, one query per line. HDF5, Parquet and BEE matrices:
-        ``docs/formats.md``. Two files: genuine scores and impostor scores.
+        ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. HDF5: the same.
+        Two files: genuine scores and impostor scores. See ``docs/formats.md``.
     labels
         Subjects of the rows, and of the columns where there is no `gallery`. A ``.npy`` array of
         text or whole numbers, or a CSV file with a column ``label`` (or ``subject``, ``identity``,
@@ -63,7 +62,8 @@ def load(
         embeddings of the gallery, with their labels beside them in ``x.labels.csv``.
     trials
         A text with the trials of a list of scores: the names of both sides, and whether the pair is
-        genuine; a list of names alone lists the genuine pairs. Names are looked up in any order.
+        genuine; a list of names alone lists the genuine pairs. They are looked up in any order of
+        lines and names; of a file of arrays by its metadata ``name``.
         The first name of a trial is that of the enrolled template, unless its column is called
         otherwise. Or a list of pairs in LFW's form (``pairs.txt``), whose names are the labels, and
         whose numbers the metadata ``image_number``.
@@ -74,8 +74,9 @@ def load(
         How to compare embeddings: what the file says, else cosine.
     nan : {"raise", "reject", "exclude"}, optional
         What a comparison that failed means: what the file says, else raise.
-    mask
-        The mask of a BEE matrix (``.mtx``): which cells are genuine, impostor, or ignored.
+    failed : float, optional
+        Of lists, the score that stands for a comparison that failed, as -1; a blank score does in
+        any case. See `nan`.
     exclude : sequence of str
         Comparisons that are left out, as for :class:`Scores`: ``"session"``, ``"clothes!="``,
         ``"all:camera=3/2"``.
@@ -92,13 +93,12 @@ def load(
         and cameras are read: text files with a name on each line, CSV files with a column
         ``name``, or arrays of text.
     columns : mapping of str to str, optional
-        The array, or column of a table, that has a role: ``scores``, ``genuine``, ``labels``,
-        ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices``, ``mask`` or
-        ``pairs``; any other word is the name of a metadata column. As ``{"scores": "D", "labels":
+        The array, or column of a list, that has a role: ``scores``, ``genuine``, ``labels``,
+        ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices`` or ``mask``; of a
+        list also any name that a column may have, as ``subject_a``, ``subject_b``, ``template`` and
+        ``probe``. Any other word is the name of a metadata column. As ``{"scores": "D", "labels":
         "y", "camera": "cam"}``; metadata of one side are ``probe_camera`` or ``gallery_camera``.
-        ``indices`` are top-K lists: gallery entries of each query, nearest first. Pairs are
-        evaluated alone: index a, index b and, in the last of further columns, 1 for the same
-        subject.
+        ``indices`` are top-K lists: gallery entries of each query, nearest first.
     lists : mapping, optional
         What lists alone need: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
         ``first_index`` and ``leave_out_query``. The values are:
@@ -111,8 +111,7 @@ def load(
           template compared with itself, and ``"repeated"``, a pair as often as it is listed.
         - ``missing_pairs``: ``"skip"`` leaves out, with their number, trials without a score or an
           image, and scores without a trial, in place of the error.
-        - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists. Required
-          for text in which neither 0 nor the number of the last entry occurs.
+        - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists.
         - ``leave_out_query``: whether queries that are gallery entries themselves are left out of
           their own lists; see :meth:`Scores.from_top_k`.
     format : str, optional
@@ -158,15 +157,9 @@ def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> 
     path, *others = files
     impostor = require_path("path", others[0]) if others else None
     try:
-        options = ReadOptions.parse(**arguments)
-        options = replace(options, impostor=impostor, only_embeddings=only_embeddings)
-        scores = registry.read(path, options)
+        return read(path, impostor, Given(arguments), only_embeddings=only_embeddings)
     except DataError as error:
         raise error.renamed(LOAD_NAMES) from error.__cause__
-    if arguments.get("names_of") in PATTERNS:
-        known = PATTERNS[arguments["names_of"]]
-        return scores._marking(known.distractor_ids, known.junk_ids)
-    return scores
 
 
 def save(scores: Scores, path: str | os.PathLike[str]) -> None:
@@ -199,7 +192,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         raise DataError(f"save was given {type(scores).__name__}; expected Scores")
     place = require_path("path", path)
     try:
-        registry.format_to_write(place).write(scores, place)
+        writing.form_of(place).write(scores, place)
     except BioevalError:
         raise
     except (TypeError, ValueError, NotImplementedError) as error:  # of a library, about a dtype
@@ -211,7 +204,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
 def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """List what a file of this name cannot hold of the scores, a sentence each."""
     lost = list[str]()
-    form = registry.format_to_write(Path(path))
+    form = writing.form_of(Path(path))
     if scores._origin and scores.layout != "pairs":
         lost.append(f"the embeddings are not kept, only their distances ({scores._origin})")
     numbers = scores._ids_of_no_person

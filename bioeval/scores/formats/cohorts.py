@@ -10,12 +10,13 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.columns import CodedSides
+from bioeval.scores.formats.faults import say
 from bioeval.scores.formats.files import content, existing_file
-from bioeval.scores.formats.format import ReadOptions, say
-from bioeval.scores.formats.listed_pairs import both_sides, how_read
-from bioeval.scores.formats.pair_layouts import PairLayout, keyed, with_header
-from bioeval.scores.formats.text_table import Columns, read_columns, shape_of
-from bioeval.scores.formats.trials import read_media
+from bioeval.scores.formats.labels import read_templates
+from bioeval.scores.formats.layouts import KEYED, Layout, matched, with_header
+from bioeval.scores.formats.lists import both_sides, how_read
+from bioeval.scores.formats.options import LOAD_NAMES, Given
+from bioeval.scores.formats.tables import Columns, head_of, read_columns
 from bioeval.scores.listed_templates import places
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairList
@@ -28,34 +29,40 @@ def is_text(path: str | Path) -> bool:
     return content(existing_file(path, "cohort scores")) == "text"
 
 
-def read_cohort_list(path: str | Path, options: ReadOptions) -> Scores:
+def read_cohort_list(path: str | Path, arguments: dict[str, Any]) -> Scores:
     """Read two names and a score on each line, in either order of names; all are impostors."""
-    options.allow("cohort scores", ("kind", "nan", "subject_from", "labels", "columns.scores"))
-    place = existing_file(path, "cohort scores")
-    shape = shape_of(place)
-    layout = with_header(shape, options) or keyed(shape, options)
+    try:
+        return _read(existing_file(path, "cohort scores"), Given(arguments))
+    except DataError as error:
+        raise error.renamed(LOAD_NAMES) from error.__cause__
+
+
+def _read(place: Path, given: Given) -> Scores:
+    head = head_of(place)
+    layout = with_header(head, given) or matched(head, KEYED)
     names: tuple[int, ...] = ()
     if layout is not None:
-        names = layout.templates or layout.subjects or ()
-    if layout is None or layout.score is None or len(names) != 2:
-        first = (shape.mark or " ").join(shape.cells[0])[:80]
+        names = layout.templates or layout.subjects
+    if layout is None or layout.get("score") is None or len(names) != 2:
+        first = (head.mark or " ").join(head.cells[0])[:80]
         raise DataError(
             f"{place}: its first line is {first!r}; expected the cohort's scores: a name of the "
             "trials, a name of the cohort and their score on each line, such as "
             "'id1/a.wav cohort7.wav 0.12'"
         )
+    given.take("columns.scores")
     table = read_columns(
-        shape,
+        head,
         layout.header,
-        text=layout.called((*names, *(layout.subjects or ()))),
-        numbers=layout.called([layout.score]),
+        layout.called((*names, *layout.subjects)),
+        layout.called([layout.score]),
     )
-    a, b = (table.text[i] for i in names)
     values = table.numbers[layout.score]
-    templates = both_sides(a, b)
+    templates = both_sides(table.words[names[0]], table.words[names[1]])
     _refuse_contradictions(table, templates, values)
-    how: dict[str, Any] = {**how_read(place, layout, options)}
-    subjects = _subjects(table, layout, templates, options)
+    how = how_read(place, layout, given)
+    subjects = _subjects(table, layout, templates, given)
+    given.refuse_unused(place, "cohort scores")
     impostors = np.zeros(len(values), dtype=bool)
     listed = PairList.of(values, impostors, pair_templates=templates, subjects=subjects)
     failed = np.flatnonzero(np.isnan(values))
@@ -96,28 +103,27 @@ def _lines(table: Columns, rows: list[int]) -> str:
     return places(table.noun, table.lines(rows))
 
 
-def _subjects(
-    table: Columns, layout: PairLayout, names: CodedSides, options: ReadOptions
-) -> CodedSides | None:
+def _subjects(table: Columns, layout: Layout, names: CodedSides, given: Given) -> CodedSides | None:
     """Return the subjects of both sides, from columns, a table or names; None where unknown.
 
     A name of which neither says the subject, such as that of a recording that only the cohort
     has, stands for a subject of its own.
     """
-    if layout.subjects is not None and layout.templates is not None:
-        a, b = (table.text[i] for i in layout.subjects)
-        return both_sides(a, b)
+    if layout.subjects and layout.templates:
+        a, b = layout.subjects
+        return both_sides(table.words[a], table.words[b])
     whose: dict[str, str | None]
-    if options.labels is not None:
-        media = read_media(options.labels)
-        if media.subjects() is None:
+    if "labels" in given:
+        templates = read_templates(given.take("labels"))
+        if templates.subjects() is None:
             return None
-        whose = {**media.subject_of()}
-    elif options.subject_from is not None:
-        whose = {name: options.subject_from.part(name) for name in names.values}
+        whose = {**templates.subject_of()}
+    elif "subject_from" in given:
+        pattern = given.take("subject_from")
+        whose = {name: pattern.part(name) for name in names.values}
         if not any(whose.values()):
             raise DataError(
-                f"{table.path}: {say('subject_from', str(options.subject_from))} matches none of "
+                f"{table.path}: {say('subject_from', pattern.pattern.pattern)} matches none of "
                 f"its names, such as {names.values[0]!r}; expected the names of the trials"
             )
     else:

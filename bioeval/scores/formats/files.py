@@ -1,7 +1,8 @@
-"""Opening files, with errors that name the faulty file; replacing a file as a whole."""
+"""Opening files by what their first bytes say, texts line by line; replacing a file as a whole."""
 
 from __future__ import annotations
 
+import csv
 import errno
 import importlib
 import io
@@ -17,8 +18,11 @@ from typing import IO, Any
 import numpy as np
 
 from bioeval.base.arguments import require_path
+from bioeval.base.csv_cells import from_cell
 from bioeval.base.distribution import how_to_install
-from bioeval.base.errors import BioevalError, DataError, nearest_name
+from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.progress import report
+from bioeval.scores.formats.faults import guarded
 
 #: What HDF5 files are called in messages.
 HDF5 = "an HDF5 file"
@@ -55,8 +59,6 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 #: The most bytes of a text, decompressed; an array of text padded to its longest value has at most
 #: as many characters. Text takes some ten times its size in memory, arrays do not.
 MOST_TEXT = 1 << 28
-
-_LONGEST = 200  # characters of a library's message
 
 # Numbers of errors by which Windows refuses to move or replace a file that is open or mapped.
 _IN_USE = (5, 32, 33, 1224)
@@ -132,37 +134,6 @@ def content(path: Path) -> str:
     return "text"
 
 
-@contextmanager
-def guarded(path: Path, input_name: str = "", expected: str = "") -> Iterator[None]:
-    """Turn whatever a reader raises into a :class:`DataError` that names the file.
-
-    Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``,
-    ``OverflowError``, ``struct.error``), so no list of classes would be complete. Errors of
-    bioeval, missing libraries and warnings pass; the original error remains the cause.
-
-    `input_name` is the part that is read, as ``"the array 'scores'"``, and `expected` what the file
-    should be, as ``"a .npz file"``.
-    """
-    where = f"{path}: {input_name}" if input_name else str(path)
-    separator = " " if input_name else ": "
-    advice = "write the file again"
-    if expected:
-        advice = f"expected {expected}, write it again"
-    try:
-        yield
-    except (BioevalError, ImportError, Warning):
-        raise
-    except MemoryError as error:
-        raise DataError(
-            f"{where}{separator}does not fit into memory; save a matrix as .npy (memory-mapped)"
-        ) from error
-    except Exception as error:
-        reason = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
-        raise DataError(
-            f"{where}{separator}is truncated or damaged ({reason}); {advice}"
-        ) from error
-
-
 def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
     """Return the bytes of a file, or of an open one, in pieces; no more than `most` bytes."""
     pieces, size = [], 0
@@ -212,6 +183,104 @@ def read_text(path: Path) -> str:
     if kind != "text":
         raise DataError(f"{path}: is {kind}; expected text, or text compressed by gzip")
     return decode(read_bounded(path), path)
+
+
+#: The most bytes of a line.
+_LONGEST_LINE = 1 << 22
+
+_BUFFER = 1 << 20
+
+
+class _Watched(io.RawIOBase):
+    """The bytes of a text with line feeds as line ends; a line without end is refused."""
+
+    def __init__(self, file: IO[bytes], path: Path, place: IO[bytes]):
+        self._file, self._path, self._place = file, path, place
+        self._size = path.stat().st_size
+        self._line = 0
+        self._returned = False  # whether what was read ends in a carriage return
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        self._place.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes, and report how much of the file is read."""
+        piece = self._piece(min(len(buffer), 1 << 20))
+        end = piece.rfind(b"\n")
+        self._line = len(piece) - end - 1 if end >= 0 else self._line + len(piece)
+        if self._line > _LONGEST_LINE:
+            raise DataError(
+                f"{self._path}: has a line of more than {_LONGEST_LINE >> 20} MiB; expected lines "
+                "of scores, as text"
+            )
+        buffer[: len(piece)] = piece
+        report(min(self._place.tell(), self._size), self._size)
+        return len(piece)
+
+    def _piece(self, size: int) -> bytes:
+        """Read some bytes; a line feed goes with the carriage return that was read before it."""
+        while raw := self._file.read(size):
+            piece = raw[1:] if self._returned and raw[:1] == b"\n" else raw
+            self._returned = raw.endswith(b"\r")
+            if piece:
+                return line_feeds(piece)
+        return b""
+
+
+def open_text(path: Path) -> IO[bytes]:
+    """Open a text, decompressed where it is compressed, with line feeds as line ends."""
+    existing_file(path)
+    kind = content(path)
+    place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
+    file = place
+    if kind == "a zstandard file":
+        arrow = optional(COMPRESSED[kind], path, kind)
+        file = arrow.CompressedInputStream(arrow.PythonFile(place), "zstd")
+    elif kind in COMPRESSED:
+        file = optional(COMPRESSED[kind], path, kind).open(place, "rb")
+    elif kind != "text":
+        place.close()
+        raise DataError(f"{path}: is {kind}; expected text")
+    return io.BufferedReader(_Watched(file, path, place), _BUFFER)
+
+
+def mark_of(line: str) -> str:
+    """Return what separates the cells of a line: semicolon, tab, comma, or else a blank."""
+    return next((mark for mark in ";\t," if mark in line), " ")
+
+
+def lines_of(path: Path, first: int = 1) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text in UTF-8 from line `first` on, with their numbers."""
+    with guarded(path, expected="text"), open_text(path) as file:
+        for number, raw in enumerate(file, 1):
+            if number >= first:
+                yield number, decode(raw, path, number).rstrip("\n")
+
+
+def cells_of(line: str, mark: str) -> list[str]:
+    """Return the cells of a line."""
+    if mark == " ":
+        return line.split()
+    row = next(csv.reader([line], delimiter=mark, skipinitialspace=True), [])
+    return [from_cell(cell.strip()) for cell in row]
+
+
+def rows_of(path: Path, mark: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line that is not blank, from line `first` on."""
+    lines = lines_of(path, first)
+    if mark == " ":
+        yield from ((n, row) for n, line in lines if (row := line.split()))
+        return
+    texts = (f"{line}\n" for _, line in lines)
+    reader = csv.reader(texts, delimiter=mark, skipinitialspace=True)
+    for row in reader:
+        if any(row := [*map(str.strip, row)]):
+            yield reader.line_num + first - 1, row
 
 
 def text_array(cells: list[str], where: str) -> np.ndarray:

@@ -12,16 +12,10 @@ import numpy as np
 from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError
 from bioeval.scores.bona_fide import is_bona_fide, is_bona_fide_word
-from bioeval.scores.formats.files import existing_file, guarded
-from bioeval.scores.formats.spellings import (
-    SCORE_NAMES,
-    SPECIES_NAMES,
-    TRUTH,
-    TRUTH_NAMES,
-    folded,
-    is_number,
-)
-from bioeval.scores.formats.text_table import rows_of, shape_of
+from bioeval.scores.formats.faults import guarded
+from bioeval.scores.formats.files import existing_file, rows_of
+from bioeval.scores.formats.layouts import COLUMNS, KINDS, TRUTH, folded, is_number
+from bioeval.scores.formats.tables import head_of
 
 #: Class words of attacks.
 _ATTACKS = ("spoof", "attack", "fake", "presentation attack")
@@ -64,17 +58,17 @@ class _Cells:
 
 def _read(path: str | Path) -> _Cells:
     place = existing_file(path)
-    shape = shape_of(place)
-    named = not any(map(is_number, shape.cells[0]))
+    head = head_of(place)
+    named = not any(map(is_number, head.cells[0]))
     with guarded(place, expected="text"):
-        rows = [*rows_of(shape, shape.skipped + named + 1)]
+        rows = [*rows_of(place, head.mark, head.first + named)]
     for number, row in rows:
-        if len(row) != shape.columns:
-            raise DataError(f"{place}: line {number}: {len(row)} cells; expected {shape.columns}")
+        if len(row) != head.width:
+            raise DataError(f"{place}: line {number}: {len(row)} cells; expected {head.width}")
     if not rows:
         raise DataError(f"{place}: has a header but no rows")
     lines, cells = zip(*rows, strict=True)
-    names = [*map(folded, shape.cells[0])] if named else []
+    names = [*map(folded, head.cells[0])] if named else []
     return _Cells(place, names, lines, [*zip(*cells, strict=True)])
 
 
@@ -96,7 +90,7 @@ def read_presentations(path: str | Path) -> PresentationList:
                 "where detection gave no response"
             )
         values[i] = float(cell or "nan")
-    kind = SCORE_NAMES.get(cells.names[score]) if cells.names else None
+    kind = KINDS.get(cells.names[score]) if cells.names else None
     owners = []
     for names in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
         place = cells.called(names)
@@ -107,11 +101,11 @@ def read_presentations(path: str | Path) -> PresentationList:
 def _score(cells: _Cells) -> int:
     """Return the column of scores."""
     if cells.names:
-        columns = [i for i, name in enumerate(cells.names) if name in SCORE_NAMES]
+        columns = [i for i, name in enumerate(cells.names) if name in COLUMNS["score"]]
         if len(columns) != 1:
             raise DataError(
                 f"{cells.path}: {len(columns)} columns of scores among {', '.join(cells.names)}; "
-                f"expected one of {', '.join(SCORE_NAMES)}"
+                f"expected one of {', '.join(COLUMNS['score'])}"
             )
         return columns[0]
     numbers = [i for i, column in enumerate(cells.columns) if all(map(is_number, column))]
@@ -122,8 +116,8 @@ def _score(cells: _Cells) -> int:
 
 def _species(cells: _Cells, score: int) -> list[str]:
     """Return the species of each presentation, empty for bona fide."""
-    path, columns, attack = cells.path, cells.columns, cells.called(SPECIES_NAMES)
-    truth = [i for i, name in enumerate(cells.names) if name in TRUTH_NAMES]
+    path, columns, attack = cells.path, cells.columns, cells.called(COLUMNS["species"])
+    truth = [i for i, name in enumerate(cells.names) if name in COLUMNS["genuine"]]
     if not truth:  # the columns of class words alone
         truth = [
             i for i, x in enumerate(columns) if i != score and None not in map(class_of, set(x))

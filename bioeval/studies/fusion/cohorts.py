@@ -10,7 +10,6 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats import load
 from bioeval.scores.formats.cohorts import is_text, read_cohort_list
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.format import ReadOptions
 from bioeval.scores.matrix import Scores
 
 
@@ -51,7 +50,7 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
     """
     place = existing_file(require_path("path", path), "cohort scores")
     if is_text(place):
-        return read_cohort_list(place, ReadOptions.parse(**reading))
+        return read_cohort_list(place, reading)
     scores = load(place, **reading)
     if scores._metric:
         raise DataError(

@@ -15,7 +15,7 @@ from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import Argument, DataError, Part, nearest_name
 from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
-from bioeval.scores.formats.spellings import is_number
+from bioeval.scores.formats.layouts import is_number
 
 #: The order of the columns: of MOTChallenge, and of CityFlow, whose cameras share identities.
 Layout = Literal["motchallenge", "cityflow"]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.scores.formats.files import guarded
+from bioeval.scores.formats.faults import guarded
 
 
 def npy(header: str, values: bytes = b"") -> bytes:

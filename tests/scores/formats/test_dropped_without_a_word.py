@@ -122,7 +122,7 @@ def test_no_file_is_an_error_of_the_data():
 
 def test_reading_embeddings_leaves_the_options_of_others_alone(tmp_path, monkeypatch):
     """Scores that another thread makes meanwhile know the limit that it was given: none."""
-    from bioeval.scores.formats import npz
+    from bioeval.scores.formats import arrays
 
     path = tmp_path / "x.npz"
     np.savez(path, embeddings=D, labels=WHO)
@@ -134,8 +134,8 @@ def test_reading_embeddings_leaves_the_options_of_others_alone(tmp_path, monkeyp
         thread.join()
         return read_embeddings(*arguments, **options)
 
-    read_embeddings = npz.read_embeddings
-    monkeypatch.setattr(npz, "read_embeddings", meanwhile)
+    read_embeddings = arrays._embeddings
+    monkeypatch.setattr(arrays, "_embeddings", meanwhile)
     read = read_with(path, only_embeddings=True)
     assert read._streams
     usual = be.Scores(D, WHO)

@@ -20,7 +20,7 @@ VALUES = np.arange(16.0).reshape(4, 4)
 def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     """A long Parquet file: its columns are read and counted in pieces."""
     arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
-    from bioeval.scores.formats import parquet as of_parquet
+    from bioeval.scores.formats import wide as of_parquet
 
     rng = np.random.default_rng(3)
     n = 5000
@@ -78,7 +78,7 @@ def test_scores_of_templates_as_ijb_has_them(tmp_path, capsys):
     with pytest.raises(be.DataError, match="does not state whether its scores are distances or"):
         be.load(path, trials=trials)
     np.save(path, np.zeros(2))
-    with pytest.raises(be.DataError, match="has 2 scores without names, and .* 3 trials"):
+    with pytest.raises(be.DataError, match="has 2 scores, and .* 3 trials"):
         be.load(path, trials=trials, kind="similarity")
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.scores.formats.files import decoded_lines
-from bioeval.scores.formats.text_table import open_text
+from bioeval.scores.formats.files import decoded_lines, open_text
 
 ENDS = {
     "LF": ["\n"],

@@ -14,7 +14,9 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.mat import MatArchive
+from bioeval.scores.formats.arrays import Arrays
+from bioeval.scores.formats.containers import open_mat
+from bioeval.scores.formats.options import Given
 
 RNG = np.random.default_rng(5)
 QUERY, GALLERY = RNG.normal(size=(4, 3)), RNG.normal(size=(6, 3))
@@ -27,6 +29,11 @@ LAYOUT = {
     "gallery_cam": np.array([2, 2, 1, 1, 2, 3]),
 }
 KINDS = {"f8": b"double", "f4": b"single", "i8": b"int64", "u1": b"uint8", "b1": b"logical"}
+
+
+def arrays(path):
+    """The arrays of a file, each read as a role has it."""
+    return Arrays(path, open_mat(path), Given({}), matlab=True)
 
 
 def matlab_73(path, arrays) -> None:
@@ -179,7 +186,7 @@ def test_what_is_no_matrix_is_refused(tmp_path, value, message):
     matlab_5(tmp_path / "r.mat", {**LAYOUT, "who": value})
     checked(be.load(tmp_path / "r.mat"))  # it was not requested
     with pytest.raises(DataError, match=message):
-        MatArchive(tmp_path / "r.mat").read("who")
+        arrays(tmp_path / "r.mat").read("who")
     matlab_5(tmp_path / "r.mat", {**LAYOUT, "query_f": value})
     with pytest.raises(DataError, match=f"'query_f'.*{message}"):
         be.load(tmp_path / "r.mat")
@@ -199,7 +206,7 @@ def test_characters_of_any_width(tmp_path):
     assert wide != raw
     (tmp_path / "x.mat").write_bytes(wide)
     with pytest.raises(DataError, match=r"claims the shape \(2, 1073741824\) in 48 bytes"):
-        MatArchive(tmp_path / "x.mat")
+        arrays(tmp_path / "x.mat")
 
 
 def test_what_is_no_matrix_is_refused_in_73(tmp_path):
@@ -219,8 +226,8 @@ def test_what_is_no_matrix_is_refused_in_73(tmp_path):
         layout = h5py.VirtualLayout((2, 2), "f8")
         layout[:] = h5py.VirtualSource(str(tmp_path / "x.h5"), "y", (2, 2))
         file.create_virtual_dataset("virtual", layout)
-    archive = MatArchive(place)
-    assert "#refs#" not in archive
+    archive = arrays(place)
+    assert "#refs#" not in archive.arrays
     for key, message in {
         "cell": "a MATLAB cell",
         "struct": "a MATLAB struct",
@@ -244,24 +251,24 @@ def test_hdf5_that_matlab_did_not_write(tmp_path):
 
 def test_empty_arrays(tmp_path):
     matlab_5(tmp_path / "a.mat", {**LAYOUT, "none": np.zeros((0, 0))})
-    assert MatArchive(tmp_path / "a.mat").read("none").shape == (0, 0)
+    assert arrays(tmp_path / "a.mat").read("none").shape == (0, 0)
     with h5py.File(tmp_path / "b.mat", "w") as file:
         none = file.create_dataset("none", data=np.uint64([0, 0]))
         none.attrs["MATLAB_class"], none.attrs["MATLAB_empty"] = np.bytes_(b"double"), np.uint8(1)
-    assert MatArchive(tmp_path / "b.mat").read("none").shape == (0, 0)
+    assert arrays(tmp_path / "b.mat").read("none").shape == (0, 0)
 
 
 def test_logical_is_bool(tmp_path):
     truth = np.array([[True, False, True], [False, False, True]])
     matlab_5(tmp_path / "x.mat", {"x": truth})
-    found = MatArchive(tmp_path / "x.mat").read("x")
+    found = arrays(tmp_path / "x.mat").read("x")
     assert found.dtype == bool
     np.testing.assert_array_equal(found, truth)
 
 
 def test_whole_numbers_beyond_int64_stay_as_they_are(tmp_path):
     matlab_5(tmp_path / "x.mat", {"x": np.array([1e300, 2.0]), "y": np.array([2.0**53, 2.0])})
-    found = MatArchive(tmp_path / "x.mat")
+    found = arrays(tmp_path / "x.mat")
     assert found.read("x").tolist() == [1e300, 2.0]
     assert found.read("y").dtype == np.int64
 
@@ -280,7 +287,7 @@ def big_endian(name: str, array: np.ndarray) -> bytes:
 
 def test_bytes_in_the_other_order(tmp_path):
     (tmp_path / "x.mat").write_bytes(big_endian("values", np.array([[1, -2, 3], [4, 5, 600]])))
-    found = MatArchive(tmp_path / "x.mat").read("values")
+    found = arrays(tmp_path / "x.mat").read("values")
     assert found.dtype == np.float64 and found.tolist() == [[1, -2, 3], [4, 5, 600]]
     np.testing.assert_array_equal(found, scipy.io.loadmat(tmp_path / "x.mat")["values"])
 
@@ -291,8 +298,8 @@ def test_bytes_in_the_other_order(tmp_path):
 def damaged(path) -> None:
     """Reading every array of the file gives arrays or one clear error, and nothing else."""
     try:
-        archive = MatArchive(path)
-        for key in archive.headers:
+        archive = arrays(path)
+        for key in archive.arrays:
             try:
                 archive.read(key)
             except DataError as error:
@@ -346,7 +353,7 @@ def test_values_of_a_type_that_matlab_does_not_have(tmp_path, stored):
         rf"x.mat: the array 'scores' is truncated or damaged \(numbers stored as type {stored}"
     )
     with pytest.raises(DataError, match=message):
-        MatArchive(tmp_path / "x.mat").read("scores")
+        arrays(tmp_path / "x.mat").read("scores")
 
 
 def test_values_that_are_compressed_and_cut_off(tmp_path):
@@ -354,7 +361,7 @@ def test_values_that_are_compressed_and_cut_off(tmp_path):
     packed = zlib.compress(body)[:-20]
     raw = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI" + struct.pack(">II", 15, len(packed))
     (tmp_path / "x.mat").write_bytes(raw + packed)
-    found = MatArchive(tmp_path / "x.mat")
-    assert found.headers["x"].shape == (200, 30)
+    found = arrays(tmp_path / "x.mat")
+    assert found.shape("x") == (200, 30)
     with pytest.raises(DataError, match="the array 'x' is truncated or damaged"):
         found.read("x")

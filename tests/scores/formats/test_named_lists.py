@@ -136,18 +136,6 @@ def test_one_file_of_both_classes(tmp_path, capsys):
     assert main(["run", str(genuine), str(tmp_path / "copy.txt"), "--kind", "similarity"]) == 0
 
 
-def test_two_files_with_names(tmp_path):
-    (tmp_path / "g.txt").write_text("a b 0.5\na c 0.6\na b 0.5\n")
-    (tmp_path / "i.txt").write_text("a d 2\nb d 3\n")
-    two = tmp_path / "g.txt", tmp_path / "i.txt"
-    found = be.load(two, kind="distance")
-    assert found.values.tolist() == [0.5, 0.6, 2, 3]
-    assert found._remarks[0].arguments["pairs"] == 1
-    (tmp_path / "i.txt").write_text("a d 2\n\nc a 0.6\n")
-    with pytest.raises(be.DataError, match="1 pair is both .*.line 2 and line 3 of i.txt"):
-        be.load(two, kind="distance")
-
-
 # ------------------------------------------------------------------------- names of templates
 
 
@@ -156,11 +144,7 @@ def test_two_files_with_names(tmp_path):
     ("f1 f1 x 0.1\nf1 f1 x 0.2\nf1 f2 x 0.3\n", None),  # models are named by their subjects
     ("1 ann ann 0.5\n1 ann ann 0.6\n0 ann bob 2.5\n", None),  # names of subjects
     ("ann 7 ann 7 0.5\nann 7 bob 8 0.6\n", [["7", "7 (b)"], ["7", "8 (b)"]]),  # two numberings
-    ("ann m1 ann p1 0.5\nann m1 bob p1 0.6\nann m1 bob p2 0.7\n",  # numbered within subjects
-     [["'m1' of 'ann'", f"'p{i}' of '{who}' (b)"] for i, who in
-      ((1, "ann"), (1, "bob"), (2, "bob"))]),
-    ("distance,subject_a,template_a,subject_b,template_b\n1,ann,1,ann,2\n2,ann,1,bob,1\n",
-     [["'1' of 'ann'", "'2' of 'ann'"], ["'1' of 'ann'", "'1' of 'bob'"]]),
+    ("distance,genuine,model,probe\n1,1,7,8\n2,0,7,9\n", [["7", "8 (b)"], ["7", "9 (b)"]]),
     ("distance,subject_a,template_a,subject_b,template_b\n1,ann,x,ann,y\n2,ann,x,bob,z\n",
      [["x", "y"], ["x", "z"]]),
     ("genuine,distance,gallery,probe\n1,1,a.png,b.png\n0,2,a.png,c.png\n",
@@ -176,10 +160,19 @@ def test_which_names_are_those_of_templates(tmp_path, text, pairs):
         assert found._remarks == ()
 
 
-def test_template_names_within_subjects_compare_with_themselves(tmp_path):
-    text = "distance,subject_a,template_a,subject_b,template_b\n0,ann,1,ann,1\n2,ann,1,bob,1\n"
-    (tmp_path / "x.csv").write_text(text + "1,ann,1,ann,2\n")
-    assert be.load(tmp_path / "x.csv").values.tolist() == [2, 1]
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("ann m1 ann p1 0.5\nann m1 bob p1 0.6\nann m1 bob p2 0.7\n", 2),
+        ("distance,subject_a,template_a,subject_b,template_b\n1,ann,1,ann,2\n2,ann,1,bob,1\n", 3),
+    ],
+)
+def test_a_name_of_two_people_is_an_error(tmp_path, text, line):
+    (tmp_path / "x.txt").write_text(text)
+    name = "p1" if "p1" in text else "1"
+    match = f"line {line}: the template '{name}' is of the subject 'bob', and on line .* of 'ann'"
+    with pytest.raises(be.DataError, match=match):
+        be.load(tmp_path / "x.txt", kind="distance")
 
 
 # ------------------------------------------------------------------------- commands and files
@@ -245,16 +238,8 @@ def test_places_among_names_of_npz(tmp_path, places, names, message):
         be.load(tmp_path / "x.npz")
 
 
-def test_pairs_of_an_array_file(tmp_path):
+def test_what_is_to_be_kept_of_a_matrix(tmp_path):
     d = np.arange(9.0).reshape(3, 3)
-    pairs = np.array([[0, 1, 1], [0, 2, 0], [0, 1, 1], [1, 0, 1]])
-    np.savez(tmp_path / "x.npz", scores=d, probe_labels=["a", "a", "b"], view=pairs)
-    found = be.load(tmp_path / "x.npz", columns={"pairs": "view"})
-    assert found.values.tolist() == [1, 2, 3] and len(found._remarks) == 2
-    assert be.load(
-        tmp_path / "x.npz", columns={"pairs": "view"}, lists={"keep": "repeated"}
-    ).shape == (4,)
-    with pytest.raises(be.DataError, match="different scores"):
-        be.load(tmp_path / "x.npz", columns={"pairs": "view"}, lists={"unordered": True})
-    with pytest.raises(be.DataError, match='lists={"keep": ...} has no meaning for scores'):
+    np.savez(tmp_path / "x.npz", scores=d, probe_labels=["a", "a", "b"])
+    with pytest.raises(be.DataError, match='lists={"keep": ...} has no meaning for a matrix'):
         be.load(tmp_path / "x.npz", lists={"keep": "self"})

@@ -109,85 +109,20 @@ def test_parquet(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-@pytest.mark.cases(2)
-def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix):
+def test_what_does_not_go_with_a_matrix_as_a_table(tmp_path, suffix):
     pandas = optional_import("pandas")
     optional_import("pyarrow")
-    names = ["id1/a", "id1/b", "id2/a", "id2/b", "id3/a"]
-    path, d = tmp_path / f"x{suffix}", RNG.random((5, 5))
-
-    def load(rows, columns, **options):
-        table = pandas.DataFrame(d[np.ix_(rows, columns)], columns=[names[j] for j in columns])
-        table.insert(0, "probe", [names[i] for i in rows])
-        getattr(table, f"to_{suffix[1:]}")(path, index=False)
-        return be.load(path, kind="distance", **options)
-
-    found = load(range(5), range(5), subject_from=r"(id\d)/")
-    assert found.layout == "all-against-all"
-    assert found.probe_labels.tolist() == ["id1", "id1", "id2", "id2", "id3"]
-    assert found.probe_meta["template"].tolist() == names
-    assert found._reading == ("subjects from names: id1/a -> id1, id1/b -> id1, id2/a -> id2",)
-    np.testing.assert_array_equal(found.values, d)
-    ds = be.verification(found)
-    assert (ds.genuine_attempts, ds.impostor_attempts) == (4, 16)
-    part = load([0, 2], [0, 1, 3, 4], subject_from=r"(id\d)/")  # id1/a against itself is none
-    ds = be.verification(part)
-    assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 5)
-    (tmp_path / "list.csv").write_text(
-        "template_id,subject_id\n" + "".join(f"{name},{name[:3]}\n" for name in names)
-    )
-    listed = load(range(5), range(5), labels=tmp_path / "list.csv")
-    assert listed.probe_labels.tolist() == found.probe_labels.tolist()
+    path = tmp_path / f"x{suffix}"
+    table = pandas.DataFrame({"probe": ["a", "b"], "c": [0.0, 1.0], "d": [1.0, 0.0]})
+    getattr(table, f"to_{suffix[1:]}")(path, index=False)
+    assert be.load(path, kind="distance").gallery_labels.tolist() == ["c", "d"]
     for options, message in (
-        ({"subject_from": "(no)"}, "does not match the name 'id1/a'"),
+        ({"subject_from": "(a)"}, "subject_from has no meaning for a matrix of scores"),
         ({"lists": {"as": "pairs"}}, "is a matrix, not a list of pairs"),
-        ({"trials": tmp_path / "list.csv"}, "trials has no meaning for a matrix as a table"),
+        ({"trials": path}, "trials has no meaning for a matrix of scores"),
     ):
         with pytest.raises(DataError, match=message):
-            load(range(5), range(5), **options)
-    (tmp_path / "list.csv").write_text("template_id,subject_id\nid1/a,1\n")
-    with pytest.raises(DataError, match="'id1/b' is not in .*list.csv, as 4 of 5 templates are"):
-        load(range(5), range(5), labels=tmp_path / "list.csv")
-
-
-# ------------------------------------------------------------------------- BEE
-
-
-def bee(first: bytes, cells: bytes, shape: str, body: bytes, magic: bytes = b"\x78\x56\x34\x12"):
-    return (
-        first + b"\ngallery.lst\nprobes.lst\n" + cells + b" " + shape.encode() + b" " + magic + body
-    )
-
-
-def test_bee_by_its_definition(tmp_path):
-    """Bytes written by hand: big-endian distances, and a mask of the other order."""
-    values = np.array([[1.5, 2.0, -3.0]])
-    (tmp_path / "x.mtx").write_bytes(
-        bee(b"D2", b"MF", "1 3", values.astype(">f4").tobytes(), b"\x12\x34\x56\x78")
-    )
-    (tmp_path / "x.mask").write_bytes(bee(b"D2", b"MB", "1 3", bytes([255, 127, 0])))
-    found = be.load(tmp_path / "x.mtx", mask=tmp_path / "x.mask")
-    assert found.kind == "distance" and found.values.tolist() == values.tolist()
-    assert found.mask.tolist() == [[2, 1, 0]]
-
-
-def test_bad_bee(tmp_path):
-    path, mask = tmp_path / "x.mtx", tmp_path / "x.mask"
-    body = np.ones(4, "<f4").tobytes()
-    path.write_bytes(bee(b"S2", b"MF", "2 2", body))
-    with pytest.raises(DataError, match="has no labels; give mask"):
-        be.load(path)
-    mask.write_bytes(bee(b"S2", b"MB", "2 2", bytes([255, 127, 3, 0])))
-    with pytest.raises(DataError, match="1 cells are none of 255 .* row 1, column 0 is 3"):
-        be.load(path, mask=mask)
-    mask.write_bytes(bee(b"S2", b"MB", "1 2", bytes(2)))
-    with pytest.raises(DataError, match=r"is \(1, 2\), and the matrix \(2, 2\)"):
-        be.load(path, mask=mask)
-    with pytest.raises(DataError, match="declares similarity scores .* contradicts"):
-        be.load(path, mask=mask, kind="distance")
-    path.write_bytes(bee(b"S2", b"MF", "2 999999999999", body))
-    with pytest.raises(DataError, match="expected .* of 2 x 999,999,999,999 cells"):
-        be.load(path, mask=mask)
+            be.load(path, kind="distance", **options)
 
 
 # ------------------------------------------------------------------------- files of other programs
@@ -198,7 +133,6 @@ TRUTHS = {
     "bob_atnt_scores-nonorm-dev.txt": {"kind": "distance"},
     "bob_atnt_scores-nonorm-openset-dev.txt": {"kind": "distance"},
     "bob_scores-cmc-4col.txt": {"kind": "similarity"},
-    "bob_scores.mtx": {"mask": "bob_scores.mask"},
     "pyeer_exp1": {"kind": "similarity"},
     "pyeer_cmc_exp1": {"kind": "similarity", "trials": "pyeer_cmc_exp1_tp.txt"},  # probes first
 }

@@ -312,7 +312,7 @@ def test_lists_under_other_names(tmp_path):
         far=[[0.1, 0.2], [0.3, 0.4]],
         who=["ann", "bob"],
         gallery=["ann", "bob", "ann"],
-        scores=np.eye(2),
+        scores=np.eye(2, 3),
     )
     sides = {"labels": "who", "gallery_labels": "gallery"}
     columns = {"scores": "far", "indices": "top", **sides}
@@ -324,73 +324,9 @@ def test_lists_under_other_names(tmp_path):
     with pytest.raises(DataError, match="no gallery_labels; top-K lists need .* every gallery"):
         be.load(tmp_path / "x.npz", columns={"indices": "top", "labels": "who"})
     with pytest.raises(DataError, match="first_index.* has no meaning"):
-        be.load(tmp_path / "x.npz", columns={"scores": "far"}, lists={"first_index": 1})
+        be.load(tmp_path / "x.npz", columns={"scores": "scores", **sides}, lists={"first_index": 1})
     with pytest.raises(DataError, match="'who'.*expected integers"):
         be.load(tmp_path / "x.npz", columns={"indices": "who", **sides})
-
-
-@pytest.fixture
-def sides(tmp_path):
-    (tmp_path / "q.csv").write_text("label,camera\nann,1\nbob,1\n")
-    (tmp_path / "g.csv").write_text("label,camera\nann,1\nbob,2\nann,2\n")
-    return {"labels": tmp_path / "q.csv", "gallery": tmp_path / "g.csv"}
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "indices"),
-    [
-        ("2 0\n1 2\n", {}, [[2, 0], [1, 2]]),
-        ("3 1\n2 3\n", {}, [[2, 0], [1, 2]]),
-        ("0003,0001\n0002\n\n", {}, [[2, 0], [1, -1]]),
-        ("2 1\n1\n", {"lists": {"first_index": 0}}, [[2, 1], [1, -1]]),
-        ("2 1\n1\n", {"lists": {"first_index": 1}}, [[1, 0], [0, -1]]),
-    ],
-)
-def test_lists_as_text(tmp_path, sides, text, options, indices):
-    (tmp_path / "track2.txt").write_text(text)
-    result = be.load(tmp_path / "track2.txt", **options, **sides)
-    assert result.indices.tolist() == indices
-    assert result.gallery_meta["camera"].tolist() == ["1", "2", "2"]
-    assert result.name == "track2"
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("2 1\n1 2\n", {}, r"do not show whether .* give .*first_index.*: 0. or"),
-        ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
-        (
-            "2 0\n1 2\n",
-            {"lists": {"first_index": 1}},
-            "list 0 holds 0, and the first entry is said to be 1",
-        ),
-        (
-            "2 0\n1 2\n",
-            {"lists": {"first_index": 2}},
-            ".*first_index.* is 2; expected an integer from 0 to 1",
-        ),
-        ("2 0\n", {}, "2 labels for 1 lists, one per query"),
-        ("2 0\n\n1 2\n", {}, "line 2: is blank"),
-        ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
-        ("2 0\n1 -1\n", {}, "line 2: holds -1; expected entries from 0"),
-        (f"2 0\n1 {2**62}\n", {}, "line 2: holds 4611686018427387904; expected entries from 0"),
-        ("2 0\n1 0_2\n", {}, "line 2: expected whole numbers"),
-        ("2 0\n1 ٢\n", {}, "line 2: expected whole numbers"),
-        ("\n", {}, "nothing but blank lines"),
-        ("2 0\n1 2\n", {"metric": "l2"}, "metric has no meaning for a text file"),
-    ],
-)
-def test_text_that_is_no_list(tmp_path, sides, text, options, message):
-    (tmp_path / "x.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=message) as error:
-        be.load(tmp_path / "x.txt", **options, **sides)
-    assert "x" in str(error.value) and "\n" not in str(error.value)
-
-
-def test_lists_in_text_need_labels(tmp_path):
-    (tmp_path / "x.txt").write_text("118 7 32 5\n90 2 118 41\n")
-    with pytest.raises(DataError, match="top-K lists need labels and gallery"):
-        be.load(tmp_path / "x.txt")
 
 
 # ------------------------------------------------------------------------ features in .npy
@@ -424,8 +360,10 @@ def test_features_as_npy(tmp_path):
         be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "q.csv")
     with raises_about(DataError, "metric"):
         be.load(tmp_path / "q.npy", metric="l3")
-    with pytest.raises(DataError, match="kind has no meaning for embeddings without names"):
+    (tmp_path / "q.labels.csv").write_text("id\n7\n8\n")
+    with pytest.raises(DataError, match="kind has no meaning for embeddings"):
         be.load(tmp_path / "q.npy", metric="l2", kind="distance")
+    (tmp_path / "q.labels.csv").unlink()
     (tmp_path / "t.csv").write_text("label\na\n")
     with pytest.raises(DataError, match="labels is missing, the labels of the rows"):
         be.load(tmp_path / "q.npy", gallery=tmp_path / "t.csv")

@@ -7,7 +7,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.label_files import read_names
+from bioeval.scores.formats.labels import read_names
 from bioeval.scores.image_names import PATTERNS
 
 CASES = [

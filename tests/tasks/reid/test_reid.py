@@ -646,7 +646,7 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     with pytest.raises(be.ProtocolError, match="no column 'camera' in gallery_meta;"):
         be.reid(be.load(place))
     np.savez(place, **{matrix: scores.values, names[0]: scores.probe_labels})
-    with pytest.raises(be.DataError, match="no labels, the subject of each of .* rows"):
+    with pytest.raises(be.DataError, match="no labels, the subject of|there are no gallery labels"):
         be.load(place)
 
 

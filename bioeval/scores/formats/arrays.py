@@ -1,0 +1,825 @@
+"""Named arrays as scores: each has a role, by ``columns`` or by one dictionary of known names.
+
+Schema 1 of bioeval, of a .npz file and of all files with named arrays, holds either
+
+- ``scores`` (m, n), ``probe_labels`` (m,) and ``gallery_labels`` (n,), or without
+  ``gallery_labels`` all-against-all; ``mask`` (m, n); ``probe_<name>`` and ``gallery_<name>``
+  metadata; ``probe_ids`` and ``gallery_ids`` where templates of a selection are on both sides;
+- ``indices`` (q, k), ``distances`` (q, k), ``probe_labels`` (q,) and ``gallery_labels`` (n,),
+  top-K lists;
+- ``scores`` (p,) and ``genuine`` (p,), a list of pairs, with ``subjects`` (p, 2), ``fold`` (p,) and
+  ``templates`` (p, 2), the names of the templates of both sides, or their places in
+  ``template_names`` (n,);
+- ``embeddings`` (m, f), ``labels`` (m,), ``metric`` and ``<name>`` metadata, and optionally
+  ``gallery_embeddings`` (n, f) and ``gallery_labels`` (n,).
+
+``kind`` and ``nan`` are words, ``exclude`` names metadata columns, ``schema`` is the number of
+the layout. ``distractor_ids`` and ``junk_ids`` are whole numbers: labels of no person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, require_choice
+from bioeval.base.kinds import KINDS, METRICS, VALUED, Kind, larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.scores.columns import CodedSides
+from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
+from bioeval.scores.formats.comparisons import (
+    in_order,
+    is_lfw,
+    look_up,
+    read_comparisons,
+    read_lfw,
+)
+from bioeval.scores.formats.containers import Lazy
+from bioeval.scores.formats.faults import fault, listing, missing, say, wrong_shape
+from bioeval.scores.formats.files import existing_file
+from bioeval.scores.formats.labels import Labels, of_images, read_labels
+from bioeval.scores.formats.layouts import MOST_COLUMNS
+from bioeval.scores.formats.options import Given
+from bioeval.scores.labelled_matrix import NAN_POLICIES, as_ids
+from bioeval.scores.labels import IDS_OF_NO_PERSON, NAME_COLUMNS
+from bioeval.scores.listed_templates import ListRules, places
+from bioeval.scores.matrix import Scores
+
+SCHEMA = 1
+
+#: What is said of scores whose kind neither the file nor an argument says.
+KIND_ASSUMED = "taken as distances: the file does not state the kind of its scores"
+
+_DISTMAT = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
+# Names of arrays that say that their scores are distances.
+_DISTANCES = (*_DISTMAT, "distance", "distances", "dissimilarity")
+_PEOPLE = ("label", "labels", "id", "ids", "pid", "pids")
+_CAMERAS = ("cam", "cams", "camera", "cameras", "camid", "camids")
+
+
+def _of_side(long: str, short: str, words: Sequence[str]) -> tuple[str, ...]:
+    return (*map(f"{long}{{}}".format, words), *map(f"{short}{{}}".format, words))
+
+
+#: The names of arrays by their roles; the first that is there is meant. Those of bioeval's own
+#: layout come first, then those of programs for re-identification.
+NAMES: dict[str, tuple[str, ...]] = {
+    "scores": ("scores", *_DISTMAT),
+    "embeddings": ("embeddings", "query_f", "query_feature", "query_features", "qf"),
+    "gallery_embeddings": (
+        *("gallery_embeddings", "gallery_f", "gallery_feature", "gallery_features", "gf"),
+    ),
+    "indices": ("indices",),
+    "labels": ("probe_labels", "labels", *_of_side("query_", "q_", _PEOPLE)),
+    "gallery_labels": ("gallery_labels", *_of_side("gallery_", "g_", _PEOPLE)),
+    "camera of queries": _of_side("query_", "q_", _CAMERAS),
+    "camera of the gallery": _of_side("gallery_", "g_", _CAMERAS),
+    "genuine": ("genuine",),
+    "mask": ("mask",),
+    "values": ("distances", "similarities", "scores"),  # of the entries of top-K lists
+}
+_OWN = ("scores", "embeddings", "indices")
+
+#: Names of the layout, which are no metadata.
+RESERVED = {
+    *("scores", "genuine", "subjects", "templates", "template_names", "mask", "pairs"),
+    *("embeddings", "gallery_embeddings", "probe_embeddings", "metric"),
+    *("labels", "probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "query_positions"),
+    *("kind", "nan", "exclude", "distractor_ids", "junk_ids", "schema"),
+    *("indices", "distances", "similarities"),
+}
+_PREFIXES = ("probe_", "gallery_")
+# Arrays that a list of pairs in LFW's form needs: image numbers, and the names that labels index.
+_IMAGE_NUMBER, _PEOPLE_NAMES = "image_number", "names"
+
+# Names of two vectors of scores, in lower case and without "scores".
+_TWO_CLASSES = (
+    *(("genuine", "impostor"), ("gen", "imp"), ("client", "impostor"), ("target", "nontarget")),
+    *(("mated", "nonmated"), ("match", "nonmatch"), ("same", "different"), ("intra", "inter")),
+)
+
+Meta = dict[str, np.ndarray]
+
+
+@dataclass
+class Arrays:
+    """The arrays of one file, and the arguments; arrays that have a role are no metadata."""
+
+    path: Path
+    arrays: dict[str, Lazy]
+    given: Given
+    #: Whether a list is a matrix of one row or column, and sides may be transposed.
+    matlab: bool = False
+    square: bool = False  # whether both sides are one set of templates
+    roles: dict[str, str] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    notes: tuple[str, ...] = ()  # on how the file is read
+
+    def name(self, role: str) -> str | None:
+        """Return the array of a role: that of ``columns``, or the first known name there."""
+        wanted = self.given.take(f"columns.{role}")
+        if wanted is not None:
+            self.require(wanted, say(f"columns.{role}"))
+        found = wanted or next((x for x in NAMES[role] if x in self.arrays), None)
+        if found is not None:
+            if self.arrays[found].dtype.hasobject:
+                self.arrays[found].read()  # raises, with the reason
+            self.roles[role] = found
+            self.used.add(found)
+        return found
+
+    def require(self, name: str, option: Any) -> None:
+        """Raise unless an array that an argument names is in the file, and can be read."""
+        if name not in self.arrays:
+            raise missing(self.path, "array", name, [*self.arrays], option, self.held)
+        if self.arrays[name].dtype.hasobject:
+            self.arrays[name].read()  # raises, with the reason
+
+    @property
+    def held(self) -> str:
+        """The arrays with shape and type."""
+        return listing([f"{name} {array}" for name, array in self.arrays.items()])
+
+    def read_if_there(self, name: str | None) -> np.ndarray | None:
+        """Return the values of an array that a file need not have."""
+        return self.read(name) if name is not None and name in self.arrays else None
+
+    def read(self, name: str) -> np.ndarray:
+        """Return the values of an array; whole numbers in a list of MATLAB are integers."""
+        array = self.arrays[name]
+        values = array.read()
+        if not (self.matlab and array.is_vector):
+            return values
+        values = values.reshape(-1)
+        whole = values.dtype.kind == "f" and np.isfinite(values).all()
+        if whole and (np.abs(values) <= 2.0**53).all() and (values == np.floor(values)).all():
+            return values.astype(np.int64)
+        return values
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of an array, as a list where MATLAB has one."""
+        array = self.arrays[name]
+        return (max(array.shape),) if self.is_list(name) else array.shape
+
+    def is_list(self, name: str) -> bool:
+        """Whether an array of MATLAB is a list: a matrix of one row or one column."""
+        array = self.arrays[name]
+        return self.matlab and len(array.shape) == 2 and array.is_vector
+
+    def word(self, name: str, default: str, accepted: Sequence[str]) -> Any:
+        """Return an argument, or the word in the file, or the default."""
+        value = self.given.take(name)
+        return self.stored_word(name, accepted) or default if value is None else value
+
+    def stored_word(self, name: str, accepted: Sequence[str]) -> str:
+        """Return a word in the file; empty without one."""
+        if name not in self.arrays:
+            return ""
+        array = self.arrays[name]
+        if array.shape not in ((), (1,), (1, 1)) or array.dtype.kind not in "SU":
+            raise fault(self.path, f"{name!r} is {array}", "expected one word of text")
+        cell = array.read().reshape(-1)[0]
+        word = cell.decode("ascii", "replace") if isinstance(cell, bytes) else str(cell)
+        require_choice(f"{self.path}: {name}", word, accepted)
+        return word
+
+    def kind(self, name: str, accepted: Sequence[str] = KINDS) -> Kind:
+        """Return the kind of scores: the argument, what the file declares, or distances."""
+        declared: Any = self.stored_word("kind", accepted)
+        stated = self.given.take("kind")
+        self.notes = ()
+        if declared and stated not in (None, "order", declared):
+            if declared != "order" and larger_is_closer(stated) != larger_is_closer(declared):
+                raise DataError(
+                    f"{self.path}: kind: declares the kind {declared}; {say('kind', stated)} "
+                    "contradicts it; leave it out, or mend this word of the file if it is wrong"
+                )
+            self.notes = (f"taken as {stated}; the file declares {declared}",)
+        elif not declared and not stated and name.casefold() not in _DISTANCES:
+            self.notes = (KIND_ASSUMED,)
+        kind: Kind = stated or declared or "distance"
+        require_choice("kind", kind, accepted)
+        return kind
+
+    @property
+    def nan(self) -> Any:
+        """The policy for failed comparisons."""
+        return self.word("nan", "raise", NAN_POLICIES)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the file is in bioeval's own layout, where every array of metadata has to fit."""
+        own = all(self.roles.get(role, role) == role for role in ("scores", "embeddings"))
+        return own and not self.given.names_arrays
+
+    @property
+    def exclude(self) -> list[str]:
+        """The metadata columns by which the file excludes pairs, in the layout's own files."""
+        if self.given.names_arrays or "exclude" not in self.arrays:
+            return []
+        return np.atleast_1d(self.arrays["exclude"].read()).astype(str).tolist()
+
+    # --------------------------------------------------------------------- labels and metadata
+
+    def labels(self, side: str, count: int, what: str) -> Labels | None:
+        """Return the labels of a side: of the file that is given, or of the array of the role."""
+        option, role = ("labels", "labels") if side == "probe" else ("gallery", "gallery_labels")
+        path = self.given.take(option)
+        if path is not None:
+            if f"columns.{role}" in self.given:
+                both = f"{say(option)} and {say(f'columns.{role}')} are both given"
+                raise DataError(f"{both}; expected one")
+            if str(path) in self.arrays and not path.exists():
+                raise DataError(
+                    f"{self.path}: {say(option, str(path))} is a file, and there is no such "
+                    f"file; {str(path)!r} is an array in the file: name it with "
+                    f"{say(f'columns.{role}', str(path))}"
+                )
+            meta = self.given.all_meta() if self.square else {}
+            return read_labels(path, self.given, meta).expect(count, what)
+        name = self.name(role)
+        if name is None:
+            return None
+        shape = self.shape(name)
+        if shape != (count,):
+            raise DataError(
+                f"{self.path}: the labels {name!r} have shape {shape}; expected ({count},), one "
+                f"for each of the {count} {what}. It holds: {self.held}"
+            )
+        values = self.read(name)
+        if pattern := self.given.take("names_of"):
+            return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
+        return Labels(self.path, values, {})
+
+    def metadata(
+        self, sides: Sequence[Labels | None], counts: Sequence[int], plain: bool = False
+    ) -> tuple[Meta, Meta]:
+        """Return the metadata of both sides: of files of labels, by prefix, and as named.
+
+        With `plain`, arrays without a prefix are the probes' as well.
+        """
+        arrays: tuple[dict[str, str], dict[str, str]] = ({}, {})  # the array of each column
+        for name in self._left_over(plain):
+            side, column = int(name.startswith("gallery_")), re.sub("^(probe|gallery)_", "", name)
+            fits = self.shape(name) == (counts[side],)
+            pickled = self.arrays[name].dtype.hasobject
+            if pickled and column != name and self.is_own:
+                self.arrays[name].read()  # raises, with the reason
+            if side and self.square:
+                self._require_twin(name)
+            elif fits and not pickled:
+                arrays[side][column] = name
+            elif self.is_own and (column != name or self._is_column(name)):
+                raise self.of_other_length(name, counts[side])
+        for side, column, name in [*self._cameras(), *self._named()]:
+            if self.shape(name) != (counts[side],):
+                raise self.of_other_length(name, counts[side])
+            for known in [x for x in arrays[side] if arrays[side][x] == name]:
+                del arrays[side][known]
+            arrays[side][column] = name
+        meta: list[Meta] = []
+        for labels, columns in zip(sides, arrays, strict=True):
+            self.used |= {*columns.values()}
+            there = {column: self.read(name) for column, name in columns.items()}
+            meta.append((labels.meta if labels else {}) | there)
+            if labels is not None and labels.path != self.path:
+                labels.require_names(meta[-1], self.path)
+        return meta[0], meta[1]
+
+    def _left_over(self, plain: bool) -> list[str]:
+        """Return arrays without a role that may be metadata."""
+        named = [x for x in self.arrays if plain or x.startswith(_PREFIXES)]
+        taken = RESERVED | self.used
+        columns = [x for x in named if len(self.shape(x)) < 2 and x not in taken]
+        if len(columns) > MOST_COLUMNS:
+            found = f"holds {len(columns):,} arrays of metadata"
+            raise fault(self.path, found, f"expected at most {MOST_COLUMNS:,}")
+        return columns
+
+    def _is_column(self, name: str) -> bool:
+        """Whether an array that has no role lists values, as a metadata column does."""
+        shape = self.shape(name)
+        listed = prod(shape) == max(shape, default=0) > 1 and not name.startswith(_PREFIXES)
+        return listed and name not in RESERVED | self.used | {"fold", _PEOPLE_NAMES}
+
+    def of_other_length(self, name: str, count: int) -> DataError:
+        """Return the error of metadata that have not one value a template, or a pair."""
+        return DataError(
+            f"{self.path}: the metadata {name!r} have shape {self.shape(name)}; expected "
+            f"({count},), one value for each"
+        )
+
+    def _require_twin(self, name: str) -> None:
+        """Raise where metadata of the gallery are not those of the probes, and both are one set."""
+        twin = f"probe_{name.removeprefix('gallery_')}"
+        same = twin in self.arrays and np.array_equal(self.read(name), self.read(twin))
+        if self.is_own and not same:
+            raise fault(self.path, f"there are gallery metadata, {name!r}, but no gallery_labels")
+
+    def _cameras(self) -> Iterator[tuple[int, str, str]]:
+        """Yield cameras as programs for re-identification name them."""
+        if self.is_own or "camera" in self.given.meta:
+            return
+        for side, role in enumerate(("camera of queries", "camera of the gallery")):
+            if side == 0 or not self.square:
+                known = next((x for x in NAMES[role] if x in self.arrays), None)
+                if known and f"{_PREFIXES[side]}camera" not in self.given.meta:
+                    yield side, "camera", known
+
+    def _named(self) -> Iterator[tuple[int, str, str]]:
+        """Yield metadata that ``columns`` names: of one side by a prefix, else of both."""
+        if self.square and "labels" in self.given:
+            return  # columns of the file of labels
+        for name, array in self.given.all_meta().items():
+            column, why = re.sub("^(probe|gallery)_", "", name), say(f"columns.{name}")
+            sides = [(0, name, f"probe_{array}"), (1, name, f"gallery_{array}")]
+            if self.square:
+                sides = [(0, name, array if array in self.arrays else f"probe_{array}")]
+            elif column != name:
+                sides = [(int(name.startswith("gallery_")), column, array)]
+            elif sides[0][2] not in self.arrays and sides[1][2] not in self.arrays:
+                self.require(array, why)
+                raise DataError(
+                    f"{self.path}: {array!r} is given for {name!r}, but probes and gallery "
+                    f"differ; say {say(f'columns.probe_{name}', array)} and "
+                    f"{say(f'columns.gallery_{name}')}"
+                )
+            for _, _, where in sides:
+                self.require(where if where in self.arrays else array, why)
+            yield from sides
+
+    def ids(self, name: str, count: int) -> np.ndarray:
+        """Return template identities, one for each of `count` templates."""
+        array = self.arrays[name]
+        if array.shape != (count,) or array.dtype.kind not in "iu":
+            raise fault(self.path, f"{name!r} is {array}", f"expected ({count},) int64")
+        return array.read().astype(np.int64)
+
+    def no_labels(self, m: int, n: int | None) -> DataError:
+        """Return the error of a matrix, or of embeddings, without labels."""
+        columns = "" if n is None or n == m else f" and {n} columns"
+        return DataError(
+            f"{self.path}: no labels, the subject of each of {m} rows{columns}; name the arrays "
+            f"with {say('columns.labels')} and, if the columns are other templates, "
+            f"{say('columns.gallery_labels')}, or give CSV files with {say('labels')} and "
+            f"{say('gallery')}. It holds: {self.held}"
+        )
+
+
+# ------------------------------------------------------------------------- what a file holds
+
+
+def scores_of(
+    path: Path, arrays: dict[str, Lazy], given: Given, matlab: bool = False, as_read: bool = False
+) -> Scores:
+    """Return the scores, lists or embeddings of a file, as its arrays show.
+
+    With `as_read`, distances of embeddings are computed as they are read.
+    """
+    schema = arrays.get("schema")
+    if schema is not None and schema.shape == () and schema.dtype.kind in "iu":
+        number = int(schema.read())
+        if number != SCHEMA:
+            raise DataError(
+                f"{path}: is of schema {number}; this bioeval reads schema {SCHEMA}. Use a newer "
+                "bioeval"
+            )
+    file = Arrays(path, arrays, given, matlab)
+    scores = _by_role(file, as_read)
+    unused = [name for name in arrays if file._is_column(name)]
+    if unused:  # they might have been meant as metadata
+        remark = Message("arrays-left-out", arrays=unused)
+        scores = scores._with(_remarks=(*scores._remarks, remark))
+    if given.names_arrays:
+        return scores
+    ids = [
+        as_ids(np.ravel(arrays[name].read()).tolist(), name) if name in arrays else ()
+        for name in IDS_OF_NO_PERSON
+    ]
+    return scores._marking(*ids)
+
+
+def _by_role(file: Arrays, as_read: bool) -> Scores:
+    """Return what a file holds, by its main arrays: lists, embeddings, scores, or two classes."""
+    given, arrays = file.given, file.arrays
+    roles = _main_roles(file)
+    if len(roles) > 1:
+        found = [next(x for x in NAMES[role] if x in arrays) for role in roles]
+        raise DataError(
+            f"{file.path}: holds both {' and '.join(found)}; choose by "
+            + " or ".join(str(say(f"columns.{r}", x)) for r, x in zip(roles, found, strict=True))
+        )
+    if roles == ["indices"]:
+        return _lists(file)
+    if roles == ["embeddings"]:
+        return _embeddings(file, as_read)
+    if not roles and (two := _two_classes(arrays)):
+        return _two_vectors(file, *two)
+    if not roles:
+        matrices = (k for k, v in arrays.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
+        raise DataError(
+            f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with "
+            f"{say('columns.scores', next(matrices, None))} or {say('columns.embeddings')}. It "
+            f"holds: {file.held}"
+        )
+    name = file.name("scores") or ""
+    shape = arrays[name].shape
+    of_pairs = "genuine" in arrays or "columns.genuine" in given or "trials" in given
+    if len(shape) == 1 or file.is_list(name) and of_pairs:
+        return _pairs(file, name)
+    if len(shape) != 2:
+        expected = "a matrix (probes, gallery), or one score per pair"
+        raise wrong_shape(file.path, repr(name), shape, expected)
+    return _matrix(file, name)
+
+
+def _main_roles(file: Arrays) -> list[str]:
+    """Return the main roles: those that ``columns`` names, else of the own layout, else others."""
+    given, arrays = file.given, file.arrays
+    if named := [role for role in _OWN if f"columns.{role}" in given]:
+        if {*named} >= {"scores", "embeddings"}:
+            both = f"{say('columns.scores')} and {say('columns.embeddings')} are both given"
+            raise DataError(f"{both}; expected one")
+        return ["indices"] if "indices" in named else named
+    if own := [role for role in _OWN if role in arrays]:
+        of_lists = "indices" in own and "embeddings" not in own
+        # Scores beside them are of the entries of lists, or a matrix.
+        if of_lists and ("scores" not in own or arrays["scores"].shape == arrays["indices"].shape):
+            return ["indices"]
+        return [role for role in own if role != "indices"]
+    matrices = {name for name, array in arrays.items() if len(array.shape) == 2}
+    features = matrices.intersection(NAMES["embeddings"])
+    others = matrices.intersection(NAMES["gallery_embeddings"])
+    found = [] if matrices.isdisjoint(_DISTMAT) else ["scores"]
+    return [*found, "embeddings"] if features and others else found
+
+
+def _oriented(file: Arrays, *names: str) -> bool:
+    """Whether matrices of a MATLAB file are transposed, by the number of labels of both sides.
+
+    Programs disagree on which dimension is the templates'. Where the number of labels fits both
+    dimensions (as many features as templates), the other side's matrix decides.
+    """
+    if not file.matlab:
+        return False
+    labels = [*filter(None, map(file.name, ("labels", "gallery_labels")))]
+    counts = [file.shape(x)[0] for x in labels if len(file.shape(x)) == 1]
+    if len(counts) != 2:
+        return False
+    shapes = [file.arrays[x].shape for x in names]
+    if len(shapes) == 1:  # scores, probes by gallery
+        return shapes[0] == (counts[1], counts[0]) != (counts[0], counts[1])
+    as_is = [shape[0] for shape in shapes] == counts
+    return [shape[1] for shape in shapes] == counts and not as_is
+
+
+# ------------------------------------------------------------------------- a matrix
+
+
+def _matrix(file: Arrays, name: str) -> Scores:
+    given, array = file.given, file.arrays[name]
+    turned = _oriented(file, name)
+    m, n = array.shape[::-1] if turned else array.shape
+    gallery = file.labels("gallery", n, "gallery templates")
+    mask = file.name("mask")
+    file.square = gallery is None and m == n
+    probe = file.labels("probe", m, "probes")
+    if probe is None and (mask is None or gallery is not None):
+        raise file.no_labels(m, n)
+    if gallery is None and m != n and probe is not None:
+        raise DataError(
+            f"{file.path}: {name!r} is {m} x {n}, not square, and there are no gallery labels; "
+            f"name them with {say('columns.gallery_labels')}. It holds: {file.held}"
+        )
+    file.square = gallery is None and probe is not None
+    probe_meta, gallery_meta = file.metadata((probe, gallery), (m, n), plain=file.square)
+    values = array.read() if turned or array.rows is None else array.rows()
+    scores = Scores(
+        values.T if turned else values,
+        probe and probe.label,
+        gallery and gallery.label,
+        mask=file.read_if_there(mask),
+        probe_meta=probe_meta,
+        gallery_meta=None if file.square else gallery_meta,
+        kind=file.kind(name),
+        nan=file.nan,
+        name=file.path.stem,
+        exclude=file.exclude,
+    )._with(_reading=file.notes)
+    if not given.names_arrays and "probe_ids" in file.arrays:
+        ids = file.ids("probe_ids", m), file.ids("gallery_ids", n)
+        scores = scores._with(probe_ids=ids[0], gallery_ids=ids[1])
+    if "trials" not in given:
+        return scores
+    listed = _look_up(file, scores.probe_labels, scores.probe_meta)
+    pairs = scores.at_pairs(listed.a, listed.b, listed.same, listed.fold)
+    return _attempts(file, pairs, listed, m)
+
+
+# ------------------------------------------------------------------------- listed pairs
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Pairs as places of templates; `missing` are left out."""
+
+    a: np.ndarray
+    b: np.ndarray
+    same: np.ndarray | None  # None: labels decide
+    fold: np.ndarray | None
+    missing: int
+
+
+def _look_up(file: Arrays, labels: np.ndarray, meta: Any) -> _Found:
+    """Return the pairs of a list among the templates of a file.
+
+    They are found by their names; the images of LFW by their subject and number.
+    """
+    if not file.square:
+        raise DataError(
+            f"{file.path}: {say('trials')} needs the same templates on both sides, but this file "
+            "has a separate gallery"
+        )
+    path = existing_file(file.given.take("trials"))
+    names = next(([*map(str, meta[x].tolist())] for x in NAME_COLUMNS if x in meta), None)
+    if names is None or is_lfw(path):
+        listed = read_lfw(path)
+        if _IMAGE_NUMBER not in meta or meta[_IMAGE_NUMBER].dtype.kind not in "iu":
+            raise DataError(
+                f"{file.path}: {listed.path.name} numbers the images of each subject, but there "
+                f"are no whole numbers called {_IMAGE_NUMBER!r}; name them with "
+                f"{say(f'columns.{_IMAGE_NUMBER}')}. It holds: {file.held}"
+            )
+        numbers = meta[_IMAGE_NUMBER].tolist()
+        names = [f"{who} {i}" for who, i in zip(_people(file, labels), numbers, strict=True)]
+    else:
+        listed = read_comparisons(path, file.given)
+    skip = file.given.take("lists.missing_pairs") == "skip"
+    a, b, there = look_up(listed, names, skip)
+    same = None if listed.genuine is None else listed.genuine[there]
+    if same is None:  # the listed pairs alone are genuine
+        raise fault(listed.path, "lists genuine pairs alone", "expected impostor pairs, too")
+    fold = None if listed.fold is None else listed.fold[there]
+    return _Found(a, b, same, fold, int((~there).sum()))
+
+
+def _people(file: Arrays, labels: np.ndarray) -> list[str]:
+    """Return labels as text; whole numbers index the array of names where there is one."""
+    array = file.arrays.get(_PEOPLE_NAMES)
+    known = 0
+    if array is not None and array.dtype.kind == "U" and len(array.shape) == 1:
+        known = array.shape[0]
+    if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < known:
+        return file.arrays[_PEOPLE_NAMES].read()[labels].tolist()
+    return [*map(str, labels.tolist())]
+
+
+def _attempts(file: Arrays, pairs: Scores, found: _Found, m: int) -> Scores:
+    """Return the pairs of a list that are attempts, by the rules of lists with names."""
+    codes = found.b.astype(np.int32), found.a.astype(np.int32)
+    listed = replace(pairs.pairs, templates=CodedSides(range(m), *codes))
+    rules = ListRules.parse(**file.given.rules())
+    listed, notes = listed.attempts(rules, pairs.kind, lambda rows: places("pair", rows))
+    # Rows are probes, but the first name of a listed pair is enrolled. Templates are known by their
+    # place in this file, which is none in another.
+    listed = listed.exchanged(np.ones(len(listed.values), dtype=bool))
+    listed = replace(listed, templates=None, missing=found.missing)
+    return pairs._with_pairs(listed, _remarks=notes)
+
+
+def _pairs(file: Arrays, name: str) -> Scores:
+    """Return a list of pairs: classes in an array, or those of a list of pairs in order."""
+    given, genuine, count = file.given, file.name("genuine"), max(file.arrays[name].shape)
+    values = file.read(name)
+    failed = given.take("failed")
+    if failed is not None:
+        values = np.where(values == failed, np.nan, values)
+    how: dict[str, Any] = {"kind": file.kind(name), "nan": file.nan, "name": file.path.stem}
+    if genuine is None and "trials" in given:
+        pairs = in_order(file.path, values, given, how)
+        return pairs._with(_reading=(*pairs._reading, *file.notes))
+    if genuine is None:
+        raise DataError(
+            f"{file.path}: {name!r} is a list of {count} scores without classes; name the array of "
+            f"0 and 1 with {say('columns.genuine')}. It holds: {file.held}"
+        )
+    pairs = Scores.from_pairs(
+        values,
+        file.read(genuine),
+        subjects=file.read_if_there("subjects"),
+        pair_folds=file.read_if_there("fold"),
+        pair_templates=_templates(file, count),
+        meta=_meta_of_pairs(file, count),
+        **how,
+        **given.rules(),
+    )
+    return pairs._with(_reading=file.notes)
+
+
+def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
+    """Return the metadata of both templates of each pair: ``probe_<name>``, ``gallery_<name>``."""
+    columns = {}
+    for name in file.arrays:
+        column = name.removeprefix("probe_")
+        other = f"gallery_{column}"
+        if name == column or other not in file.arrays or not RESERVED.isdisjoint((name, other)):
+            continue
+        wrong = [x for x in (name, other) if file.shape(x) != (pairs,)]
+        if not wrong:
+            columns[column] = np.column_stack([file.read(other), file.read(name)])
+        elif not file.given.names_arrays:
+            raise file.of_other_length(wrong[0], pairs)
+    return columns
+
+
+def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
+    """Return the names of the templates of both sides; None where the file has none."""
+    codes, names = map(file.read_if_there, ("templates", "template_names"))
+    if codes is None or names is None:
+        return codes
+    known = codes.shape == (pairs, 2) and codes.dtype.kind in "iu" and names.ndim == 1
+    if not known or codes.min(initial=0) < 0 or codes.max(initial=0) >= len(names):
+        raise fault(
+            file.path,
+            f"'templates' is {codes.shape} {codes.dtype}",
+            f"expected ({pairs}, 2) places in 'template_names', 0 to {names.size - 1:,}",
+        )
+    if len({*names.tolist()}) < len(names):
+        raise fault(file.path, "'template_names' has a name twice", "expected each once")
+    return CodedSides(names.tolist(), *np.ascontiguousarray(codes.T, dtype=np.int32))
+
+
+def _two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
+    """Return the names of the arrays of genuine and of impostor scores, if a file has them."""
+    vectors = {
+        re.sub("scores?|[_ -]", "", name.casefold()): name
+        for name, array in arrays.items()
+        if array.dtype.kind in "iuf" and array.is_vector
+    }
+    return next(
+        ((vectors[a], vectors[b]) for a, b in _TWO_CLASSES if a in vectors and b in vectors), None
+    )
+
+
+def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
+    one, other = (file.arrays[name].read().reshape(-1) for name in (genuine, impostor))
+    file.used |= {genuine, impostor}
+    pairs = Scores.from_pairs(
+        np.concatenate([one, other]),
+        np.repeat([True, False], [len(one), len(other)]),
+        kind=file.kind(genuine),
+        nan=file.nan,
+        name=file.path.stem,
+    )
+    origin = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
+    return pairs._with(_reading=(origin, *file.notes))
+
+
+# ------------------------------------------------------------------------- top-K lists
+
+
+def _lists(file: Arrays) -> Scores:
+    given, name = file.given, file.name("indices") or ""
+    lists = file.arrays[name].read()
+    if lists.ndim != 2 or lists.dtype.kind not in "iu":
+        expected = "integers (queries, K), the nearest gallery entries of each query"
+        raise fault(file.path, f"{name!r} is {file.arrays[name]}", f"expected {expected}")
+    known = [x for x in NAMES["values"] if x in file.arrays and file.shape(x) == lists.shape]
+    values = file.name("scores") if "columns.scores" in given else next(iter(known), None)
+    kind: Kind = "similarity"
+    if values != "similarities" or "kind" in given or "kind" in file.arrays:
+        kind = file.kind(values or "distances", VALUED)
+    n = _gallery_size(file)
+    probe = file.labels("probe", len(lists), "queries")
+    gallery = file.labels("gallery", n, "gallery entries")
+    if gallery is None and probe is not None and file.roles.get("labels") == "labels":
+        gallery = probe  # one set of templates
+    if probe is None or gallery is None:
+        raise file.no_labels(len(lists), n)
+    probe_meta, gallery_meta = file.metadata((probe, gallery), (len(lists), n))
+    saved = not given.names_arrays and "probe_ids" in file.arrays
+    leave_out = given.take("lists.leave_out_query")
+    if leave_out is None and probe is gallery:
+        leave_out = True  # a gallery searched with its own templates
+    found = Scores.from_top_k(
+        _from_zero(file, name, lists),
+        probe.label,
+        gallery.label,
+        distances=file.read_if_there(values),
+        kind=kind,
+        probe_meta=probe_meta,
+        gallery_meta=gallery_meta,
+        name=file.path.stem,
+        leave_out_query=False if saved else leave_out,
+        query_positions=None if saved else file.read_if_there("query_positions"),
+    )
+    if saved:
+        ids = file.ids("probe_ids", len(lists))
+        queries = np.flatnonzero(ids < n)
+        labels = found.probe_labels[queries], found.gallery_labels[ids[queries]]
+        if (ids < 0).any() or not np.array_equal(*labels):
+            raise fault(
+                file.path,
+                "'probe_ids' names gallery entries of other subjects than the queries",
+                "expected the entry that a query is itself, or a larger number",
+            )
+        found = found._with(probe_ids=ids)
+    return found._with(_reading=file.notes)
+
+
+def _gallery_size(file: Arrays) -> int:
+    """Return the number of gallery entries; only their labels show it."""
+    given = file.given
+    if "gallery" in given:
+        return len(read_labels(given.take("gallery"), given).label)
+    chosen = given.peek("columns.gallery_labels")
+    if chosen is not None:
+        file.require(chosen, say("columns.gallery_labels"))
+    known = (chosen, "gallery_labels", "labels", *NAMES["gallery_labels"])
+    name = next((x for x in known if x in file.arrays), None)
+    if name is None:
+        raise DataError(
+            f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
+            "entry, listed or not: an array gallery_labels, or a CSV file by "
+            f"{say('gallery')}. It holds: {file.held}"
+        )
+    return prod(file.shape(name))
+
+
+def _from_zero(file: Arrays, name: str, lists: np.ndarray) -> np.ndarray:
+    """Return the numbers of gallery entries as indices from 0; negative numbers stay."""
+    if not file.given.take("lists.first_index"):
+        return lists
+    if (lists == 0).any():
+        row = int(np.argmax((lists == 0).any(axis=1)))
+        raise DataError(
+            f"{file.path}: {name!r}: list {row} holds 0, and the first entry is said to be 1"
+        )
+    return np.where(lists >= 0, lists - 1, lists)
+
+
+# ------------------------------------------------------------------------- embeddings
+
+
+def _embeddings(file: Arrays, as_read: bool) -> Scores:
+    """Return embeddings of one side or of both, compared as a matrix or in listed pairs."""
+    given = file.given
+    kind = given.take("kind")
+    if kind not in (None, "distance"):
+        raise DataError(
+            f"{say('kind', kind)} has no meaning for embeddings; they are compared by distances"
+        )
+    name, other = file.name("embeddings") or "", file.name("gallery_embeddings")
+    for key in filter(None, (name, other)):
+        shape = file.arrays[key].shape
+        if len(shape) != 2:
+            raise wrong_shape(file.path, repr(key), shape, "one embedding per row")
+    turned = other is not None and _oriented(file, name, other)
+    m, n = (file.arrays[key].shape[turned] for key in (name, other or name))
+    file.square = other is None
+    gallery = file.labels("gallery", n, "gallery templates") if other else None
+    probe = file.labels("probe", m, "templates")
+    if probe is None or (other and gallery is None):
+        raise file.no_labels(m, n if other else None)
+    probe_meta, gallery_meta = file.metadata((probe, gallery), (m, n), plain=True)
+    metric, mask = file.word("metric", "cosine", METRICS), file.name("mask")
+    left = right = _features(file, name, turned)
+    if other:
+        right = _features(file, other, turned)
+    if "trials" not in given:
+        return Scores._from_embeddings(
+            left,
+            probe.label,
+            right if other else None,
+            gallery and gallery.label,
+            metric=metric,
+            nan=file.nan,
+            mask=file.read_if_there(mask),
+            probe_meta=probe_meta,
+            gallery_meta=gallery_meta if other else None,
+            name=file.path.stem,
+            exclude=file.exclude,
+            average=given.take("average", ()),
+            as_read=as_read,
+        )
+    found = _look_up(file, probe.label, probe_meta)
+    pairs = Scores.from_pairs(
+        EmbeddingSource(left, right, metric).pairs(found.a, found.b),
+        found.same,
+        nan=file.nan,
+        subjects=np.column_stack([probe.label[found.b], probe.label[found.a]]),
+        pair_folds=found.fold,
+        name=file.path.stem,
+    )
+    return _attempts(file, pairs, found, m)
+
+
+def _features(file: Arrays, name: str, turned: bool) -> Any:
+    values = file.arrays[name].read()
+    return as_embeddings(values.T if turned else values, f"{file.path}: {name}")

@@ -1,0 +1,198 @@
+"""Numbers alone, whose labels or trials are in other files: .npy arrays, and texts of numbers.
+
+Beside ``x.npy`` lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``.
+A file of embeddings has one row per template, and its labels in ``x.labels.csv``; the gallery's
+embeddings are another file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, counted
+from bioeval.scores.embeddings import (
+    EmbeddingSource,
+    as_embeddings,
+    average_embeddings,
+    describe_metric,
+)
+from bioeval.scores.formats.arrays import KIND_ASSUMED
+from bioeval.scores.formats.comparisons import in_order, look_up, read_comparisons
+from bioeval.scores.formats.containers import open_npy
+from bioeval.scores.formats.faults import fault, say, wrong_shape
+from bioeval.scores.formats.files import content, existing_file
+from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows, read_templates
+from bioeval.scores.formats.lists import two_classes
+from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.tables import Head, read_columns
+from bioeval.scores.matrix import Scores
+
+
+def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> Scores:
+    """Read a .npy file: scores of trials or of one class, features of templates, or a matrix."""
+    values = open_npy(path)
+    if impostor is None and "trials" not in given:
+        return _read_matrix(path, values, given, as_read)
+    if impostor is None and ("metric" in given or "average" in given):
+        return _pairs_of_features(path, _checked(path, values), given)
+    values = _vector(path, values)
+    how = {
+        "kind": given.kind_of(path, None, ""),
+        "nan": given.take("nan", "raise"),
+        "name": path.stem,
+    }
+    if impostor is None:
+        return in_order(path, values, given, how)
+    other = _second(impostor, "a .npy file of impostor scores")
+    return two_classes(path, values, impostor, _vector(impostor, other), how)
+
+
+def read_numbers(head: Head, given: Given) -> Scores:
+    """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
+    names = {i: f"column {i + 1}" for i in range(head.width)}
+    values = np.column_stack([*read_columns(head, False, {}, names).numbers.values()])
+    scores = _read_matrix(head.path, values, given, False)
+    return scores._with(_reading=(*head.reading, *scores._reading))
+
+
+def _second(path: Path, expected: str) -> np.ndarray:
+    kind = content(existing_file(path, expected))
+    if kind != "npy":
+        raise fault(path, f"is {kind}", f"expected {expected}")
+    return open_npy(path)
+
+
+def _vector(path: Path, values: np.ndarray) -> np.ndarray:
+    if values.size != max(values.shape, default=0):
+        raise wrong_shape(path, "", values.shape, "one score an attempt")
+    return np.ravel(values)
+
+
+def _checked(path: Path, values: Any) -> Any:
+    """Return the array of a file; raise unless it is a matrix."""
+    if values.ndim == 2:
+        return values
+    hint = ""
+    if values.ndim == 1:
+        hint = (
+            f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "
+            "and genuine, or a CSV file with the columns score and genuine"
+        )
+    raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery){hint}")
+
+
+def is_matrix(path: Path | None) -> bool:
+    """Whether a file is an array of two dimensions, such as the embeddings of a gallery."""
+    return bool(path and path.is_file() and content(path) == "npy" and open_npy(path).ndim > 1)
+
+
+def _read_matrix(path: Path, values: Any, given: Given, as_read: bool) -> Scores:
+    """Read an array whose labels are elsewhere: embeddings if arguments say so, else scores."""
+    gallery = given.peek("gallery")
+    gallery = gallery if is_matrix(gallery) else None
+    if gallery is None and "metric" not in given and "average" not in given:
+        m, n = _checked(path, values).shape
+        sides, kind = labels_of_matrix(path, given, m, n), given.take("kind")
+        nan = given.take("nan", "raise")
+        scores = Scores(values, **sides, kind=kind or "distance", nan=nan, name=path.stem)
+        return scores._with(_reading=() if kind else (KIND_ASSUMED,))
+    how: dict[str, Any] = {
+        "metric": given.take("metric", "cosine"),
+        "nan": given.take("nan", "raise"),
+        "name": path.stem,
+        "average": given.take("average", ()),
+        "as_read": as_read,
+    }
+    left = as_embeddings(_checked(path, values)[:], str(path))
+    place = given.take("labels")
+    if gallery is None:
+        labels = labels_of_rows(path, given, place, given.all_meta(), len(left), "labels")
+        return Scores._from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
+    other = _second(given.take("gallery"), "a .npy file of embeddings")
+    right = as_embeddings(_checked(gallery, other), str(gallery))
+    if left.shape[1] != right.shape[1]:
+        raise fault(
+            path,
+            f"has {left.shape[1]} features a row and {gallery} {right.shape[1]}",
+            "expected the same number",
+        )
+    probe = labels_of_rows(path, given, place, given.side_meta("probe"), len(left), "labels")
+    theirs = labels_of_rows(gallery, given, None, given.side_meta("gallery"), len(right), "")
+    return Scores._from_embeddings(
+        left,
+        probe.label,
+        right,
+        theirs.label,
+        probe_meta=probe.meta,
+        gallery_meta=theirs.meta,
+        **how,
+    )
+
+
+def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
+    """Return the distances of listed pairs of templates, of features of images or of templates.
+
+    With `average`, each row is an image of `labels`, in its order; without it, each row is a
+    template, in the order in which they are first named.
+    """
+    if "labels" not in given:
+        raise fault(
+            path,
+            f"the templates of its {len(values):,} rows are missing",
+            f"give the list of images with their templates and media as {say('labels')}",
+        )
+    features, templates = as_embeddings(values, str(path)), read_templates(given.take("labels"))
+    average = given.take("average", ())
+    images, number = len(templates.columns["template"]), len(templates.names)
+    if len(features) != (images if average else number):
+        raise fault(
+            path,
+            f"has {len(features):,} rows, and {templates.path} names {images:,} images of "
+            f"{number:,} templates",
+            f"expected a row for each template, or, with {say('average')} as template,media, for "
+            "each image",
+        )
+    listed = read_comparisons(given.take("trials"), given)
+    a, b, _ = look_up(listed, templates.names)
+    genuine, whose = listed.genuine, templates.subjects()
+    if genuine is None and whose is None:
+        raise fault(
+            listed.path,
+            f"does not mark genuine pairs, and {templates.path} has no subjects",
+            f"expected 1 or 0 after the two templates, or {say('labels')} with subject_id",
+        )
+    if (a == b).any():
+        raise fault(
+            listed.path,
+            f"has {counted(int((a == b).sum()), 'pairs')} of a template with itself, the first is "
+            f"pair {int(np.argmax(a == b)) + 1}",
+        )
+    if average:
+        if average[0] != "template":
+            raise DataError(
+                f"{say('average', average[0])}: the pairs are of templates; expected 'template' "
+                "first, as in template,media"
+            )
+        features, _ = average_embeddings(features, templates.columns, average, "template")
+    metric, subjects = given.take("metric", "cosine"), None
+    if whose is not None:
+        owner = np.array([whose[name] for name in templates.names], dtype=object)
+        subjects = np.column_stack([owner[a], owner[b]])
+        genuine = subjects[:, 0] == subjects[:, 1] if genuine is None else genuine
+    pairs = Scores.from_pairs(
+        EmbeddingSource(features, features, metric).pairs(a, b),
+        genuine,
+        nan=given.take("nan", "raise"),
+        subjects=subjects,
+        name=path.stem,
+    )
+    origin = describe_metric(metric, features)
+    if average:
+        origin += f", means by {' and '.join(average)} of {len(values)} embeddings"
+    word = metric if isinstance(metric, str) else ""
+    listed = replace(pairs.pairs, ids=np.column_stack([a, b]))
+    return pairs._with_pairs(listed, _origin=origin, _metric=word)

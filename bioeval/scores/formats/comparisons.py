@@ -1,0 +1,359 @@
+"""Lists of comparisons without scores: trials of speakers, pairs of LFW, of templates as in IJB.
+
+Their names are looked up, in any order of names and lines, or scores are in their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, counted, received
+from bioeval.base.messages import Message
+from bioeval.scores.columns import places_among, united
+from bioeval.scores.formats.faults import fault, refuse_rows, say
+from bioeval.scores.formats.files import content, decoded_lines, existing_file
+from bioeval.scores.formats.layouts import (
+    IMPOSTORS,
+    TRIALS,
+    TRUTH,
+    Layout,
+    has_three_classes,
+    matched,
+    trial_layout,
+    truth_word,
+    unknown_words,
+    with_header,
+)
+from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.tables import Columns, Words, head_of, read_columns
+from bioeval.scores.matrix import Scores
+
+_SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
+
+# Impostor and genuine pairs in LFW's form.
+_PAIRS = (
+    re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<b>\S+) (?P<j>\d+)", re.ASCII),
+    re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<j>\d+)", re.ASCII),
+)
+_FOLDS = re.compile(r"\d+( \d+)?", re.ASCII)
+
+
+@dataclass
+class Comparisons:
+    """Comparisons by the names of their templates, the enrolled one first."""
+
+    table: Columns  # with the names in its columns
+    layout: Layout
+    genuine: np.ndarray | None  # None: all that are listed are genuine
+    fold: np.ndarray | None = None
+    subjects: tuple[Words, Words] | None = None  # of LFW
+    hint: str = ""  # on the word for the class
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.table.path
+
+    @property
+    def names(self) -> list[int]:
+        """The columns of names: two, or more among which the scores' names decide."""
+        return [i for i in self.table.words if i != self.layout.get("genuine")]
+
+
+def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
+    """Return which rows are genuine, by a column of words of one meaning."""
+    known = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
+    for code in np.flatnonzero(known < 0)[:1]:
+        row, cell = int(np.argmax(column.codes == code)), column.values[code]
+        raise DataError(
+            f"{table.at(row)}: {name} is {received(cell)}; expected one of 1, true, genuine, "
+            "target, match, 0, false, impostor, nontarget, nonmatch"
+        )
+    spelled = {*map(truth_word, column.values)}
+    meanings = [min(spelled.intersection(row)) for row in IMPOSTORS if spelled & {*row}]
+    if len(meanings) > 1 and not (has_three_classes(spelled) and len(meanings) == 2):
+        raise fault(
+            table.path,
+            f"{name} holds both {' and '.join(map(repr, meanings))}, and they differ in meaning",
+            "leave out the lines of one",
+        )
+    return known.astype(bool)[column.codes]
+
+
+# ------------------------------------------------------------------------- reading
+
+
+def is_lfw(path: Path) -> bool:
+    """Whether a text is a list of pairs in LFW's form, by its first two lines."""
+    if content(existing_file(path)) != "text":
+        return False
+    first, *rows = (" ".join(row) for row in head_of(path).cells[:2])
+    named = any(pattern.fullmatch(row) for row in rows for pattern in _PAIRS)
+    return named and bool(_FOLDS.fullmatch(first))
+
+
+def lists_trials(path: str | Path) -> bool:
+    """Whether a file is a list of trials without scores: two names, and if they are genuine."""
+    place = Path(path)
+    if not place.is_file() or content(place) != "text" or is_lfw(place):
+        return False
+    with suppress(DataError):  # of a text that is no such list, or could be several
+        head = head_of(place)
+        layout = with_header(head, Given({})) or matched(head, TRIALS[:2])
+        if layout is not None and layout.get("score") is None:
+            return "genuine" in layout.roles and len(layout.templates or layout.subjects) == 2
+    return False
+
+
+def read_comparisons(path: Path, given: Given) -> Comparisons:
+    """Read a list, in LFW's form or with two names and perhaps a class on each line."""
+    if is_lfw(path):
+        return read_lfw(path)
+    head = head_of(path)
+    layout = trial_layout(head, given)
+    told = layout.get("genuine")
+    names = head.columns_except(told, layout.get("score"))
+    table = read_columns(head, layout.header, layout.called([*names, told]), {})
+    genuine = None if told is None else truth_of(table.words[told], table, layout.names[told])
+    return Comparisons(table, layout, genuine, hint=unknown_words(head) if told is None else "")
+
+
+def read_lfw(path: Path) -> Comparisons:
+    """Read pairs of images: the first line has the number of folds and of genuine pairs in each."""
+    lines = [(n, " ".join(x.split())) for n, x in enumerate(decoded_lines(path), 1) if x.strip()]
+    (_, first), *rows = lines
+    if not _FOLDS.fullmatch(first):
+        raise DataError(
+            f"{path}: the first line is {first!r}; expected the number of folds and of genuine "
+            "pairs in each, as '10 300', or the latter alone"
+        )
+    numbers = [int(number) for number in first.split()]
+    folds, each = (numbers[0] if len(numbers) == 2 else 1), numbers[-1]
+    if not folds * each or len(rows) != 2 * folds * each:
+        expected = f"expected {folds} x 2 x {each} = {2 * folds * each:,}, from its first line"
+        raise fault(path, f"has {len(rows):,} pairs", expected)
+    same = np.arange(len(rows)) // each % 2 == 0
+    images: tuple[list[str], list[str]] = ([], [])
+    people: tuple[list[str], list[str]] = ([], [])
+    for genuine, (number, line) in zip(same.tolist(), rows, strict=True):
+        found = _PAIRS[genuine].fullmatch(line)
+        if found is None:
+            form = "'name i j', two images of one subject" if genuine else "'name i other j'"
+            raise DataError(f"{path}: line {number} is {line!r}; expected {form}")
+        a, b = (found["a"], int(found["i"])), (found["a" if genuine else "b"], int(found["j"]))
+        if a[0] == b[0] and (a == b or not genuine):
+            compared = "one image with itself" if genuine else "images of one subject as impostors"
+            raise DataError(f"{path}: line {number} compares {compared}: {line!r}")
+        for side, (who, image) in enumerate((a, b)):
+            images[side].append(f"{who} {image}")
+            people[side].append(who)
+    words = {i: _words(cells) for i, cells in enumerate(images)}
+    fold = np.repeat(np.arange(folds), 2 * each)
+    subjects = (_words(people[0]), _words(people[1]))
+    return Comparisons(Columns(path, words, {}, rows[0][0]), Layout([]), same, fold, subjects)
+
+
+def _words(cells: list[str]) -> Words:
+    distinct, codes = np.unique(cells, return_inverse=True)
+    return Words.of(codes, distinct.tolist())
+
+
+# ------------------------------------------------------------------------- by names
+
+
+def look_up(
+    listed: Comparisons, names: Sequence[str], skip: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the places of both templates of each comparison among names, and which are kept.
+
+    With `skip`, comparisons of which a template is not there are left out.
+    """
+    if len({*names}) < len(names):
+        again = next(name for i, name in enumerate(names) if name in {*names[:i]})
+        raise fault(
+            listed.path,
+            f"{len(names) - len({*names})} templates have the name of another, such as {again!r}",
+            "expected a different name, or a different number of an image, for each",
+        )
+    if len(listed.names) != 2:
+        raise fault(listed.path, "expected two templates on each line, and 1 or 0")
+    columns = [listed.table.words[i] for i in listed.names]
+    a, b = (places_among(names, column.values)[column.codes] for column in columns)
+    there = (a >= 0) & (b >= 0)
+    if not there.all() and not (skip and there.any()):
+        row = int(np.argmin(there))
+        name = columns[int(a[row] >= 0)].objects()[row]
+        advice = ""
+        if there.any():
+            advice = f"; to leave such pairs out say {say('lists.missing_pairs', 'skip')}"
+        raise DataError(
+            f"{listed.table.at(row)}: the template {name!r} is not among the {len(names):,}, as of "
+            f"{int((~there).sum()):,} of {len(there):,} pairs one is not{advice}"
+        )
+    return a[there], b[there], there
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The rows of scores that have a trial, in their order, and which of these are genuine."""
+
+    rows: np.ndarray
+    genuine: np.ndarray
+    #: Whether each of these rows has its names in the other order than its trial, whose first
+    #: name is enrolled.
+    exchanged: np.ndarray
+    notes: list[Message]  # on what was left out
+
+
+def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> Joined:
+    """Look up the trial of each score by the names of its templates, in any order of both.
+
+    A trial takes the score of its own order where there is one. Scores of one pair of templates are
+    for the checks of all lists. The trials decide who is enrolled: their first name is, or that
+    which their columns call so.
+    """
+    import pandas as pd
+
+    keys, trials = layout.templates, listed.table
+    chosen = _columns_of_names(table, keys, listed)
+    sides = listed.layout.templates or listed.layout.subjects
+    if sorted(sides) != sorted(chosen):
+        sides = tuple(sorted(chosen))
+    genuine = listed.genuine
+    if genuine is None and len(keys) == 1:  # what is beside the one name is a word for the class
+        for truth in [i for i in listed.names if i not in chosen][:1]:
+            genuine = truth_of(trials.words[truth], trials, listed.layout.names[truth])
+    names: list[str] = []
+    # Of each side the number of each row's name.
+    scored, there = list[np.ndarray](), list[np.ndarray]()
+    for file, columns, codes in ((table, keys, scored), (trials, sides, there)):
+        for i in columns:
+            names, places = united(names, file.words[i].values)
+            codes.append(places[file.words[i].codes])
+
+    def key(sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
+        """Return a number for the names of each row."""
+        if unordered:
+            sides = [np.minimum(*sides), np.maximum(*sides)]
+        return pd.Index(sides[0] if len(sides) == 1 else sides[0] * len(names) + sides[1])
+
+    unordered = bool(given.peek("lists.unordered")) and len(keys) == 2
+    wanted, trial_keys = key(scored, unordered), key(there, unordered)
+    if not layout.names_templates:
+        refuse_rows(wanted.duplicated(), table, "is listed before", "list each pair once")
+    lines = np.flatnonzero(~trial_keys.duplicated())
+    distinct = trial_keys[lines]
+    place = distinct.get_indexer(wanted)
+    if len(keys) == 2 and not unordered:
+        back = distinct.get_indexer(key(scored[::-1]))
+        if genuine is not None:  # which has a score in its own order
+            back[distinct.isin(wanted)[back]] = -1
+        place = np.where(place < 0, back, place)
+    found, trial = place >= 0, lines[place]
+    exchanged = scored[0] != there[0][trial]
+    if unordered:  # where both orders are listed, the score has that of its own
+        exchanged &= ~key(scored).isin(key(there))
+    notes = []
+    again = len(trial_keys) - len(lines)
+    if genuine is None:
+        notes.append(Message("only-genuine-pairs-listed", pairs=len(lines), file=listed.path.name))
+    elif again:
+        other = genuine != genuine[lines][distinct.get_indexer(trial_keys)]
+        wrong = "gives a pair another class than a line before"
+        refuse_rows(other, trials, wrong, "give each pair one class")
+    if again:
+        notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
+    if genuine is None:
+        # An impostor pair is not listed: it has the order of most genuine ones.
+        exchanged[~found] = 2 * exchanged[found].sum() > found.sum()
+        return Joined(np.arange(len(found)), found, exchanged, notes)
+    skip = given.take("lists.missing_pairs") == "skip"
+    lacking = np.zeros(len(trial_keys), dtype=bool)
+    unscored = np.ones(len(lines), dtype=bool)
+    unscored[place[found]] = False
+    lacking[lines[unscored]] = True
+    for absent, file, have in ((~found, table, "no trial"), (lacking, trials, "no score")):
+        notes += _left_out(absent, file, have, skip)
+    rows = np.flatnonzero(found)
+    return Joined(rows, genuine[trial[rows]], exchanged[rows], notes)
+
+
+def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) -> tuple[int, ...]:
+    """Return the columns of the trials that have the names of the scores' columns `keys`."""
+    chosen = list[int]()
+    for key in keys:
+        column = table.words[key]
+        sample = {column.values[code] for code in column.codes[:_SAMPLE]}
+        common = {
+            i: len(sample.intersection(listed.table.words[i].values))
+            for i in listed.names
+            if i not in chosen
+        }
+        best = max(common, key=lambda i: common[i], default=None)
+        if best is None or not common[best]:
+            raise fault(
+                listed.path,
+                f"has none of the names that {table.path.name} scores, such as "
+                f"{column.values[0]!r}",
+                "expected trials of the same files, with the same spelling of names",
+            )
+        chosen.append(best)
+    return tuple(chosen)
+
+
+def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
+    """Return a message on rows that are left out; raise where they may not be, or are all."""
+    if not skip or missing.all():
+        advice = f"to leave them out say {say('lists.missing_pairs', 'skip')}"
+        refuse_rows(missing, file, f"has {have}", advice)
+    if not missing.any():
+        return []
+    return [Message("lines-left-out", lines=int(missing.sum()), file=file.path.name, have=have)]
+
+
+# ------------------------------------------------------------------------- in order
+
+
+def in_order(path: Path, values: np.ndarray, given: Given, how: dict[str, Any]) -> Scores:
+    """Return scores without names, in the order of a list of comparisons."""
+    listed = read_comparisons(given.take("trials"), given)
+    if listed.genuine is None:
+        raise DataError(
+            f"{listed.path}: lists genuine pairs alone, and {path.name} has no names to find them "
+            f"by{listed.hint}"
+        )
+    count = len(listed.genuine)
+    what = "pair" if listed.subjects else "trial"
+    if values.shape != (count,):
+        raise fault(
+            path,
+            f"has {counted(values.size, 'scores')}, and {listed.path.name} lists "
+            f"{counted(count, f'{what}s')}",
+            f"expected one score per {what}, in their order",
+        )
+    if listed.subjects is None:
+        pairs = Scores.from_pairs(values, listed.genuine, **how)
+        return pairs._with(_remarks=(Message("in-order-of-trials", file=listed.path.name),))
+    subjects, names = (
+        np.column_stack([column.objects() for column in two]).tolist()
+        for two in (listed.subjects, (listed.table.words[0], listed.table.words[1]))
+    )
+    pairs = Scores.from_pairs(
+        values,
+        listed.genuine,
+        subjects=subjects,
+        pair_templates=names,
+        pair_folds=listed.fold,
+        **how,
+        **given.rules(),
+    )
+    folds = counted(int(listed.fold[-1]) + 1 if listed.fold is not None else 1, "folds")
+    origin = f"scores in the order of the {count:,} pairs of {listed.path.name}, in {folds}"
+    return pairs._with(_reading=(origin,))

@@ -1,0 +1,94 @@
+"""What can be wrong with a file, in the few forms that all readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, BioevalError, DataError, nearest_name, printable
+
+say = Argument  # an argument of load, for a message: say("kind", "distance")
+
+_LONGEST = 200  # characters of a library's message
+_EXAMPLES = 3
+_LISTED = 12  # names in a message before it says how many more there are
+
+
+def fault(place: Any, found: str, expected: Any = "", *, line: int | None = None) -> DataError:
+    """Return the error of a file: where, what was found, and what was expected or is to be done."""
+    where = f"{place}: " if line is None else f"{place}: line {line}: "
+    return DataError(f"{where}{found}; {expected}" if expected else f"{where}{found}")
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names that a file holds, for a message; those in folders are only counted."""
+    there = [name for name in names if "/" not in name] or [*names]
+    shown = "; ".join(there[:_LISTED])
+    more = len(names) - min(len(there), _LISTED)
+    return (f"{shown}; and {more} more" if more > 0 else shown) or "nothing"
+
+
+def missing(
+    place: Any, what: str, name: str, there: Sequence[str], option: Any, held: str
+) -> DataError:
+    """Return the error of a column or an array that an argument names and that is not there."""
+    hint = nearest_name(name, there)
+    return DataError(f"{place}: no {what} {name!r}; {option} names it.{hint} It holds: {held}")
+
+
+def wrong_shape(place: Any, what: str, shape: Any, expected: str) -> DataError:
+    """Return the error of values that do not fit."""
+    return fault(place, f"{what} has shape {shape}".strip(), f"expected {expected}")
+
+
+def refuse_rows(wrong: np.ndarray, table: Any, found: str, expected: Any = "") -> None:
+    """Raise where rows of a table are wrong: how many, and the places of the first."""
+    rows = np.flatnonzero(wrong)
+    if not len(rows):
+        return
+    places = ", ".join(map(str, table.lines(rows[:_EXAMPLES].tolist())))
+    advice = f"; {expected}" if expected else ""
+    raise DataError(
+        f"{table.path}: {len(rows):,} of {len(wrong):,} {table.noun}s: each {found}; the first on "
+        f"{table.noun} {places}{advice}"
+    )
+
+
+@contextmanager
+def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
+    """Turn whatever a reader raises into a :class:`DataError` that names the file.
+
+    Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``,
+    ``OverflowError``, ``struct.error``), so no list of classes would be complete. Errors of
+    bioeval, missing libraries and warnings pass; the original error remains the cause.
+
+    `part` is what is read, as ``"the array 'scores'"``, and `expected` what the file should be, as
+    ``"a .npz file"``.
+    """
+    where = f"{place}: {part} " if part else f"{place}: "
+    advice = f"expected {expected}, write it again" if expected else "write the file again"
+    try:
+        yield
+    except (BioevalError, ImportError, Warning):
+        raise
+    except MemoryError as error:
+        raise DataError(
+            f"{where}does not fit into memory; save a matrix as .npy (memory-mapped)"
+        ) from error
+    except Exception as error:
+        reason = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+        raise DataError(f"{where}is truncated or damaged ({reason}); {advice}") from error
+
+
+@contextmanager
+def naming(place: Any) -> Iterator[None]:
+    """Name the file in errors that do not, such as those of the scores that are made of it."""
+    try:
+        yield
+    except DataError as error:
+        if printable(str(place)) in str(error):
+            raise
+        raise error.preceded_by(f"{place}: ") from error.__cause__

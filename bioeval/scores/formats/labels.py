@@ -1,0 +1,480 @@
+"""Labels of one side (CSV, an array, names of images), and tables of templates with their subjects.
+
+Cells of CSV files stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other.
+Only blanks around a cell are dropped, since two subjects never differ by these alone. A blank cell
+is an unknown value of metadata, as ``""`` is in Python; a label cannot be unknown.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.csv_cells import from_cell
+from bioeval.base.errors import DataError, counted, nearest_name, require_choice
+from bioeval.scores.formats.containers import open_npy, require_text
+from bioeval.scores.formats.faults import fault, guarded, say
+from bioeval.scores.formats.files import (
+    content,
+    decode,
+    decoded_lines,
+    existing_file,
+    read_bounded,
+    text_array,
+)
+from bioeval.scores.formats.layouts import COLUMNS, require_few, require_names
+from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.tables import Columns, Head, head_of, read_columns
+from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
+from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS
+
+#: How the files beside ``x.npy`` end.
+SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
+
+_COLUMNS_SHOWN = 8
+
+
+@dataclass
+class Labels:
+    """The labels of one side, and its columns of metadata."""
+
+    path: Path
+    label: np.ndarray
+    meta: dict[str, np.ndarray]
+    has_header: bool = True
+
+    def expect(self, count: int, what: str) -> Labels:
+        """Return the labels; raise unless there are `count`."""
+        if len(self.label) == count:
+            return self
+        hint = ""
+        if not self.has_header and len(self.label) == count + 1:
+            hint = (
+                f" Its first line, {str(self.label[0])!r}, was read as a label: call that column "
+                "'label'"
+            )
+        raise DataError(
+            f"{self.path}: {len(self.label)} labels for {count} {what}; expected one for "
+            f"each.{hint}"
+        )
+
+    def require_names(self, meta: Mapping[str, np.ndarray], path: Path) -> None:
+        """Raise where the rows have other names than the templates in the file at `path`.
+
+        Labels are those of the templates row by row, so that they would be of others.
+        """
+        for column in NAME_COLUMNS:
+            if column not in self.meta or column not in meta:
+                continue
+            mine, theirs = ([*map(str, x.tolist())] for x in (self.meta[column], meta[column]))
+            differ = [row for row, name in enumerate(mine) if name != theirs[row]]
+            if not differ:
+                continue
+            row = differ[0]
+            advice = "expected the names of the same templates in the same order"
+            if sorted(mine) == sorted(theirs):
+                advice = "both have the same names: bring them into the same order"
+            raise DataError(
+                f"{self.path}: its column {column!r} and the templates of {path.name} have other "
+                f"names in {len(differ):,} of {counted(len(mine), 'rows')}, the first is row {row} "
+                f"({mine[row]!r} and {theirs[row]!r}); {advice}"
+            )
+
+    def renamed(self, meta: Mapping[str, str] | None) -> Labels:
+        """Return labels whose columns are renamed, as by ``{"camera": "cam"}``."""
+        names = {column: name for name, column in (meta or {}).items()}
+        for column, name in names.items():
+            if column not in self.meta:
+                raise DataError(
+                    f"{self.path}: no column {column!r} (named by {name}={column}); the others are "
+                    f"{', '.join(map(repr, self.meta)) or 'none'}."
+                    f"{nearest_name(column, self.meta)}"
+                )
+        columns = {names.get(name, name): values for name, values in self.meta.items()}
+        return Labels(self.path, self.label, columns, self.has_header)
+
+
+def side_arguments(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
+    """Return the labels and metadata of the sides that have some, as arguments of Scores."""
+    arguments: dict[str, Any] = {}
+    if probe is not None:
+        arguments |= {"labels": probe.label, "probe_meta": probe.meta}
+    if gallery is not None:
+        arguments |= {"gallery_labels": gallery.label, "gallery_meta": gallery.meta}
+    return arguments
+
+
+# ------------------------------------------------------------------------- CSV
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """The rows of a CSV file as columns of text; a column without a header is called ``""``."""
+
+    path: Path
+    columns: dict[str, list[str]]
+    lines: list[int] = field(repr=False)
+
+    def find(self, *names: str) -> str | None:
+        """Return the first of `names` that is a column, whatever its case."""
+        folded = {column.casefold(): column for column in self.columns}
+        return next((folded[name] for name in names if name in folded), None)
+
+    def require_filled(self, key: str, expected: str) -> list[str]:
+        """Return a column of which no cell may be blank."""
+        cells = self.columns[key]
+        if "" in cells:
+            line = self.lines[cells.index("")]
+            raise fault(self.path, f"the cell {key!r} is blank", expected, line=line)
+        return cells
+
+    def arrays(self, but: str) -> dict[str, np.ndarray]:
+        """Return the columns but one as arrays of text."""
+        where = {k: f"{self.path}: {k}" for k in self.columns if k != but}
+        return {k: text_array(self.columns[k], place) for k, place in where.items()}
+
+
+def read_csv(path: str | Path) -> TextTable:
+    """Read a CSV file in UTF-8, with a header.
+
+    Cells are separated by commas, or by semicolons or tabs where the first line has no comma.
+    A single column has a header only where its first cell is one of `LABEL_COLUMNS`.
+    """
+    path = existing_file(path, "the CSV file")
+    kind = content(path)
+    if kind != "text":
+        kind = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(kind, kind)
+        raise fault(path, f"is {kind}", "expected CSV text in UTF-8")
+    text = io.StringIO(decode(read_bounded(path), path), newline="")
+    first = text.readline()
+    text.seek(0)
+    mark = next((mark for mark in ",;\t" if mark in first), ",")
+    reader = csv.reader(text, delimiter=mark, strict=True)
+    columns, lines, blank, line = dict[str, list[str]](), list[int](), 0, 1
+    try:
+        for row in reader:
+            cells = [*map(from_cell, map(str.strip, row))]
+            here, line = line, reader.line_num + 1
+            if not any(cells):
+                blank = blank or here
+                continue
+            if blank:  # none may be followed by others
+                raise fault(path, "is blank", line=blank)
+            if not columns:
+                require_few(path, here, cells)
+                if len(cells) > 1 or cells[0].casefold() in LABEL_COLUMNS:
+                    require_names(path, here, cells)
+                    columns = {name: [] for name in cells}
+                    continue
+                columns = {"": []}
+            if len(cells) != len(columns):
+                expected = f"expected {len(columns)} ({', '.join(columns)})"
+                raise fault(path, f"{len(cells)} cells", expected, line=here)
+            for column, cell in zip(columns.values(), cells, strict=True):
+                column.append(cell)
+            lines.append(here)
+    except csv.Error as error:
+        raise fault(path, str(error), "expected CSV", line=reader.line_num) from None
+    if not lines:
+        empty = "has a header but no rows" if columns else "holds nothing but blank lines"
+        raise fault(path, empty)
+    if len(columns) > 1:
+        columns.pop("", None)  # the index of pandas
+    return TextTable(path, columns, lines)
+
+
+def read_labels(path: str | Path, given: Given, meta: Mapping[str, str] | None = None) -> Labels:
+    """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
+
+    The labels are a column of `LABEL_COLUMNS`, or the only one of a file without a header; `meta`
+    renames the others, which are metadata.
+    """
+    path, names_of = Path(path), given.take("names_of")
+    if path.is_file() and content(path) == "npy":
+        return _array_of_labels(path, names_of, meta)
+    if names_of is not None:
+        return read_names(path, names_of).renamed(meta)
+    table = read_csv(path)
+    key = table.find("", *LABEL_COLUMNS)
+    if key is None:
+        raise DataError(
+            f"{table.path}: no column of labels; its columns are "
+            f"{', '.join(map(repr, table.columns))}, expected one called "
+            f"{', '.join(map(repr, LABEL_COLUMNS))}"
+        )
+    cells = table.require_filled(key, "expected a subject")
+    labels = Labels(path, text_array(cells, str(path)), table.arrays(but=key), bool(key))
+    if len(table.columns) > 1 and key != LABEL_COLUMNS[0]:
+        given.notes.append(f"subjects from column {key!r} of {path.name}")
+    first = cells[0]
+    if not key and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
+        raise DataError(
+            f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
+            f"subject; give the pairs of templates as {say('trials')}, or labels with the columns "
+            "label, template and media"
+        )
+    if pattern := looks_like(first):
+        raise DataError(
+            f"{path}: its labels are names of images in the form of {pattern}, each a different "
+            f"label; give {say('names_of', pattern)} to read the identities"
+        )
+    return labels.renamed(meta)
+
+
+def _array_of_labels(path: Path, names_of: str | None, meta: Mapping[str, str] | None) -> Labels:
+    expected = "a .npy array of labels"
+    array = open_npy(path, expected, "str")
+    with guarded(path, expected=expected):
+        require_text(array)
+        if array.dtype.kind == "S":
+            array = np.char.decode(array, "utf-8")
+    if array.ndim != 1 or array.dtype.kind not in "Uiu":
+        raise DataError(
+            f"{path}: has shape {array.shape} and dtype {array.dtype}; expected labels, one "
+            "dimension of text or whole numbers"
+        )
+    for name, column in (meta or {}).items():
+        raise DataError(
+            f"{path}: has labels alone, and no column {column!r} (named by {name}={column}); "
+            "give the labels and metadata as a CSV file"
+        )
+    if names_of is not None:
+        return of_images(array, names_of, str(path), path)
+    return Labels(path, np.array(array), {})
+
+
+def of_images(names: Any, names_of: str, where: str, path: Path) -> Labels:
+    """Return the identities and metadata that names of images hold, with the names."""
+    require_choice("names_of", names_of, tuple(PATTERNS))
+    if isinstance(names, np.ndarray):
+        names = (np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names).tolist()
+    parsed = parse_names(names, names_of, where=where)
+    if "camera" in parsed.meta:
+        called = np.array([*map(str.strip, names)])
+    else:  # lines of an image and its identity
+        called = parsed.meta["image"]
+    return Labels(path, parsed.label, {"name": called, **parsed.meta})
+
+
+def read_names(path: str | Path, names_of: str) -> Labels:
+    """Read the identity and the metadata of each image of a list, in its order.
+
+    The list is text with one name on each line, or a CSV file with a column of `IMAGE_COLUMNS`.
+    """
+    path = existing_file(path, "a list of names")
+    kind = content(path)
+    if kind != "text":
+        raise fault(path, f"is {kind}", "expected text with a name on each line")
+    rest: dict[str, np.ndarray] = {}
+    names = None
+    if path.suffix.lower() == ".csv" and names_of != "vehicleid":
+        table = read_csv(path)
+        key = table.find("", *IMAGE_COLUMNS)
+        if key is not None:
+            names = table.require_filled(key, "expected a name")
+            rest = table.arrays(but=key)
+        elif len(table.columns) > 1:
+            raise DataError(
+                f"{path}: no column of names; its columns are "
+                f"{', '.join(map(repr, table.columns))}, expected one called "
+                f"{', '.join(map(repr, IMAGE_COLUMNS))}"
+            )
+    labels = of_images(decoded_lines(path) if names is None else names, names_of, str(path), path)
+    return Labels(path, labels.label, {**labels.meta, **rest})
+
+
+# ------------------------------------------------------------------------- beside an array
+
+
+def sibling(path: Path, ending: str) -> Path:
+    """Return ``x.<ending>`` for ``x.npy``."""
+    return path.with_name(f"{path.stem}.{ending}")
+
+
+def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]:
+    """Return the labels and metadata of a bare matrix, as given or beside it."""
+    probe, gallery = given.take("labels"), given.take("gallery")
+    if gallery and not probe:
+        raise fault(path, f"{say('labels')} is missing, the labels of the rows")
+    if not probe:
+        both, *sides = (sibling(path, ending) for ending in SIBLINGS)
+        present = [place for place in (both, *sides) if place.exists()]
+        if present not in ([both], sides):
+            there = " and ".join(place.name for place in present) or "none of them"
+            raise DataError(
+                f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
+                f"{both.name} beside it, or {sides[0].name} and {sides[1].name} (there is "
+                f"{there}), or CSV files given by {say('labels')} (and {say('gallery')}, if "
+                "the columns are other templates)"
+            )
+        probe, gallery = (*present, None)[:2]
+    if not gallery:
+        if m != n:
+            raise DataError(
+                f"{path}: is {m} x {n}, not square, so one list of labels ({probe}) does not do; "
+                f"give {say('gallery')}, too, or {say('metric')} if the rows are embeddings"
+            )
+        return side_arguments(read_labels(probe, given, given.all_meta()).expect(m, "rows"), None)
+    rows = read_labels(probe, given, given.side_meta("probe")).expect(m, "rows")
+    columns = read_labels(gallery, given, given.side_meta("gallery")).expect(n, "columns")
+    return side_arguments(rows, columns)
+
+
+def labels_of_rows(
+    path: Path, given: Given, place: Path | None, meta: Mapping[str, str], count: int, option: str
+) -> Labels:
+    """Return the labels of a file of embeddings, as given or in ``x.labels.csv`` beside it."""
+    if place is None:
+        place = sibling(path, SIBLINGS[0])
+        if not place.exists():
+            other = f", or {say(option)}" if option else ""
+            raise DataError(
+                f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
+                f"it{other}"
+            )
+    return read_labels(place, given, meta).expect(count, "rows")
+
+
+# ------------------------------------------------------------------------- tables of templates
+
+_ROLES = {
+    "template": ("template_id", "template"),
+    "media": ("media_id", "media"),
+    "subject": ("subject_id", "subject"),
+}
+
+
+def lists_templates(path: Path) -> bool:
+    """Whether a text lists the subjects of templates, and is no list of pairs."""
+    if content(existing_file(path)) != "text":
+        return False
+    names = {*map(str.casefold, head_of(path).cells[0])}
+    known = [names.intersection(_ROLES[word]) for word in ("template", "subject")]
+    return all(known) and names.isdisjoint((*COLUMNS["score"], *COLUMNS["genuine"]))
+
+
+@dataclass(frozen=True)
+class Templates:
+    """The template, and perhaps the medium and the subject, of each row of a table."""
+
+    path: Path
+    #: Object (rows,): ``template`` and, where the table has them, ``media`` and ``subject``.
+    columns: dict[str, np.ndarray]
+    names: list[str]  # each template once, in the order in which they are first named
+    more: dict[str, np.ndarray]  # object (rows,): the other columns
+    table: Columns  # which finds the lines of rows
+
+    def subjects(self) -> dict[str, str] | None:
+        """Return the subject of each template; None where the table names none."""
+        if "subject" not in self.columns:
+            return None
+        whose: dict[str, str] = {}
+        pairs = zip(self.columns["template"], self.columns["subject"], strict=True)
+        for name, who in dict.fromkeys(pairs):
+            if whose.setdefault(name, who) != who:
+                raise fault(
+                    self.path, f"the template {name!r} is of {whose[name]!r} and of {who!r}"
+                )
+        return whose
+
+    def subject_of(self) -> dict[str, str]:
+        """Return the subject of each template by its name."""
+        subjects = self.subjects()
+        if subjects is None:
+            raise fault(
+                self.path,
+                "lists templates without their subjects",
+                "expected a first line with template_id and subject_id",
+            )
+        return subjects
+
+    def metadata(self, renamed: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return further columns with their value for each template, and why others are left out.
+
+        A column with several values for one template, such as the name of an image, is none of
+        templates. `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column
+        ``gender`` as ``sex``.
+        """
+        names = {column: name for name, column in renamed.items()}
+        columns, left_out = dict[str, dict[str, str]](), dict[str, str]()
+        for column, values in self.more.items():
+            whose, first = dict[str, str](), dict[str, int]()
+            for row, template in enumerate(self.columns["template"].tolist()):
+                before = first.setdefault(template, row)
+                if whose.setdefault(template, values[row]) != values[row]:
+                    lines = self.table.lines([before, row])
+                    left_out[column] = (
+                        f"has several values for one template in {self.path}, as {template!r} is "
+                        f"{values[before]!r} on line {lines[0]} and {values[row]!r} on line "
+                        f"{lines[1]}"
+                    )
+                    break
+            else:
+                columns[names.get(column, column)] = whose
+        for column, name in names.items():
+            if name not in columns:
+                several = column in left_out
+                wrong = "has several values for one template" if several else "is no column"
+                raise DataError(
+                    f"{self.path}: {column!r} (named by {name}={column}) {wrong}; it has "
+                    f"{', '.join(map(repr, columns)) or 'no further columns'}"
+                )
+        return columns, left_out
+
+
+def read_templates(path: Path) -> Templates:
+    """Read a table with names of columns, or ``image template medium`` on each line."""
+    head = head_of(existing_file(path))
+    places, header = _places(head)
+    called = {i: role for role, i in places.items()}
+    others = {i: head.cells[0][i] for i in head.columns_except(*called)} if header else {}
+    table = read_columns(head, header, called | others, {}, blanks=others)
+    columns = {name: table.words[i].objects() for name, i in places.items()}
+    more = {name: table.words[i].objects() for i, name in others.items() if name}
+    return Templates(path, columns, [*table.words[places["template"]].values], more, table)
+
+
+def _places(head: Head) -> tuple[dict[str, int], bool]:
+    """Return the column of each role, and whether the first line names them."""
+    names = [*map(str.casefold, head.cells[0])]
+    places = {
+        role: names.index(found)
+        for role, known in _ROLES.items()
+        if (found := next((x for x in known if x in names), None))
+    }
+    if "template" in places and len(names) > 1:
+        return places, True
+    if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in head.cells):
+        return {"template": 1, "media": 2}, False
+    if len(names) == 3 and any(map(str.isdigit, names)):  # of IJB
+        raise DataError(
+            f"{head.path}: its first line is {' '.join(head.cells[0])[:80]!r}; expected the "
+            "names template_id and subject_id or media_id, or an image, its template and its "
+            "medium on each line, as in '1.jpg 17 3'"
+        )
+    listed = ", ".join(map(repr, head.cells[0][:_COLUMNS_SHOWN]))
+    raise DataError(
+        f"{head.path}: has no column 'template', by which the names of a list find their row; its "
+        f"first line is {listed}; expected the names of the columns, such as "
+        "'template,subject,gender', and a row for each name in the list"
+    )
+
+
+def values_of(names: Sequence[str], values: Mapping[str, str], path: Path, table: Path) -> list:
+    """Return the value of each name by a table of templates; raise where it lacks some."""
+    lacking = [name for name in names if name not in values]
+    if lacking:
+        more = ", ..." if len(lacking) > 3 else ""
+        raise DataError(
+            f"{path}: {table} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
+            f"{', '.join(map(repr, lacking[:3]))}{more}; add them to the table, or leave their "
+            "pairs out"
+        )
+    return [values[name] for name in names]

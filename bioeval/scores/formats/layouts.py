@@ -1,0 +1,581 @@
+"""The layouts of lists of comparisons, as a table.
+
+Each column of a list has a letter, by the cells of its first lines: ``w`` a word for genuine or
+impostor (target, bonafide), ``b`` the same as a number (1, 0, -1), ``i`` whole numbers, ``f``
+numbers with a fraction, ``t`` other text. The letters of all columns are the list's signature, such
+as ``bttf`` for ``1 a.wav b.wav 0.7``. A layout is a regular expression for signatures, and its
+groups are roles; the other columns name the templates, or the attempt. A first line with names of
+columns decides before the signature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.kinds import Kind
+from bioeval.scores.bona_fide import is_bona_fide
+from bioeval.scores.formats.faults import fault, missing, say
+
+# ------------------------------------------------------------------------- spellings
+
+_GENUINE = (
+    *("1", "1.0", "+1", f"{1:.18e}", "true", "genuine", "target", "match", "mated", "same"),
+    *("client", "bonafide", "bona-fide"),
+)
+#: Spellings of impostor by their meaning; words of two of these rows in one list are refused, but
+#: for attacks beside others. (As np.savetxt writes 0 and -1 where nothing else is asked for, too.)
+IMPOSTORS = (
+    ("0", "0.0", f"{0:.18e}"),
+    ("-1", "-1.0", f"{-1:.18e}"),
+    ("spoof", "attack"),
+    ("nontarget", "non-target", "impostor", "imposter", "nonmatch", "non-match", "different"),
+)
+#: Spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
+TRUTH = dict.fromkeys(_GENUINE, True) | dict.fromkeys(
+    ("false", "nonmated", "non-mated", *sum(IMPOSTORS, ())), False
+)
+
+#: Names of columns by the role that they have, the first one there is meant. Side a is enrolled.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "score": ("score", "scores", "distance", "dissimilarity", "similarity", "llr", "y_score"),
+    "genuine": (
+        *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
+        *("targettype", "target_type", "y_true"),
+    ),
+    "subject_a": (
+        *("subject_a", "subject_1", "enrol", "enroll", "claimed_id", "gallery_subject"),
+        "bio_ref_subject_id",
+    ),
+    "subject_b": (
+        *("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
+    ),
+    "template_a": (
+        *("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
+        *("modelid", "model_id"),  # NIST's evaluations of speakers
+    ),
+    "template_b": (
+        *("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
+        *("segmentid", "segment_id", "segment"),
+    ),
+    "fold": ("fold",),
+    "species": ("attack", "species", "attack_type", "pai", "pais"),
+}
+#: Every name of a column of a list but those of species.
+HEADER_NAMES = {name for role, names in COLUMNS.items() if role != "species" for name in names}
+#: The kind of scores that the name of their column declares.
+KINDS: dict[str, Kind] = {
+    "distance": "distance",
+    "dissimilarity": "distance",
+    "similarity": "similarity",
+    "llr": "llr",
+}
+# Names of the sides of a trial, which lists of speakers give to subjects or to recordings.
+_TRIAL_NAMES = ("enrol", "enroll", "test")
+# Names that only number the sides: both are one set of templates.
+_NUMBERED = ("subject_a", "subject_1", "template_a", "template_1")
+
+#: The most columns of a table, or arrays of metadata: more are a matrix, or damage.
+MOST_COLUMNS = 1000
+_MOST_UNNAMED = 12  # columns of a list without their names: ASVspoof 2021 has 8
+
+# ------------------------------------------------------------------------- the table
+
+
+@dataclass(frozen=True)
+class Row:
+    """A layout of lists without names of columns: its signature, an example, and who has it.
+
+    Without a meaning, it is a variant of the row before.
+    """
+
+    pattern: str
+    example: str
+    meaning: str = ""
+    source: str = ""
+
+
+LISTS = (
+    Row(
+        r"(?!bt..|..[ib]b)(?P<subject_a>[tib])(?P<subject_b>[tib])(?P<template_b>[tib])"
+        r"(?P<score>[fib])",
+        "ann bob probe7 0.7",
+        "claimed and real subject, probe, score",
+        "bob, 4 columns",
+    ),
+    Row(
+        r"(?!b.t..|...[ib]b)(?P<subject_a>[tib])(?P<template_a>[tib])(?P<subject_b>[tib])"
+        r"(?P<template_b>[tib])(?P<score>[fib])",
+        "ann model3 bob probe7 0.7",
+        "claimed subject, its model, real subject, probe, score",
+        "bob, 5 columns",
+    ),
+    Row(
+        r"[tib]*(?P<genuine>w)[tib]*(?P<score>f)[tib]*",
+        "target a.wav b.wav 0.7",
+        "a word for the class, perhaps names, and the score",
+        "ASVspoof",
+    ),
+    Row(r"[tib]*(?P<score>f)[tib]*(?P<genuine>w)[tib]*", "a.wav b.wav 0.7 target"),
+    Row(r"t*(?P<genuine>w)t*(?P<score>[ib])t*", "target a.wav b.wav 7"),
+    Row(r"t*(?P<score>[ib])t*(?P<genuine>w)t*", "a.wav b.wav 7 target"),
+    Row(
+        r"[ti]*(?P<genuine>b)[ti]*(?P<score>f)[ti]*",
+        "1 a.wav b.wav 0.7",
+        "1 or 0, perhaps names, and the score",
+        "VoxCeleb",
+    ),
+    Row(r"[ti]*(?P<score>f)[ti]*(?P<genuine>b)[ti]*", "0.7 1"),
+    Row(r"t*(?P<genuine>b)t*(?P<score>i)t*", "1 7"),
+    Row(r"t*(?P<score>i)t*(?P<genuine>b)t*", "7 1"),
+    Row(
+        r"(?P<score>[fib])",
+        "0.7",
+        "genuine scores, with the impostor scores as a second file; or in the order of trials",
+        "PyEER, FVC",
+    ),
+)
+#: Lists whose class another file or the names tell; they come first where an argument says so.
+KEYED = (
+    Row(
+        r"(?=.{2,3}$)(?!.[ib]$|[ib].$)[tibw]*(?P<score>f)[tibw]*",
+        "a.wav b.wav 0.7",
+        "names and a score, with trials, labels or a pattern for subjects",
+        "Kaldi, PyEER",
+    ),
+    Row(r"(?=.{2,3}$)[tw]*(?P<score>[ib])[tw]*", "a.wav b.wav 7"),
+)
+#: Lists of comparisons without scores.
+TRIALS = (
+    Row(r"[tibf]*(?P<genuine>w)[tibf]*", "a.wav b.wav target", "two names and a word", "Kaldi"),
+    Row(r"[tif]*(?P<genuine>b)[tif]*", "1 a.wav b.wav", "two names, and 1 or 0", "VoxCeleb"),
+    Row(r"[tib][tib]", "a.wav b.wav", "two names: a genuine pair", "PyEER"),
+)
+
+
+@dataclass
+class Layout:
+    """The columns of a list by their number; the enrolled side is first."""
+
+    names: list[str] = field(repr=False)  # what the columns are called in messages
+    roles: dict[str, int] = field(default_factory=dict)
+    #: The names of the templates of both sides; one alone is the key of an attempt.
+    templates: tuple[int, ...] = ()
+    header: bool = False  # whether the first line has the names
+    kind: Kind | None = None  # what the scores are, where the file declares it
+    one_set: bool = False  # whether names such as template_a show that both sides are one set
+    claims: bool = False  # whether enrolled templates are named by their subjects alone
+    #: Columns of metadata by their names: of both sides (a, b), or of the pair.
+    meta: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def get(self, role: str) -> int | None:
+        """Return the column of a role."""
+        return self.roles.get(role)
+
+    @property
+    def score(self) -> int:
+        """The column of scores."""
+        return self.roles["score"]
+
+    @property
+    def subjects(self) -> tuple[int, ...]:
+        """The columns of the subjects of both sides, or none."""
+        sides = [self.roles[side] for side in ("subject_a", "subject_b") if side in self.roles]
+        return tuple(sides) if len(sides) == 2 else ()
+
+    @property
+    def names_templates(self) -> bool:
+        """Whether the templates of both sides have names."""
+        return len(self.templates) == 2 and not self.claims
+
+    def called(self, columns: Iterable[int | None]) -> dict[int, str]:
+        """Return the names of some columns by their number, without those that it lacks."""
+        return {i: self.names[i] for i in columns if i is not None}
+
+
+# ------------------------------------------------------------------------- cells
+
+
+def folded(name: str) -> str:
+    """Return the name of a column in lower case, with ``_`` for blanks and hyphens."""
+    return name.casefold().replace("-", "_").replace(" ", "_")
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, NaN and infinity among them."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def like_number(cell: str) -> bool:
+    """Whether a cell is a number, or one that is refused with advice: ``50%``, ``0,5``."""
+    return is_number(cell.removesuffix("%").replace(",", ".", 1))
+
+
+def truth_word(cell: str) -> str:
+    """Return a cell as :data:`TRUTH` spells it."""
+    return cell.casefold().replace("_", "-")
+
+
+def is_truth(cell: str) -> bool:
+    """Whether a cell states genuine or impostor."""
+    return truth_word(cell) in TRUTH
+
+
+def is_attack(cell: str) -> bool:
+    """Whether a cell states that a presentation is an attack."""
+    return cell.casefold() in ("spoof", "attack")
+
+
+def has_three_classes(words: Iterable[str]) -> bool:
+    """Whether there are words of targets, of nontargets and of attacks (ASVspoof's SASV)."""
+    spelled, (*_, attacks, nontargets) = {*map(truth_word, words)}, IMPOSTORS
+    return not (spelled.isdisjoint(attacks) or spelled.isdisjoint(nontargets))
+
+
+def require_few(path: Any, line: int, cells: Sequence[str]) -> None:
+    """Raise where a line has more columns than a list or a table."""
+    if len(cells) > MOST_COLUMNS:
+        expected = f"expected at most {MOST_COLUMNS:,} (a matrix of scores is read from .npy or "
+        raise fault(path, f"has {len(cells):,} columns", f"{expected}.npz)", line=line)
+
+
+def require_names(path: Any, line: int, cells: Sequence[str]) -> None:
+    """Raise where a column has no name, or the name of another."""
+    for number, name in enumerate(cells, 1):
+        if not name and number > 1:  # the first may be the index of pandas
+            raise fault(path, f"column {number} has no name in the header", line=line)
+        if name in cells[: number - 1]:
+            raise fault(path, f"two columns are called {name!r}", line=line)
+
+
+def _most(cells: Sequence[bool]) -> bool:
+    return 2 * sum(cells) > len(cells)
+
+
+def letter(cells: Sequence[str]) -> str:
+    """Return what most cells of a column are; see the module."""
+    truths, numbers = [*map(is_truth, cells)], [*map(like_number, cells)]
+    others = any(number and not truth for number, truth in zip(numbers, truths, strict=True))
+    if _most(truths) and not others:
+        return "b" if _most(numbers) else "w"
+    if not _most(numbers):
+        return "t"
+    there = (cell for cell, number in zip(cells, numbers, strict=True) if number)
+    return "i" if all(cell.lstrip("+-").isalnum() for cell in there) else "f"
+
+
+def signature(head: Any) -> str:
+    """Return the letter of each column."""
+    return "".join(letter(head.column(i)) for i in range(head.width))
+
+
+# ------------------------------------------------------------------------- finding a layout
+
+
+def layout_of(head: Any, given: Any) -> Layout:
+    """Return the layout of a list of comparisons, by the names of columns or by its signature."""
+    layout = with_header(head, given)
+    if layout is not None:
+        return layout
+    layout = matched(head, (*KEYED, *LISTS) if given.names_templates else (*LISTS, *KEYED))
+    if layout is None:
+        raise _unknown(head)
+    _refuse_decimal_commas(head, layout.score)
+    first, *below = head.column(layout.score)
+    if "%" in head.cells[0] or "%" in head.cells[-1]:
+        raise fault(head.path, "has per cent signs", "write per cent as fractions")
+    known = head.width == 1 and first.isalpha()
+    if below and not like_number(first) and all(map(is_number, below)) and not known:
+        names = ", ".join(map(repr, head.cells[0]))
+        raise fault(
+            head.path,
+            f"the columns {names} have no name that is known",
+            f"give {say('columns.scores', head.cells[0][layout.score])} and "
+            f"{say('columns.genuine')}, or call them score and genuine",
+            line=head.first,
+        )
+    return layout
+
+
+def matched(head: Any, table: Sequence[Row]) -> Layout | None:
+    """Return the first layout of a table that has the signature of a list without names."""
+    letters = signature(head)
+    species = _species(head, letters)
+    if species is not None:
+        letters = f"{letters[:species]}t{letters[species + 1 :]}"
+    for row in table if len(letters) <= _MOST_UNNAMED else ():
+        if found := re.fullmatch(row.pattern, letters):
+            roles = {role: found.start(role) for role in found.groupdict()}
+            if species is not None:
+                roles["species"] = species
+            names = [*map("column {}".format, range(1, len(letters) + 1))]
+            for role, i in roles.items():
+                names[i] = role
+            layout = Layout(names, roles, tuple(head.columns_except(*roles.values())))
+            if "subject_a" in roles:  # bob's
+                layout.claims = "template_a" not in roles
+                layout.templates = (roles.get("template_a", 0), roles["template_b"])
+            return layout
+    return None
+
+
+def _species(head: Any, letters: str) -> int | None:
+    """Return the column that names a species where the class is an attack, and none elsewhere."""
+    for genuine in (i for i, x in enumerate(letters) if x == "w"):
+        attacks = [*map(is_attack, head.column(genuine))]
+        if all(attacks) or not any(attacks):
+            continue
+        for i in (i for i, x in enumerate(letters) if i != genuine and x in "tw"):
+            kinds = {*zip(attacks, map(is_bona_fide, head.column(i)), strict=True)}
+            # An attack may lack its species, but no bona fide presentation has one.
+            if kinds - {(True, True)} == {(True, False), (False, True)}:
+                return i
+    return None
+
+
+def with_header(head: Any, given: Any) -> Layout | None:
+    """Return the layout of a list whose first line names its columns.
+
+    A word of ``columns`` that a column might be called gives it this name, and so its role.
+    """
+    cells = head.cells[0]
+    known = {name for names in COLUMNS.values() for name in names} | {"template"}
+    renamed = {word: name for word, name in given.meta.items() if folded(word) in known}
+    chosen = {"score": given.peek("columns.scores"), "genuine": given.peek("columns.genuine")}
+    if {*renamed.values(), *chosen.values()}.isdisjoint(cells) and not names_columns(head):
+        return None
+    require_names(head.path, head.first, cells)
+    called = [*map(folded, cells)]
+    for word, name in renamed.items():
+        if name not in cells:
+            raise _no_column(head, name, word)
+        called[cells.index(name)] = "model" if word == "template" else folded(word)
+    roles = {}
+    for role, names in COLUMNS.items():
+        option = "columns.scores" if role == "score" else f"columns.{role}"
+        several = [cell for cell, name in zip(cells, called, strict=True) if name in names]
+        if chosen.get(role) in cells:
+            roles[role] = cells.index(given.take(option))
+        elif role in chosen and chosen[role] is None and len(several) > 1:
+            raise fault(
+                head.path,
+                f"{' and '.join(map(repr, several))} could each be the column of "
+                f"{option.removeprefix('columns.')}",
+                f"say {say(option, several[0])}",
+                line=head.first,
+            )
+        elif chosen.get(role) is None and several:
+            roles[role] = called.index(next(name for name in names if name in called))
+    for side in ("subject", "template"):  # of one side alone, a name has no meaning
+        if not {f"{side}_a", f"{side}_b"} <= roles.keys():
+            roles = {role: i for role, i in roles.items() if not role.startswith(side)}
+    layout = Layout(cells, roles, header=True)
+    layout.templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
+    if layout.subjects and not layout.templates and _are_recordings(head, layout, called, given):
+        layout.templates = layout.subjects
+        del roles["subject_a"], roles["subject_b"]
+    first = (*layout.templates, *layout.subjects)
+    layout.one_set = bool(first) and called[first[0]] in _NUMBERED
+    if "score" in roles:
+        layout.kind = KINDS.get(called[roles["score"]])
+    if "labels" not in given:  # else they are columns of the table of templates
+        _add_metadata(head, layout, given, renamed)
+    return layout
+
+
+def _add_metadata(head: Any, layout: Layout, given: Any, renamed: dict[str, str]) -> None:
+    """Add the columns of metadata that are named: of one side by a prefix, else of the pair."""
+    wanted = {word: name for word, name in given.all_meta().items() if word not in renamed}
+    cells, sides = head.cells[0], dict[str, dict[str, int]]()
+    for word, name in wanted.items():
+        if name not in cells:
+            raise _no_column(head, name, word)
+        column = re.sub("^(probe|gallery)_", "", word)
+        for side in ("gallery", "probe"):
+            if word in (column, f"{side}_{column}"):
+                sides.setdefault(column, {})[side] = cells.index(name)
+    for column, places in sides.items():
+        if len(places) < 2:
+            raise fault(
+                head.path,
+                f"the metadata {column!r} are of one side",
+                f"name the other one's by {say(f'columns.gallery_{column}')} and "
+                f"{say(f'columns.probe_{column}')}",
+            )
+        layout.meta[column] = (places["gallery"], places["probe"])
+
+
+def _no_column(head: Any, name: str, word: str) -> DataError:
+    cells = head.cells[0]
+    option, held = say(f"columns.{word}", name), ", ".join(map(repr, cells))
+    return missing(head.path, "column", name, cells, option, held)
+
+
+def _are_recordings(head: Any, layout: Layout, called: list[str], given: Any) -> bool:
+    """Whether columns such as enrol and test name recordings, and not the subjects themselves.
+
+    An argument then says whose they are, or a genuine pair has two names.
+    """
+    a, b = layout.subjects
+    if called[a] not in _TRIAL_NAMES or called[b] not in _TRIAL_NAMES:
+        return False
+    if given.names_templates:
+        return True
+    genuine = layout.get("genuine")
+    return genuine is not None and any(
+        TRUTH.get(truth_word(row[genuine])) and row[a] != row[b] for row in head.rows[1:]
+    )
+
+
+def names_columns(head: Any) -> bool:
+    """Whether the first line of a text names the columns of a list, as far as they are known."""
+    places = {folded(cell): i for i, cell in enumerate(head.cells[0])}
+    if any(map(is_number, head.cells[0])):
+        return False
+    there = {role for role, names in COLUMNS.items() if not places.keys().isdisjoint(names)}
+    if "score" in there:
+        return True
+    for name in places.keys() & {*COLUMNS["genuine"]}:
+        # "target" is a name above 1 and 0, and a word above other words.
+        _, *below = head.column(places[name])
+        return not is_truth(name) or any(map(is_number, below))
+    return {"subject_a", "subject_b"} <= there or {"template_a", "template_b"} <= there
+
+
+def trial_layout(head: Any, given: Any) -> Layout:
+    """Return the layout of a list of trials: names, and a word for genuine or impostor.
+
+    Two names alone are a genuine pair.
+    """
+    named = given.peek("columns.genuine")
+    of_trials = type(given)({"columns": {"genuine": named}} if named else {})
+    layout = with_header(head, of_trials)
+    if layout is not None:
+        if layout.get("genuine") is None and head.width > 2:
+            raise DataError(
+                f"{head.path}: no column marks genuine trials; its columns are "
+                f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or "
+                f"label, or another that {say('columns.genuine')} names"
+            )
+        given.take("columns.genuine")
+        return layout
+    letters = signature(head)
+    if head.width == 2 and not {*letters}.isdisjoint("wb"):
+        _refuse_decimal_commas(head, 1)
+    layout = matched(head, TRIALS)
+    if layout is not None:
+        return layout
+    truths = [i for x in "wb" for i, y in enumerate(letters) if x == y]
+    if len(truths) > 1:
+        what = "words such as target, 1 or 0"
+        raise _two_readings(head, truths, what, "could mark genuine pairs")
+    raise DataError(
+        f"{head.path}: is not a list of trials; expected two names and a word such as target or "
+        "nontarget, 1 or 0, on each line, or the names of genuine pairs alone (impostor scores are "
+        f"the second of two files of scores){unknown_words(head)}"
+    )
+
+
+# ------------------------------------------------------------------------- what is not known
+
+
+def _two_readings(head: Any, columns: list[int], content: str, so: str) -> DataError:
+    """Return the error of a list that could be read in two ways."""
+    *numbers, last = [str(i + 1) for i in columns]
+    hold = f"column {last} holds"
+    if numbers:
+        hold = f"columns {', '.join(numbers)} and {last} each hold"
+    return fault(
+        head.path,
+        f"{hold} {content}, and {so}",
+        "write the names of the columns in a first line, such as 'genuine template_a template_b "
+        "score' or 'claimed_id real_id probe_label score'",
+        line=head.first,
+    )
+
+
+def refuse_two_readings(head: Any, columns: Sequence[int]) -> None:
+    """Raise where columns of a list in bob's layout hold 0 and 1 alone."""
+    if columns:
+        so = "could mark genuine pairs, or have the layout of bob's lists"
+        raise _two_readings(head, sorted(columns), "only 0 and 1", so)
+
+
+def _refuse_decimal_commas(head: Any, score: int) -> None:
+    """Raise where a column of scores and the next one could be decimals with a comma."""
+    for i in (score - 1, score):
+        if head.mark != "," or not 0 <= i < head.width - 1:
+            continue
+        pairs = zip(head.column(i), head.column(i + 1), strict=True)
+        decimal = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
+        if all(decimal.fullmatch(f"{whole},{fraction}") for whole, fraction in pairs):
+            so = "could be decimals with a comma"
+            raise _two_readings(head, [i, i + 1], "digits alone", so)
+
+
+def _unknown(head: Any) -> DataError:
+    """Return the error of a list of no layout."""
+    letters = signature(head)
+    places = {x: [i for i, y in enumerate(letters) if x == y] for x in "wbif"}
+    numbers = sorted(places["b"] + places["i"] + places["f"])
+    genuine = places["w"] or places["b"]
+    if head.width <= _MOST_UNNAMED and len(places["w"]) < 2:
+        if not places["w"] and len(places["b"]) > 1:
+            return _two_readings(head, places["b"], "only 0 and 1", "could mark genuine pairs")
+        rest = [i for i in numbers if i not in genuine[:1]]
+        if genuine and not rest and head.width > 1:
+            return fault(
+                head.path,
+                "is a list of trials without scores",
+                f"give the file with the scores, and this one as {say('trials')}",
+            )
+        if len(rest) > 1 and len(places["f"]) != 1 and (genuine or head.width > 2):
+            return _two_readings(head, rest, "numbers", "could be the scores")
+    return no_scores(head)
+
+
+def no_scores(head: Any, named: bool = False) -> DataError:
+    """Return the error of a text, or of a table with `named` columns, that is no list of scores."""
+    first = head.mark.join(head.cells[0])[:80]
+    found = f"its first line, {first!r}, is none of a known list"
+    if named:
+        found = f"its columns are {', '.join(map(repr, head.cells[0]))}"
+    return DataError(
+        f"{head.path}: no column 'score'; {found}; expected a first line with the names of the "
+        "columns, such as 'distance,genuine' or 'similarity,subject_a,subject_b' (others by "
+        f"{say('columns.scores')} and {say('columns.genuine')}). A CSV file of labels goes with a "
+        f".npy matrix: give the matrix, and the CSV file as {say('labels')}. A matrix of scores is "
+        f"read from .npy or .npz{misspelt(head.cells[0])}"
+    )
+
+
+def unknown_words(head: Any) -> str:
+    """Return a hint at a column of two words that could mean genuine and impostor, or nothing."""
+    for i in range(head.width):
+        words = [*dict.fromkeys(head.column(i))]
+        names = {cell for j in head.columns_except(i) for cell in head.column(j)}
+        repeated = len(words) == 2 < len(head.rows)
+        if repeated and names.isdisjoint(words) and not any(map(like_number, words)):
+            known = "target and nontarget, or 1 and 0"
+            return f". Column {i + 1} has the words {words[0]!r} and {words[1]!r}; write {known}"
+    return ""
+
+
+def misspelt(names: Sequence[str]) -> str:
+    """Return a hint at the name that an unknown column may mean, or an empty string."""
+    if any(map(is_number, names)):
+        return ""
+    there = {*map(folded, names)}
+    for name in names:
+        if folded(name) not in HEADER_NAMES:
+            near = nearest_name(name, HEADER_NAMES - there)
+            if near:
+                return f". The column {name!r} is not known.{near}"
+    return ""

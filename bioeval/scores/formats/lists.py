@@ -1,0 +1,639 @@
+"""Lists of comparisons with scores: the class and subjects of each; their matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.memory import require_memory
+from bioeval.base.messages import Message
+from bioeval.scores.arrays import Mask
+from bioeval.scores.bona_fide import is_bona_fide
+from bioeval.scores.columns import CodedSides, places_among, united
+from bioeval.scores.formats.comparisons import in_order, join, read_comparisons, truth_of
+from bioeval.scores.formats.faults import fault, say
+from bioeval.scores.formats.files import existing_file
+from bioeval.scores.formats.labels import Templates, read_templates, values_of
+from bioeval.scores.formats.layouts import (
+    Layout,
+    has_three_classes,
+    is_attack,
+    is_number,
+    is_truth,
+    layout_of,
+    misspelt,
+    no_scores,
+    refuse_two_readings,
+    unknown_words,
+)
+from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns
+from bioeval.scores.labels import as_objects, natural_places
+from bioeval.scores.listed_templates import ListRules, places, subject_pattern
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairList
+from bioeval.scores.template_names import are_files
+
+Two = tuple[Words, Words]
+
+_EXAMPLES = 3
+
+
+def read_list(head: Head, given: Given, impostor: Path | None) -> Scores:
+    """Read a text as a list of comparisons, of one file or of two, genuine and impostor."""
+    layout = layout_of(head, given)
+    if layout.get("score") is None:
+        raise no_scores(head, named=True)
+    how = how_read(head.path, layout, given)
+    if head.width == 1 and layout.get("genuine") is None or impostor is not None:
+        return _scores_alone(head, layout, impostor, given, how)
+    wanted = wanted_columns(layout, given)
+    table = read_columns(
+        head,
+        layout.header,
+        layout.called(wanted),
+        layout.called([layout.score]),
+        digits=layout.called([layout.get("genuine")]),
+        # A comparison that failed has no score, where the first line says that it should be there.
+        blanks=layout.called([layout.get("species"), layout.score if layout.header else None]),
+    )
+    if layout.subjects and not layout.header:
+        _refuse_another_reading(head, table, layout)
+    return Listed(table, layout, given).scores(how)
+
+
+def wanted_columns(layout: Layout, given: Given) -> list[int]:
+    """Return the columns of words that are read."""
+    wanted = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
+    wanted |= {i for two in layout.meta.values() for i in two}
+    by_name = given.names_templates or "lists.as" in given
+    if by_name or layout.names_templates or layout.subjects and not layout.header:
+        wanted |= {*layout.templates}
+    return sorted(i for i in wanted if i is not None)
+
+
+def how_read(path: Path, layout: Layout, given: Given) -> dict[str, Any]:
+    """Return kind, policy for failed comparisons and name of the scores of a list."""
+    hint = f", or name the column distance or similarity{misspelt(layout.names)}"
+    where = f"the column {layout.names[layout.score]!r}"
+    return {
+        "kind": given.kind_of(path, layout.kind, where, hint),
+        "nan": given.take("nan", "raise"),
+        "name": path.name.split(".")[0] or path.stem,
+    }
+
+
+def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
+    """Raise where a list in bob's layout could equally have a column of classes."""
+    columns = [i for i, column in table.words.items() if all(map(is_truth, column.values))]
+    if np.isin(table.numbers[layout.score], (0, 1, -1)).all():
+        columns.append(layout.score)
+    refuse_two_readings(head, columns)
+    claimed, real = (table.words[i] for i in layout.subjects)
+    attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
+    genuine = places_among(claimed.values, real.values)[real.codes] == claimed.codes
+    if not genuine.any() and not attacks:
+        raise fault(
+            head.path,
+            "is taken for bob's list of claimed and real subjects, which are the same on no line",
+            "if it is another, write the names of its columns in a first line, such as 'genuine "
+            f"template_a template_b score'{unknown_words(head)}",
+        )
+
+
+def both_sides(a: Words, b: Words, one_set: bool = True) -> CodedSides:
+    """Return two columns under one numbering; in two sets, names of side b are marked."""
+    if one_set:
+        values, other = united(a.values, b.values)
+    else:
+        values = [*a.values, *map("{} (b)".format, b.values)]
+        other = np.arange(len(a.values), len(values))
+    return CodedSides(values, a.codes, other.astype(np.int32)[b.codes])
+
+
+# ------------------------------------------------------------------------- scores alone
+
+
+def _scores_alone(
+    head: Head, layout: Layout, impostor: Path | None, given: Given, how: dict[str, Any]
+) -> Scores:
+    """Read one score a line: genuine, beside a file of impostor scores, or in order of trials."""
+    path = head.path
+    if impostor is None and "trials" in given:
+        return in_order(path, _only_column(head), given, how)
+    if impostor is None:
+        raise DataError(
+            f"{path}: holds one number per line; if these are genuine scores, give the file "
+            "of the impostor scores as a second one; if they are in the order of a list of "
+            f"trials, give that as {say('trials')}. A command of several systems takes one file of "
+            f"each: bioeval convert {path} IMPOSTOR {path.stem}.npz --kind KIND"
+        )
+    if layout.get("genuine") is not None:
+        name = layout.names[layout.roles["genuine"]]
+        raise fault(path, f"{name} marks genuine pairs", "give this file alone")
+    other = head_of(existing_file(impostor))
+    theirs = layout_of(other, given)
+    for one in (head, other):
+        if one.width != 1:
+            raise fault(
+                one.path,
+                f"has {one.width} columns",
+                "expected one score on each line in both files, of genuine and of impostor scores",
+            )
+    if (theirs.kind or layout.kind) != (layout.kind or theirs.kind):
+        raise fault(
+            impostor,
+            f"the scores are called {theirs.names[0]!r}, and those of the genuine file "
+            f"{layout.names[0]!r}",
+            "expected distances or similarities in both",
+            line=other.first,
+        )
+    return two_classes(path, _only_column(head), impostor, _only_column(other), how)
+
+
+def _only_column(head: Head) -> np.ndarray:
+    header = not is_number(head.cells[0][0])
+    return read_columns(head, header, {}, {0: "score"}).numbers[0]
+
+
+def two_classes(
+    path: Path, genuine: np.ndarray, other: Path, impostor: np.ndarray, how: dict[str, Any]
+) -> Scores:
+    """Return the scores of two files, of genuine and of impostor attempts."""
+    same = np.array_equal(genuine, impostor, equal_nan=True) and (genuine != genuine[0]).any()
+    if path.samefile(other) or same:
+        raise fault(
+            path,
+            f"has the same scores as {other}",
+            "expected genuine scores in one file and impostor scores in another",
+        )
+    flags = np.repeat([True, False], [len(genuine), len(impostor)])
+    scores = Scores.from_pairs(np.concatenate([genuine, impostor]), flags, **how)
+    return scores._with(
+        _reading=(f"genuine scores from {path.name}, impostor scores from {other.name}",)
+    )
+
+
+# ------------------------------------------------------------------------- pairs
+
+
+class Listed:
+    """The rows of a list that are kept, and what is known about them."""
+
+    def __init__(self, table: Columns, layout: Layout, given: Given):
+        """Find the class and the subjects of each pair."""
+        self.table, self.layout, self.given = table, layout, given
+        self.values = table.numbers[layout.score]
+        failed = given.take("failed")
+        if failed is not None:
+            self.values = np.where(self.values == failed, np.nan, self.values)
+        self.rows = np.arange(len(self.values))
+        #: Whether each row that is kept has its names in the other order than its trial.
+        self.exchanged: np.ndarray | None = None
+        self.notes: list[Message] = []
+        self.reading: tuple[str, ...] = ()
+        self.meta: dict[str, Two] = {}  # columns of both templates of each row
+        #: Columns of the table of templates that are no metadata, and why.
+        self.left_out: Mapping[str, str] = {}
+        truth = layout.get("genuine")
+        self.words = None if truth is None else table.words[truth]
+        genuine = None
+        if "trials" in given:
+            genuine = self._join()
+        elif truth is not None:
+            genuine = truth_of(table.words[truth], table, layout.names[truth])
+        self.subjects = self._subjects(genuine is not None)
+        if genuine is None and self.subjects is None:
+            names = self._every_name()
+            advice = say("subject_from", subject_pattern(names) if names else None)
+            raise fault(
+                table.path,
+                "does not mark genuine pairs",
+                f"give the list of trials as {say('trials')}, or the part of a name that is its "
+                f"subject as {advice}{misspelt(layout.names)}",
+            )
+        if genuine is None and self.subjects is not None:
+            a, b = self.subjects
+            genuine = a.codes == places_among(a.values, b.values)[b.codes]
+        assert genuine is not None
+        self.genuine: np.ndarray = genuine
+
+    def _join(self) -> np.ndarray:
+        """Return the classes of the pairs by the list of trials; keep the pairs that it has."""
+        layout, path = self.layout, self.table.path
+        if not layout.templates:
+            raise fault(path, f"has no names of templates; {say('trials')} needs them")
+        if self.words is not None:
+            name = layout.names[layout.roles["genuine"]]
+            raise fault(path, f"{name} marks genuine pairs", f"leave out {say('trials')}")
+        listed = read_comparisons(existing_file(self.given.take("trials")), self.given)
+        if listed.subjects is not None:
+            raise fault(
+                path,
+                f"names its templates, and {say('trials')} is a list in LFW's form",
+                "give the scores alone, one per line, in the order of its pairs",
+            )
+        joined = join(self.table, layout, listed, self.given)
+        self.rows, self.exchanged, self.notes = joined.rows, joined.exchanged, joined.notes
+        return joined.genuine
+
+    def where(self, numbers: Sequence[int]) -> str:
+        """Name the lines of some pairs."""
+        rows = self.rows[np.asarray(numbers, dtype=np.int64)]
+        return places(self.table.noun, self.table.lines(rows.tolist()))
+
+    def scores(self, how: dict[str, Any]) -> Scores:
+        """Return the scores of the pairs that are attempts, or their matrix."""
+        table, layout, given, rows = self.table, self.layout, self.given, self.rows
+        as_matrix = given.take("lists.as") == "matrix"
+        rules = ListRules.parse(**given.rules())
+        if as_matrix and rules.keep:
+            raise DataError(
+                f"{say('lists.keep', rules.keep[0])} has no meaning with "
+                f"{say('lists.as', 'matrix')}: a matrix has one cell for each pair, and none for a "
+                "template with itself"
+            )
+        fold = None
+        if layout.get("fold") is not None and not as_matrix:
+            fold = table.words[layout.roles["fold"]].objects()[rows].astype(str)
+        listed = PairList.of(
+            self.values[rows],
+            self.genuine,
+            pair_folds=fold,
+            subjects=both_sides(*self.subjects).take(rows) if self.subjects else None,
+            pair_templates=self._templates(),
+            meta={name: both_sides(*two).take(rows) for name, two in self.meta.items()},
+        )
+        listed = replace(listed, attack=self._attacks())
+        if as_matrix and listed.attack is not None:
+            raise fault(
+                table.path,
+                "has attack presentations; a matrix has no place for them",
+                f"leave out {say('lists.as', 'matrix')}",
+            )
+        bona_fide = not self._of_attacks and listed.attack is None
+        keep, notes = listed.examined(rules, how["kind"], self.where, bona_fide)
+        if keep is not None:
+            self.rows, self.genuine, listed = rows[keep], self.genuine[keep], listed.kept(keep)
+            self.exchanged = None if self.exchanged is None else self.exchanged[keep]
+        if as_matrix:
+            scores = self._matrix(rules, how)
+        else:
+            failed = None
+            for row in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
+                failed = row, f"on {self.where([row])} of {table.path.name}"
+            listed = replace(listed, unordered=rules.unordered, failed_at=failed)
+            if self.exchanged is not None and self.exchanged.any():
+                listed = listed.exchanged(self.exchanged)
+            scores = Scores._of_pairs(listed, **how)
+        return scores._with(
+            _remarks=(*scores._remarks, *self.notes, *notes),
+            _reading=self.reading,
+            _columns_left_out=self.left_out,
+        )
+
+    # --------------------------------------------------------------------- templates
+
+    def _templates(self) -> CodedSides | None:
+        """Return the templates of both sides of each row; None where the list does not name them.
+
+        Columns such as template_a and template_b, and names without a header, are one set of
+        templates; model and probe are two, unless their values are names of files.
+        """
+        layout = self.layout
+        if not layout.names_templates:
+            return None
+        a, b = (self.table.words[i] for i in layout.templates)
+        one_set = layout.one_set or not (layout.header or layout.subjects)
+        names = both_sides(a, b, one_set or are_files([*a.values, *b.values]))
+        if layout.subjects:
+            people = [self.table.words[i] for i in layout.subjects]
+            if any(len(x.values) == 1 < len(y.values) for x, y in zip((a, b), people, strict=True)):
+                return None  # one name of several people names none
+            self._refuse_two_people(names)
+        names = names.take(self.rows)
+        same = names.a == names.b
+        # Names that are equal in every genuine pair, and in no impostor pair, are of subjects.
+        if same.any() and np.array_equal(same, self.genuine) and not layout.one_set:
+            return None
+        return names
+
+    def _refuse_two_people(self, names: CodedSides) -> None:
+        """Raise where the columns of a list give one template two subjects."""
+        one, other = self.layout.subjects
+        people = both_sides(self.table.words[one], self.table.words[other])
+        codes, who = np.concatenate([names.a, names.b]), np.concatenate([people.a, people.b])
+        owner = np.empty(len(names.values), dtype=np.int64)
+        owner[codes[::-1]] = who[::-1]  # the first line of a name decides
+        for place in np.flatnonzero(owner[codes] != who)[:1].tolist():
+            first = int(np.argmax(codes == codes[place]))
+            here, before = (people.values[who[i]] for i in (place, first))
+            name, rows = names.values[codes[place]].removesuffix(" (b)"), len(names.a)
+            raise fault(
+                self.table.at(place % rows),
+                f"the template {name!r} is of the subject {here!r}, and on "
+                f"{places(self.table.noun, self.table.lines([first % rows]))} of {before!r}",
+                "give each template its own name, such as the subject with a number",
+            )
+
+    def _names(self, option: Any) -> Two:
+        """Return the names of the templates of both sides, which an option needs."""
+        if len(self.layout.templates) != 2:
+            raise fault(
+                self.table.path,
+                f"has no names of templates for {option}",
+                "expected two columns such as template_a and template_b"
+                f"{misspelt(self.layout.names)}",
+            )
+        a, b = self.layout.templates
+        return self.table.words[a], self.table.words[b]
+
+    def _every_name(self) -> list[str]:
+        columns = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
+        return [*dict.fromkeys(name for column in columns for name in column.values)]
+
+    # --------------------------------------------------------------------- classes
+
+    @property
+    def _of_attacks(self) -> bool:
+        """Whether a class is that of attacks: an attack is on the subject that it claims."""
+        return self.words is not None and any(map(is_attack, self.words.values))
+
+    def _attacks(self) -> np.ndarray | None:
+        """Return the species of each pair, empty for bona fide; None of a list without attacks.
+
+        Filled cells of a column of species win over the class; an attack without a species has the
+        word of its class. Two classes alone are those of attack detection.
+        """
+        words, column = self.words, self.layout.get("species")
+        by_class = words is not None and has_three_classes(words.values)
+        if not by_class and (column is None or self._of_attacks):
+            return None
+        species = np.full(len(self.values), "", dtype=object)
+        if by_class and words is not None:
+            named = [word if is_attack(word) else "" for word in words.values]
+            species = np.array(named, dtype=object)[words.codes]
+        if column is not None:
+            cells = self.table.words[column]
+            named = ["" if is_bona_fide(word) else word for word in cells.values]
+            filled = np.array(named, dtype=object)[cells.codes]
+            species = np.where(filled == "", species, filled)
+        return species.astype(str)[self.rows] if (species != "").any() else None
+
+    # --------------------------------------------------------------------- subjects
+
+    def _subjects(self, marked: bool) -> Two | None:
+        """Return the subjects of both sides, from columns, parts of names or a table; and metadata.
+
+        `marked` is whether genuine pairs are known.
+        """
+        given, table = self.given, self.table
+        for name, (i, j) in self.layout.meta.items():
+            self.meta[name] = table.words[i], table.words[j]
+        templates = listed = None
+        if "labels" in given:
+            names = self._names(say("labels"))
+            templates = read_templates(given.take("labels"))
+            columns, self.left_out = templates.metadata(given.all_meta())
+            for name, values in columns.items():
+                self.meta[name] = self._of_templates(names, values, templates)
+        elif not self.layout.header and given.meta:
+            name = next(iter(given.meta))
+            raise fault(
+                table.path,
+                f"{say(f'columns.{name}')} names metadata, and a list of pairs without names of "
+                "columns has none",
+                f"give the table of its templates as {say('labels')}",
+            )
+        if self.layout.subjects:
+            a, b = self.layout.subjects
+            listed = table.words[a], table.words[b]
+        if templates is not None and templates.subjects() is not None and listed:
+            self._require_agreement(
+                listed, self._of_templates(names, templates.subject_of(), templates), "labels"
+            )
+        if "subject_from" in given:
+            pattern = given.take("subject_from")
+            names = self._names(say("subject_from"))
+            for part in pattern.metadata:
+                self.meta[part] = self._from_names(names, part)
+            found = self._from_names(names, "subject")
+            if listed:
+                self._require_agreement(listed, found, "subject_from")
+                self.reading = ("subjects as listed, equal to those from names",)
+                return listed
+            first, shown = slice(_EXAMPLES), {}
+            for name, who in zip(names[0].codes[first], found[0].codes[first], strict=True):
+                shown[names[0].values[name]] = found[0].values[who]
+            self.reading = (named_by(shown),)
+            return found
+        if listed or templates is None:
+            return listed
+        # A table without subjects has metadata alone, where the list marks its genuine pairs.
+        if templates.subjects() is None and templates.more and marked:
+            return None
+        return self._of_templates(names, templates.subject_of(), templates)
+
+    def _from_names(self, names: Two, part: str) -> Two:
+        """Return the subjects, or another part of the names of the templates, of both sides."""
+        pattern, every, sides = self.given.peek("subject_from"), self._every_name(), []
+        for column in names:
+
+            def where(code: int, column: Words = column) -> str:
+                return self.table.at(int(np.argmax(column.codes == code)))
+
+            sides.append(column.renamed(pattern.parts(column.values, part, where, every)))
+        return sides[0], sides[1]
+
+    def _of_templates(self, names: Two, values: Mapping[str, str], source: Templates) -> Two:
+        """Return the values of the templates of both sides of each row, from a table."""
+        values_of(self._every_name(), values, self.table.path, source.path)
+        a, b = (x.renamed([values[name] for name in x.values]) for x in names)
+        return a, b
+
+    def _require_agreement(self, listed: Two, others: Two, option: str) -> None:
+        for mine, theirs in zip(listed, others, strict=True):
+            place = places_among(theirs.values, mine.values)
+            for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
+                raise fault(
+                    self.table.at(row),
+                    f"the subject is {mine.values[mine.codes[row]]!r}, and by {say(option)} it is "
+                    f"{theirs.values[theirs.codes[row]]!r}",
+                    "correct one of the two",
+                )
+
+    # --------------------------------------------------------------------- a matrix
+
+    def _matrix(self, rules: ListRules, how: dict[str, Any]) -> Scores:
+        """Return the pairs as a matrix of the probes against the gallery."""
+        sides = []
+        for i, column in enumerate(self._names(say("lists.as", "matrix"))):
+            who = None if self.subjects is None else self._owners(column, self.subjects[i])
+            names = column.values
+            if self.layout.claims and not i:
+                names = [*map("claim {}".format, names)]
+            meta = {word: self._owners(column, two[i]) for word, two in self.meta.items()}
+            sides.append(_Side(column.codes[self.rows], names, who, meta))
+        if self.exchanged is not None and self.exchanged.all():
+            sides.reverse()
+        gallery, probe = sides
+        values = self.values[self.rows]
+        return _as_matrix(
+            self.table.path, values, self.genuine, probe, gallery, rules.unordered, how
+        )
+
+    def _owners(self, column: Words, subjects: Words) -> np.ndarray:
+        """Return the subject of each template that a column names."""
+        whose = np.empty(len(column.values), dtype=np.int64)
+        whose[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
+        for row in np.flatnonzero(whose[column.codes] != subjects.codes)[:1]:
+            code = column.codes[row]
+            first = int(np.argmax(column.codes == code))
+            raise fault(
+                self.table.at(row),
+                f"the template {column.values[code]!r} is of the subject "
+                f"{subjects.values[subjects.codes[row]]!r}, and on "
+                f"{places(self.table.noun, self.table.lines([first]))} of "
+                f"{subjects.values[whose[code]]!r}",
+                "a matrix needs a different name for each template",
+            )
+        return np.array(subjects.values, dtype=object)[whose]
+
+
+def named_by(shown: Mapping[str, str]) -> str:
+    """Return a note on which subjects were found in names of templates."""
+    return "subjects from names: " + ", ".join(f"{k} -> {v}" for k, v in shown.items())
+
+
+# ------------------------------------------------------------------------- a matrix
+
+# Proportion of pairs listed in one order only from which a matrix is taken for half of one.
+_MOSTLY = 0.9
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The templates of one side of a list: the code of each pair's, their names and subjects."""
+
+    codes: np.ndarray
+    names: list[str]
+    subjects: np.ndarray | None
+    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # of each of the names
+
+    def in_order(self) -> _Side:
+        """Return the templates in the natural order of their names, whatever that of the lines."""
+        order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
+        place = np.argsort(order)
+        return _Side(
+            place[self.codes],
+            [self.names[i] for i in order.tolist()],
+            None if self.subjects is None else self.subjects[order],
+            {name: values[order] for name, values in self.meta.items()},
+        )
+
+
+def _as_matrix(
+    path: Path,
+    values: np.ndarray,
+    genuine: np.ndarray,
+    probe: _Side,
+    gallery: _Side,
+    unordered: bool,
+    how: dict[str, Any],
+) -> Scores:
+    """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
+
+    Where probes and gallery share a name, both are one set of templates. The truth is that of the
+    subjects, else `genuine`. With `unordered`, a comparison that is not listed has the score of the
+    other order.
+    """
+    shared = len(set(probe.names).intersection(gallery.names))
+    square = shared > 0
+    if square:
+        gallery, probe = _one_set(path, gallery, probe)
+    gallery, probe = gallery.in_order(), probe.in_order()
+    shape = (len(probe.names), len(gallery.names))
+    require_memory(
+        9 * shape[0] * shape[1],
+        f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
+        "evaluate it as a list of pairs",
+    )
+    matrix = np.zeros(shape)
+    mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
+    cells = (probe.codes, gallery.codes)
+    labels: dict[str, Any] = {}
+    if probe.subjects is not None and gallery.subjects is not None:
+        genuine = probe.subjects[probe.codes] == gallery.subjects[gallery.codes]
+        labels["labels"] = probe.subjects
+        if not square:
+            labels["gallery_labels"] = gallery.subjects
+    matrix[cells] = values
+    mask[cells] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+    written = int((mask != Mask.IGNORE).sum())
+    again = len(values) - written
+    different = ~np.isclose(matrix[cells], values, rtol=0, atol=0, equal_nan=True)
+    if different.any():
+        row = int(np.argmax(different))
+        raise DataError(
+            f"{path}: {again:,} pairs are listed more than once, {int(different.sum()):,} of them "
+            f"with another score; the first: {probe.names[probe.codes[row]]!r} against "
+            f"{gallery.names[gallery.codes[row]]!r}; templates with one name each are needed for a "
+            "matrix"
+        )
+    notes = []
+    if again:
+        notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
+    if square:
+        lone = mask[cells[::-1]] == Mask.IGNORE
+        number = int(lone.sum())
+        if unordered:
+            other = (cells[1][lone], cells[0][lone])
+            matrix[other], mask[other] = matrix.T[other], mask.T[other]
+            written = int((mask != Mask.IGNORE).sum())
+        elif number >= _MOSTLY * len(values) and 2 * shared >= shape[0]:
+            consequence = ", so that searches and multi-template attempts lack the other one"
+            about = {"one_order": number, "pairs": len(values), "consequence": consequence}
+            notes.append(Message("pairs-in-one-order", **about))
+    holes = matrix.size - written - (shape[0] if square else 0)
+    if holes:
+        notes.append(Message("not-listed", missing=holes, comparisons=matrix.size))
+    meta = [
+        {"template": np.array(side.names, dtype=object), **side.meta} for side in (probe, gallery)
+    ]
+    scores = Scores(
+        matrix,
+        **labels,
+        mask=mask if holes or not labels else None,
+        probe_meta=meta[0],
+        gallery_meta=None if square and labels else meta[1],
+        **how,
+    )
+    return scores._with(_remarks=tuple(notes))
+
+
+def _one_set(path: Path, first: _Side, second: _Side) -> tuple[_Side, _Side]:
+    """Return both sides as the same templates."""
+    names, other = united(first.names, second.names)
+    subjects = None
+    if first.subjects is not None and second.subjects is not None:
+        subjects = np.empty(len(names), dtype=object)
+        subjects[other] = second.subjects
+        two = subjects[: len(first.names)] != first.subjects
+        for i in np.flatnonzero(two & np.isin(np.arange(len(first.names)), other))[:1]:
+            raise DataError(
+                f"{path}: the template {first.names[i]!r} is of {first.subjects[i]!r} on one side "
+                f"and of {subjects[i]!r} on the other"
+            )
+        subjects[: len(first.names)] = first.subjects
+    meta = {}
+    for name, values in first.meta.items():
+        meta[name] = np.empty(len(names), dtype=object)
+        meta[name][other] = second.meta[name]
+        meta[name][: len(first.names)] = values
+    codes = first.codes, other[second.codes]
+    return _Side(codes[0], names, subjects, meta), _Side(codes[1], names, subjects, meta)

@@ -1,0 +1,239 @@
+"""The arguments of load, checked by one table; each has an effect, or is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from bioeval.base.arguments import (
+    require_flag,
+    require_integer,
+    require_list,
+    require_number,
+    require_path,
+    require_text,
+)
+from bioeval.base.errors import DataError, counted, nearest_name, received, require_choice
+from bioeval.base.kinds import KINDS, Kind
+from bioeval.scores.embeddings import known_metric
+from bioeval.scores.formats.faults import fault, say
+from bioeval.scores.image_names import PATTERNS
+from bioeval.scores.labelled_matrix import NAN_POLICIES
+from bioeval.scores.listed_templates import ListRules, subject_pattern
+
+#: Keys of ``columns`` that are no metadata, in files of arrays and in lists.
+ROLES = (
+    *("scores", "genuine", "labels", "gallery_labels", "embeddings", "gallery_embeddings"),
+    *("indices", "mask"),
+)
+#: Keys of ``lists``.
+LISTS = ("as", "keep", "unordered", "missing_pairs", "first_index", "leave_out_query")
+
+#: What arguments of :class:`Scores` and of lists are called as arguments of :func:`load`.
+LOAD_NAMES = {"gallery_labels": "gallery"} | {
+    key: f"lists.{key}" for key in ("keep", "unordered", "first_index", "leave_out_query")
+}
+
+# Words that could be taken for metadata, and the role that they mean.
+_MEANT = {role.removesuffix("s"): role for role in ROLES if role.endswith("s")} | {
+    "probe_labels": "labels",
+    "distances": "scores",
+    "similarities": "scores",
+}
+_CHOICES: dict[str, Any] = {
+    "kind": KINDS,
+    "nan": NAN_POLICIES,
+    "names_of": tuple(PATTERNS),
+    "lists.as": ("pairs", "matrix"),
+    "lists.missing_pairs": ("raise", "skip"),
+}
+
+
+class Given:
+    """The arguments that were given: what a reader takes is used, and the rest is refused.
+
+    A role is ``columns.scores``, and what concerns lists ``lists.keep``; `meta` are the columns of
+    metadata that ``columns`` names.
+    """
+
+    def __init__(self, arguments: Mapping[str, Any]):
+        columns, lists = _mapping("columns", arguments), _mapping("lists", arguments)
+        for word in columns:
+            if word in _MEANT:
+                raise DataError(
+                    f"{say(f'columns.{word}', columns[word])} names no role; did you mean "
+                    f"{_MEANT[word]!r}? The roles are {', '.join(ROLES)}; any other word is the "
+                    "name of a metadata column"
+                )
+        for key in lists:
+            if key not in LISTS:
+                raise DataError(
+                    f"{say('lists')} has the key {received(key)}; expected "
+                    f"{', '.join(LISTS)}.{nearest_name(key, LISTS)}"
+                )
+        given = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
+        given |= {f"columns.{k}": v for k, v in columns.items() if k in ROLES}
+        given |= {f"lists.{k}": v for k, v in lists.items()}
+        self.values = {k: _checked(k, v) for k, v in given.items() if v is not None}
+        ListRules.parse(self.peek("lists.keep"), self.peek("lists.unordered"))
+        #: Columns of metadata by their names, of which a reader takes those that it knows.
+        self.meta = {k: v for k, v in columns.items() if k not in ROLES}
+        self.notes: list[str] = []  # on columns that were chosen
+        self._used: set[str] = set()
+        if "lists.missing_pairs" in self and "trials" not in self:
+            raise DataError(
+                f"{say('lists.missing_pairs')} is about pairs that are listed by name; expected "
+                f"{say('trials')} with it"
+            )
+
+    def __contains__(self, name: str) -> bool:
+        """Whether an argument is given."""
+        return name in self.values
+
+    def peek(self, name: str) -> Any:
+        """Return the value of an argument, without using it; None where it is not given."""
+        return self.values.get(name)
+
+    def take(self, name: str, default: Any = None) -> Any:
+        """Return the value of an argument, which has now had its effect."""
+        self._used.add(name)
+        return self.values.get(name, default)
+
+    @property
+    def names_arrays(self) -> bool:
+        """Whether any array is named; the file is then not in bioeval's own layout."""
+        return any(name.startswith("columns.") for name in self.values)
+
+    @property
+    def names_templates(self) -> bool:
+        """Whether names of templates are looked up, by trials, a table or a pattern."""
+        return any(name in self for name in ("trials", "labels", "subject_from"))
+
+    def side_meta(self, side: str) -> dict[str, str]:
+        """Return the metadata of one side: with its prefix, or with none."""
+        self._used.add("meta")
+        other = "gallery_" if side == "probe" else "probe_"
+        return {
+            name.removeprefix(f"{side}_"): column
+            for name, column in self.meta.items()
+            if not name.startswith(other)
+        }
+
+    def all_meta(self) -> dict[str, str]:
+        """Return the metadata of both sides."""
+        self._used.add("meta")
+        return self.meta
+
+    def rules(self) -> dict[str, Any]:
+        """Return what is counted of a list whose templates have names."""
+        return {
+            "keep": self.take("lists.keep", ()),
+            "unordered": self.take("lists.unordered", False),
+        }
+
+    def refuse_unused(self, place: Any, what: str) -> None:
+        """Raise where an argument had no effect: nothing that a user says is passed over."""
+        for name, value in self.values.items():
+            if name not in self._used and value not in ((), False):
+                raise self.no_meaning(place, name, what)
+        if self.meta and "meta" not in self._used:
+            raise self.no_meaning(place, f"columns.{next(iter(self.meta))}", what)
+
+    def no_meaning(self, place: Any, name: str, what: str) -> DataError:
+        """Return the error of an argument that has no effect."""
+        return fault(place, f"{say(name)} has no meaning for {what}", "leave it out")
+
+    def kind_of(self, place: Any, declared: Kind | None, where: str, hint: Any = "") -> Kind:
+        """Return the kind of scores that a text declares in a header, or the argument."""
+        kind: Kind | None = self.take("kind")
+        if declared and kind not in (None, declared):
+            raise DataError(
+                f"{place}: {where} declares the kind {declared}; {say('kind', kind)} contradicts it"
+            )
+        if declared or kind:
+            return cast(Kind, declared or kind)
+        raise DataError(
+            f"{place}: does not state whether its scores are distances or similarities; give "
+            f"{say('kind', 'distance')} or {say('kind', 'similarity')}{hint}"
+        )
+
+
+def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an argument that is a mapping, without what is None."""
+    value = arguments.get(name)
+    if value is None:
+        return {}
+    example = "{'scores': 'D', 'labels': 'y', 'camera': 'cam'}"
+    if name == "lists":
+        example = "{'as': 'matrix'}"
+    words = [0]
+    if isinstance(value, Mapping):
+        words = [*value, *(value.values() if name == "columns" else ())]
+    if name == "columns" and not all(isinstance(x, str) and x for x in words) or words == [0]:
+        raise DataError(
+            f"{say(name)} is {received(value)}; expected a mapping of names, such as {example}"
+        )
+    return {key: entry for key, entry in value.items() if entry is not None}
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return one argument, converted."""
+    if name == "metric":
+        return known_metric(value)
+    if name in _CHOICES:
+        require_choice(say(name), value, _CHOICES[name])
+    if name in ("lists.unordered", "lists.leave_out_query"):
+        return require_flag(say(name), value)
+    if name == "lists.first_index":
+        return require_integer(say(name), value, low=0, high=1)
+    if name == "failed":
+        return require_number("failed", value)
+    if name in ("labels", "gallery", "trials"):
+        return require_path(name, value)
+    if name in ("exclude", "average"):
+        words = [value] if isinstance(value, str) else require_list(name, value)
+        return tuple(require_text(name, word) for word in words)
+    if name == "lists.keep":
+        return ListRules.parse(value, False).keep
+    return NamePattern(value) if name == "subject_from" else value
+
+
+class NamePattern:
+    """What a regular expression takes out of the name of a template: its subject, and metadata."""
+
+    def __init__(self, text: Any):
+        try:
+            self.pattern = re.compile(require_text("subject_from", text))
+        except re.error as error:
+            raise DataError(
+                f"{say('subject_from', text)} is not a regular expression: {error}"
+            ) from None
+        #: The names of the metadata that it takes.
+        self.metadata = [name for name in self.pattern.groupindex if name != "subject"]
+        if self.pattern.groups != 1 and "subject" not in self.pattern.groupindex:
+            raise DataError(
+                f"{say('subject_from', text)} has {counted(self.pattern.groups, 'groups')}; "
+                "expected one, the subject, as in 'id(\\d+)/', or named ones, as in "
+                "'(?P<subject>\\w+)_day(?P<session>\\d+)'"
+            )
+
+    def part(self, name: str, group: str = "subject") -> str | None:
+        """Return a part of a name; None where the pattern does not match."""
+        match = self.pattern.search(name)
+        if match is None:
+            return None
+        return match[group if group in self.pattern.groupindex else 1] or None
+
+    def parts(
+        self, names: Sequence[str], group: str, where: Callable[[int], str], known: Sequence[str]
+    ) -> list[str]:
+        """Return a part of each name; `where` says where a name stands, `known` are all names."""
+        parts = [self.part(name, group) for name in names]
+        for place in (i for i, part in enumerate(parts) if part is None):
+            raise DataError(
+                f"{where(place)}: {say('subject_from', self.pattern.pattern)} does not match the "
+                f"name {names[place]!r}; expected a regular expression with one group, the "
+                f"{group}, such as '{subject_pattern(known)}'"
+            )
+        return [part for part in parts if part is not None]

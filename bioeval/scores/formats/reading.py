@@ -1,0 +1,262 @@
+"""Reading files of scores: the content decides; an argument has an effect or is refused."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from bioeval.base.errors import DataError, enumerated, require_choice
+from bioeval.scores.formats.arrays import scores_of
+from bioeval.scores.formats.bare import read_npy, read_numbers
+from bioeval.scores.formats.comparisons import is_lfw
+from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
+from bioeval.scores.formats.faults import fault, guarded, naming, say
+from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file, mark_of
+from bioeval.scores.formats.labels import lists_templates
+from bioeval.scores.formats.layouts import MOST_COLUMNS, like_number, names_columns
+from bioeval.scores.formats.lists import read_list
+from bioeval.scores.formats.options import Given
+from bioeval.scores.formats.tables import head_of
+from bioeval.scores.formats.wide import (
+    is_wide,
+    read_frame,
+    read_parquet,
+    read_wide,
+    with_corner,
+)
+from bioeval.scores.image_names import PATTERNS
+from bioeval.scores.matrix import Scores
+
+#: What is read: its name as `format`, the content of such a file, what to call it, the suffixes
+#: that promise it, and what it holds.
+FORMATS = {
+    "npz": (
+        "zip",
+        "a .npz file",
+        (".npz",),
+        "scores, pairs, embeddings or top-K lists, with labels and metadata",
+    ),
+    "npy": (
+        "npy",
+        "a .npy file",
+        (".npy",),
+        "a matrix of scores, memory-mapped; or embeddings. Labels are in CSV files beside it",
+    ),
+    "mat": (
+        "mat",
+        "a MATLAB file",
+        (".mat",),
+        "what a .npz file holds, and the usual layout of re-identification features",
+    ),
+    "h5": (HDF5, "an HDF5 file", (".h5", ".hdf5"), "what a .npz file holds, in HDF5"),
+    "parquet": (
+        "a Parquet file",
+        "a Parquet file",
+        (".parquet",),
+        "a list of pairs, or a matrix, as a table of Parquet",
+    ),
+    "matrix-text": (
+        "text",
+        "a text of numbers alone, a matrix of scores",
+        (),
+        "a matrix of numbers alone, or with a metric an embedding a row, of up to 1,000 columns; "
+        "labels are given as files",
+    ),
+    "text": (
+        "text",
+        "a text with a score on each line (a matrix of scores is .npy or .npz)",
+        (".csv",),
+        "a list of pairs with a score on each line, with or without the names of its columns",
+    ),
+}
+_LOOKS = {"npy": "a NumPy array", "zip": "a zip file", "mat": "a MATLAB file"}
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file is text, or a compressed file (read if it has text)."""
+    kind = content(path)
+    return kind == "text" or kind in COMPRESSED
+
+
+def read(
+    path: Any, impostor: Path | None, given: Given, *, only_embeddings: bool = False
+) -> Scores:
+    """Read a file, or two of genuine and impostor scores; every error names the file.
+
+    With `only_embeddings` the file must hold embeddings, whose distances are computed as they are
+    read.
+    """
+    if hasattr(path, "iloc"):
+        place, form = Path("DataFrame"), "text"
+    else:
+        place = existing_file(path)
+        form = recognise(place, given)
+    _, expected, _, _ = FORMATS[form]
+    with naming(place), guarded(place, expected=expected):
+        if impostor is not None and form not in ("npy", "text"):
+            raise given.no_meaning(place, "path", f"two files, of which one is {expected}")
+        if hasattr(path, "iloc"):
+            scores = read_frame(path, given)
+        elif form == "text":
+            scores = _read_text(place, given, impostor)
+        elif form == "matrix-text":
+            scores = read_numbers(head_of(place), given)
+        elif form == "npy":
+            scores = read_npy(place, given, impostor, only_embeddings)
+        elif form == "parquet":
+            scores = read_parquet(place, given)
+        else:
+            reader = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form]
+            arrays = reader(place)
+            scores = scores_of(place, arrays, given, form == "mat", only_embeddings)
+        exclude, _ = given.take("exclude", ()), given.take("format")
+        given.refuse_unused(place, _what(scores))
+        scores = scores._with(_reading=(*scores._reading, *dict.fromkeys(given.notes)))
+        if only_embeddings and not scores._streams:
+            raise fault(place, "holds no embeddings")
+        if exclude:
+            scores = scores.excluding(*exclude)
+    if pattern := given.peek("names_of"):
+        known = PATTERNS[pattern]
+        scores = scores._marking(known.distractor_ids, known.junk_ids)
+    return scores
+
+
+def _what(scores: Scores) -> str:
+    if scores.layout == "pairs":
+        return "a list of pairs"
+    if scores.layout == "top-k":
+        return "top-K lists"
+    return "embeddings" if scores._metric else "a matrix of scores"
+
+
+def _read_text(path: Path, given: Given, impostor: Path | None) -> Scores:
+    """Read a text with names of columns, or a list: as a matrix, or comparisons."""
+    head = with_corner(head_of(path))
+    scores = read_wide(head, given) if impostor is None else None
+    if scores is None:
+        scores = read_list(head, given, impostor)
+    return scores._with(_reading=(*head.reading, *scores._reading))
+
+
+# ------------------------------------------------------------------------- what a file is
+
+
+def recognise(path: Path, given: Given) -> str:
+    """Return the format of a file by its content, when its name does not contradict.
+
+    Of texts, a first line that names the columns decides, whatever the suffix.
+    """
+    if (word := given.peek("format")) is not None:
+        require_choice("format", word, FORMATS)
+        return word
+    kind, suffix = content(path), path.suffix.lower()
+    promised = next((name for name, (*_, ends, _) in FORMATS.items() if suffix in ends), None)
+    if is_text(path):
+        if _has_names(path) and "gallery" not in given:
+            return "text"
+        if promised in (None, "text"):
+            return _what_text_is(path, given)
+    elif kind == HDF5 and suffix == ".mat":
+        return "mat"  # 7.3 of another program than MATLAB
+    elif suffix == ".mat" and kind == "an unknown binary file":
+        raise fault(
+            path,
+            "is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not read)",
+            "write it with save -v7",
+        )
+    found = next((name for name, (what, *_) in FORMATS.items() if what == kind), None)
+    if found is not None and promised in (None, found) and kind != "text":
+        return found
+    looks = _LOOKS.get(kind, kind)
+    if promised is None:
+        every = [end for *_, ends, _ in FORMATS.values() for end in ends]
+        raise fault(path, f"is {looks}", f"expected {enumerated(every, 'or')}")
+    remedy = "write the file again" if kind == "text" else "name it as what it is"
+    expected = FORMATS[promised][1]
+    raise fault(path, f"is named {path.suffix} but holds {looks}", f"expected {expected}; {remedy}")
+
+
+def _has_names(path: Path) -> bool:
+    """Whether the first line of a text names the columns of a list or of a matrix."""
+    with suppress(DataError):  # of a text that is no such list, or is damaged
+        head = with_corner(head_of(path))
+        return names_columns(head) or is_wide(head.cells[0], Given({}))
+    return False
+
+
+def _what_text_is(path: Path, given: Given) -> str:
+    """Return what a text without names of columns is: a matrix where labels are given for it."""
+    labels, gallery = given.peek("labels"), given.peek("gallery")
+    numbers = _first_numbers(path)
+    listed = (
+        any(x in given for x in ("columns.scores", "trials", "subject_from"))
+        or labels is not None
+        and labels.is_file()
+        and lists_templates(labels)
+    )
+    if not listed and (labels or gallery) and numbers >= (2 if gallery else 3):
+        if numbers > MOST_COLUMNS:
+            raise fault(path, _matrix_advice())
+        return "matrix-text"
+    if gallery:
+        raise fault(
+            path,
+            "is text with other first cells than numbers",
+            f"{say('labels')} and {say('gallery')} label the rows and columns of a matrix of "
+            "numbers alone, without names of rows and columns",
+        )
+    if not listed and numbers >= 3:  # fewer are a list without its header, more likely
+        raise fault(path, _matrix_advice())
+    return "text"
+
+
+def _first_numbers(path: Path) -> int:
+    """Return how many numbers the first line of a text has, 0 where it has others."""
+    with suppress(DataError):
+        cells = head_of(path).cells[0]
+        return len(cells) if all(map(like_number, cells)) else 0
+    return MOST_COLUMNS + 1 if _is_long(path) else 0
+
+
+def _is_long(path: Path) -> bool:
+    """Whether the first line of a text has more numbers than a table has columns."""
+    if content(path) != "text":
+        return False
+    with open(path, "rb") as file:
+        line = file.readline(1 << 16).decode("utf-8-sig", "replace")
+    mark = mark_of(line)
+    cells = line.split(None if mark == " " else mark)[:-1]
+    return len(cells) > MOST_COLUMNS and all(map(like_number, map(str.strip, cells)))
+
+
+def _matrix_advice() -> str:
+    return (
+        "begins with a line of numbers, as a matrix does; a matrix of scores needs "
+        f"{say('labels')}, and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file "
+        "(in a list of pairs, write the names of the columns in a first line, such as 'genuine "
+        "template_a template_b score')"
+    )
+
+
+# ------------------------------------------------------------------------- for commands
+
+
+def holds_labels(file: str) -> bool:
+    """Whether a file may hold scores with their labels, so that it is a system by itself."""
+    return Path(file).suffix.lower() in (".npz", ".mat", ".h5", ".hdf5")
+
+
+def role_of_second_file(path: Path, second: Path) -> str:
+    """Return the option of a second file: labels, impostor scores, or trials."""
+    existing_file(path)
+    if is_lfw(second):
+        return "trials"
+    if lists_templates(second):
+        return "labels"
+    if content(path) == content(second) == "npy":
+        return "impostor"
+    if is_text(path) and head_of(path).width == head_of(second).width == 1:
+        return "impostor"
+    return "trials"

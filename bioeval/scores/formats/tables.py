@@ -1,0 +1,371 @@
+"""Texts of lines and columns: their first lines, and whole columns in pieces."""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import overflows
+from bioeval.base.csv_cells import from_cell
+from bioeval.base.errors import DataError, counted, received
+from bioeval.base.memory import physical_memory
+from bioeval.scores.columns import PIECE, GrowingColumn
+from bioeval.scores.formats.faults import fault, guarded
+from bioeval.scores.formats.files import cells_of, decode, mark_of, open_text, rows_of
+from bioeval.scores.formats.layouts import HEADER_NAMES, folded, is_number, require_few
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SAMPLE = 1 << 16  # bytes
+_FIRST_LINES = 1000  # by which columns are known
+_COMMENT = "#"
+_LINES = 1 << 19  # read at once
+#: Bytes that a line takes beside its columns of words, which share their values.
+_LINE_BYTES = 64
+
+_DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
+
+
+@dataclass
+class Head:
+    """The columns of a text, or of a table: their separator, their number, and the first lines."""
+
+    path: Path
+    mark: str  # a comma, semicolon or tab, or a blank for any white space
+    cells: list[list[str]] = field(repr=False)  # the first lines that are not blank, as cells
+    first: int = 1  # the line of the first of these
+    #: Whether cells are separated by one blank, or by a mark without blanks around it.
+    single: bool = False
+    comments: int = 0  # lines before the first of these that begin with ``#``
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the first line."""
+        return len(self.cells[0])
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The first lines that have as many cells as the first."""
+        return [row for row in self.cells if len(row) == self.width]
+
+    def column(self, i: int) -> list[str]:
+        """Return the cells of a column in these lines."""
+        return [row[i] for row in self.rows]
+
+    def columns_except(self, *known: int | None) -> list[int]:
+        """Return the places of all columns but some that are known."""
+        return [i for i in range(self.width) if i not in known]
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """How comment lines before the first row are read, in phrases."""
+        if self.comments:
+            return (f"{counted(self.comments, 'comment lines')} at the start left out",)
+        return ()
+
+
+def head_of(path: Path) -> Head:
+    """Return the columns of a text, from its first lines after blank ones and comments."""
+    with guarded(path, expected="text"), open_text(path) as file:
+        raw = file.read(_SAMPLE)
+        whole = len(raw) < _SAMPLE
+    lines = raw.splitlines()
+    if not whole and len(lines) > 1:
+        lines.pop()  # cut off
+    texts = [decode(line, path, number) for number, line in enumerate(lines, 1)]
+    written = [i for i, line in enumerate(texts) if line.strip()]
+    comments = [*takewhile(lambda i: texts[i].lstrip().startswith(_COMMENT), written)]
+    kept = [texts[i] for i in written[len(comments) :][:_FIRST_LINES]]
+    if not kept:
+        raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
+    first = written[len(comments)] + 1
+    mark = mark_of(kept[0])
+    if mark == "," and _DECIMAL_COMMA.search(kept[0]):
+        mark = " "  # which is then refused
+    if mark == " ":
+        rows = [*map(str.split, kept)]
+        single = all(line == " ".join(line.split()) for line in kept)
+    else:  # a quoted cell may be cut off at the end of what was read
+        reader = csv.reader(kept, delimiter=mark, skipinitialspace=True)
+        rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
+        single = not any(mark + " " in line or '"' in line for line in kept)
+    # The names of the columns may stand after #, as np.savetxt writes them.
+    names = cells_of(texts[comments[-1]].strip().lstrip(_COMMENT), mark) if comments else []
+    if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
+        first = comments.pop() + 1
+        rows.insert(0, names)
+    require_few(path, first, rows[0])
+    return Head(path, mark, rows, first, single, len(comments))
+
+
+@dataclass
+class Words:
+    """A column of text: the distinct values, and the code of each row's value."""
+
+    values: list[str] = field(default_factory=list)
+    _codes: GrowingColumn = field(default_factory=lambda: GrowingColumn(np.int32))
+    _number: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, codes: np.ndarray, distinct: Iterable[Any]) -> Words:
+        """Return cells as distinct values and their codes; equal values become one."""
+        column = cls()
+        column.append(codes, distinct)
+        return column
+
+    def append(self, codes: np.ndarray, distinct: Iterable[Any]) -> None:
+        """Append cells as distinct values and their codes."""
+        known = self._number
+        words = [*distinct]
+        numbers: list[Any] = [*map(known.get, words)]
+        if None in numbers:
+            numbers = [known.setdefault(str(value).strip(), len(known)) for value in words]
+            self.values = [*known]
+        self._codes.append(np.array(numbers, dtype=np.int32)[codes])
+
+    def renamed(self, values: Iterable[str]) -> Words:
+        """Return a column with other words in place of the distinct values."""
+        return Words.of(self.codes, values)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """The code of each row's value, int32."""
+        return self._codes.array()
+
+    def objects(self) -> np.ndarray:
+        """Return the value of each row; equal values are one object."""
+        values = np.empty(len(self.values), dtype=object)
+        values[:] = self.values
+        return values[self.codes]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a text or a table by their number: words, and numbers as floats."""
+
+    path: Path
+    words: dict[int, Words]
+    numbers: dict[int, np.ndarray]
+    first: int | None  # the line of row 0; None: rows of a table, which have no lines
+
+    @property
+    def noun(self) -> str:
+        """The name of a row in messages."""
+        return "row" if self.first is None else "line"
+
+    def at(self, row: int) -> str:
+        """Return the file and the line of a row, for messages."""
+        return f"{self.path}: {self.noun} {self.lines([row])[0]}"
+
+    def lines(self, rows: Sequence[int]) -> list[int]:
+        """Return the lines of rows; the file is read again, since blank lines are not rows."""
+        if self.first is None:
+            return [*rows]
+        known = {row: number for row, number, _ in _lines_of(self.path, self.first, {*rows})}
+        return [known.get(row, self.first + row) for row in rows]
+
+
+def _lines_of(path: Path, first: int, rows: Set[int]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield rows, their numbers as lines and their text; `first` is the line of row 0."""
+    if not rows:
+        return
+    here, last = -1, max(rows)
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if number < first or not line.strip():
+                continue
+            here += 1
+            if here in rows:
+                yield here, number, line
+            if here == last:
+                return
+
+
+def read_columns(
+    head: Head,
+    header: bool,
+    words: Mapping[int, str],
+    numbers: Mapping[int, str],
+    digits: Collection[int] = (),
+    blanks: Collection[int] = (),
+) -> Columns:
+    """Read columns of a text; `words` and `numbers` are the names of the columns to read.
+
+    Of words in the columns `digits`, whole numbers may lose a sign and zeros before them; in those
+    of `blanks`, cells may be blank, and a blank number is NaN.
+
+    pandas parses the numbers as it reads them, fastest where one blank separates the cells. Where a
+    line is not as expected, the file is read again line by line, so that an error names the line;
+    where only cells in quotes or numbers such as NaN were the reason, these are converted.
+    """
+    import pandas as pd
+
+    first = head.first + header
+    with guarded(head.path, expected="text"):
+        for single in dict.fromkeys((head.single, False)):
+            with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
+                pieces = _pieces(replace(head, single=single), first, numbers, {*words}, digits)
+                columns = _grown(head, first, pieces, words, numbers)
+                for i, column in columns.words.items():
+                    # The parser of plain cells cannot read these, nor quotes after a blank.
+                    if i not in blanks and any(x[:1] in ("", '"') for x in column.values):
+                        raise ValueError("a cell is blank, or in quotes")
+                for i, name in numbers.items():
+                    _require_in_range(head, first, columns.numbers[i], i, name)
+                return columns
+        pieces = _checked(head, first, words, numbers, blanks)
+        return _grown(head, first, pieces, words, numbers)
+
+
+def _grown(
+    head: Head,
+    first: int,
+    pieces: Iterator[pd.DataFrame],
+    words: Collection[int],
+    numbers: Collection[int],
+) -> Columns:
+    columns = {i: Words() for i in words}
+    values = {i: GrowingColumn(np.float64) for i in numbers}
+    rows, most = 0, physical_memory() // _LINE_BYTES
+    for piece in pieces:
+        for i, column in columns.items():
+            codes, distinct = piece[i].factorize()
+            cells = map(str.strip, map(str, distinct.tolist()))
+            column.append(codes, cells if head.mark == " " else map(from_cell, cells))
+        for i, grown in values.items():
+            grown.append(piece[i].to_numpy(dtype=np.float64))
+        rows += len(piece)
+        if most and rows > most:
+            raise fault(
+                head.path,
+                f"more than {most:,} lines do not fit into the memory of this machine",
+                "expected a matrix as .npy (memory-mapped)",
+            )
+    if not rows:
+        raise fault(head.path, "has a header but no rows")
+    return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, first)
+
+
+def _checked(
+    head: Head,
+    first: int,
+    words: Mapping[int, str],
+    numbers: Mapping[int, str],
+    blanks: Collection[int],
+) -> Iterator[pd.DataFrame]:
+    """Yield the lines in pieces; raise where one has other cells than the first, or a blank one."""
+    import pandas as pd
+
+    rows, width = rows_of(head.path, head.mark, first), head.width
+    filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
+    while some := [*islice(rows, PIECE)]:
+        for line, row in some:
+            if len(row) > width + 1 or any(row[width:]):
+                raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
+            lacks = len(row) < width and any(i >= len(row) for i in numbers)
+            row[width:] = []
+            row += [""] * (width - len(row))
+            for i, name in filled.items():
+                if not row[i] and row[-1]:
+                    raise fault(head.path, f"the cell {name!r} is blank", line=line)
+                lacks = lacks or not row[i]
+            if lacks:
+                number = width - row.count("")
+                expected = f"expected {width}, none of them blank"
+                raise fault(head.path, f"{number} cells", expected, line=line)
+            for i, name in numbers.items():
+                cells: list[Any] = row
+                cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", name)
+        yield pd.DataFrame([row for _, row in some], dtype=object)
+
+
+def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, name: str) -> None:
+    """Raise where a number became infinite and was not written so: 1e400 is no infinity."""
+    rows = set(np.flatnonzero(np.isinf(values)).tolist())
+    for _, line, raw in _lines_of(head.path, first, rows):
+        cells = cells_of(decode(raw, head.path, line).strip(), head.mark)
+        if column < len(cells) and is_number(cells[column]):
+            _number(cells[column], f"{head.path}: line {line}", name)
+
+
+def _pieces(
+    head: Head, first: int, numbers: Collection[int], words: Set[int], digits: Collection[int]
+) -> Iterator[pd.DataFrame]:
+    """Yield the lines in pieces, without blank ones."""
+    import pandas as pd
+
+    # Before 3.1, numbers were the nearest float64 only where that was said.
+    version = tuple(map(int, pd.__version__.split(".")[:2]))
+    exact = {} if version >= (3, 1) else {"float_precision": "round_trip"}
+    # Names are read fastest as what pandas takes them for, unless it could be a number.
+    plain = _plain(head)
+    slow = {*words, *numbers} - {*plain, *digits}
+    with warnings.catch_warnings(), open_text(head.path) as file:
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        for _ in range(first - 1):
+            file.readline()
+        for piece in pd.read_csv(
+            file,
+            sep=head.mark if head.mark != " " or head.single else r"\s+",
+            header=None,
+            names=list(range(head.width)),
+            index_col=False,
+            dtype={i: np.float64 if i in numbers else object for i in slow},
+            na_filter=False,
+            # It takes the parser more time than the cells do.
+            skipinitialspace=not head.single,
+            quoting=csv.QUOTE_NONE if head.mark == " " else csv.QUOTE_MINIMAL,
+            encoding="utf-8",
+            chunksize=_LINES,
+            **exact,
+        ):
+            if not all(map(pd.api.types.is_string_dtype, piece.dtypes.loc[[*plain & words]])):
+                raise ValueError("a column of names has a piece of numbers alone")
+            if any(piece[i].dtype.kind == "f" for i in digits):
+                raise ValueError("a column of whole numbers has others")
+            yield piece
+
+
+def _plain(head: Head) -> set[int]:
+    """Return the columns of which most cells of the first lines are neither numbers nor truth."""
+    plain = set()
+    for i in range(head.width):
+        _, *cells = head.column(i)
+        if 2 * sum(map(_is_name, cells)) > len(cells):
+            plain.add(i)
+    return plain
+
+
+def _is_name(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return cell.casefold() not in ("true", "false")
+    return False
+
+
+def _number(cell: str, where: str, name: str) -> float:
+    """Return the number in a cell; raise with advice where it is not a number."""
+    text, hint = cell.strip(), ""
+    try:
+        if "_" not in text and text.isascii():
+            if not overflows(text):
+                return float(text)
+            hint = f" within the range of float64, and {text:.40} is too large"
+    except ValueError:
+        pass
+    if text.endswith("%"):
+        hint = " (write per cent as fractions)"
+    elif "," in text:
+        hint = " (decimals have a point, not a comma)"
+    raise DataError(f"{where}: {name} is {received(cell)}; expected a number{hint}")

@@ -1,0 +1,354 @@
+"""Writing scores: .npz, and lists of pairs as text or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import os
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from bioeval.base.csv_cells import as_cell
+from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.arrays import Mask
+from bioeval.scores.formats.arrays import RESERVED, SCHEMA
+from bioeval.scores.formats.faults import say
+from bioeval.scores.formats.files import optional, replacing, text_to_write
+from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects
+from bioeval.scores.matrix import Scores
+
+_BLOCK_BYTES = 1 << 25
+_LINES = 1 << 17
+
+
+@dataclass(frozen=True)
+class Written:
+    """A format that is written: how the names of its files end, and what they cannot hold."""
+
+    what: str
+    endings: tuple[str, ...]
+    write: Callable[[Scores, Path], None]
+    losses: Callable[[Scores], list[str]]
+    holds_arrays: bool = False  # everything that bioeval has
+
+
+def form_of(path: Path) -> Written:
+    """Return the format that the suffix of a file to write names."""
+    for form in WRITTEN:
+        if path.suffix and path.name.endswith(form.endings):
+            return form
+    known = [ending for form in WRITTEN for ending in form.endings if ending.count(".") == 1]
+    raise DataError(
+        f"{path}: has the suffix {path.suffix!r}; expected one of {', '.join(known)}."
+        f"{nearest_name(path.suffix, known)}"
+    )
+
+
+# ------------------------------------------------------------------------- .npz
+
+
+class ArchiveWriter:
+    """Writes a .npz file array by array, so that no array has to be in memory as a whole."""
+
+    def __init__(self, file: BinaryIO | os.PathLike[str]):
+        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
+
+    def __enter__(self) -> ArchiveWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._zip.close()
+
+    def add(self, key: str, array: Any) -> None:
+        """Write a whole array."""
+        array = np.asarray(array)
+        rows = array[None] if not array.shape else array
+        self.add_rows(key, array.shape, array.dtype, lambda low, high: rows[low:high])
+
+    def add_rows(
+        self,
+        key: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        read: Callable[[int, int], np.ndarray],
+    ) -> None:
+        """Write an array whose rows are read in blocks of some tens of megabytes."""
+        # A fixed date, so that equal scores give equal files.
+        member = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+        head = {
+            "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
+            "fortran_order": False,
+            "shape": tuple(map(int, shape)),
+        }
+        count = shape[0] if shape else 1
+        step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
+        with self._zip.open(member, "w", force_zip64=True) as file:
+            npy_format.write_array_header_1_0(file, head)
+            for low in range(0, count, step):
+                block = read(low, min(count, low + step))
+                file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
+
+
+def _write_npz(scores: Scores, path: Path) -> None:
+    with replacing(path) as part, ArchiveWriter(part) as out:
+        write_arrays(scores, out, path)
+
+
+def write_arrays(scores: Scores, out: Any, path: Path) -> None:
+    """Write the arrays of scores, under the names of bioeval's own layout."""
+    out.add("schema", np.int64(SCHEMA))
+    out.add("kind", np.array(scores.kind))
+    if scores.nan != "raise":
+        out.add("nan", np.array(scores.nan))
+    if scores.exclude:
+        out.add("exclude", np.array(scores.exclude))
+    for name, attribute in IDS_OF_NO_PERSON.items():
+        if ids := getattr(scores, attribute):
+            out.add(name, np.array(ids, dtype=np.int64))
+    if scores.layout == "pairs":
+        out.add("genuine", scores.genuine)
+        if scores.pair_subjects is not None:
+            out.add("subjects", _storable(scores.pair_subjects, "subjects", path))
+        if (names := scores.pairs.templates) is not None:
+            known = np.empty(len(names.values), dtype=object)
+            known[:] = names.values
+            out.add("template_names", _storable(known, "names of templates", path))
+            out.add("templates", np.column_stack([names.a, names.b]))
+        if scores.pair_folds is not None:
+            out.add("fold", _storable(scores.pair_folds, "fold", path))
+        for side, meta in (("probe", scores.probe_meta), ("gallery", scores.gallery_meta)):
+            for name, column in meta.items():
+                _require_free(f"{side}_{name}", name)
+                out.add(f"{side}_{name}", _storable(column, name, path))
+        out.add("scores", scores.values)
+        return
+    sides = _sides(scores)
+    for key, array in sides.items():
+        out.add(key, _storable(array, key, path))
+    if scores.layout == "top-k":
+        if scores.distances is not None:
+            out.add("distances", scores.distances)
+        out.add("indices", scores.indices)
+        return
+    m, n = scores.shape
+    if scores.mask is not None:
+        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores._read_mask)
+    out.add_rows("scores", (m, n), scores.dtype, scores._read_rows)
+
+
+def _sides(scores: Scores) -> dict[str, np.ndarray]:
+    """Return labels, metadata and, if needed, template identities."""
+    arrays = {}
+    square = _is_square(scores) and scores.layout != "top-k"
+    if scores._labelled:
+        arrays["probe_labels"] = scores.probe_labels
+        if not square:
+            arrays["gallery_labels"] = scores.gallery_labels
+    sides = {"probe": scores.probe_meta}
+    if not square:
+        sides["gallery"] = scores.gallery_meta
+    for side, meta in sides.items():
+        for name, column in meta.items():
+            _require_free(f"{side}_{name}", name)
+            arrays[f"{side}_{name}"] = column
+    # Without labels, a mask of equal sides is taken for a square one.
+    m, n = scores.shape
+    shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
+    if not square and (shared or not scores._labelled and m == n):
+        arrays["probe_ids"] = scores.probe_ids
+        arrays["gallery_ids"] = scores.gallery_ids
+    return arrays
+
+
+def _is_square(scores: Scores) -> bool:
+    """Whether both sides have the same templates in the same order, with equal metadata."""
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        return False
+    rows, columns = scores.probe_meta, scores.gallery_meta
+    if rows.keys() != columns.keys():
+        return False
+    for name, column in rows.items():
+        other = columns[name]
+        missing = column.dtype.kind in "fM" and other.dtype.kind in "fM"
+        if not np.array_equal(column, other, equal_nan=missing):
+            return False
+    return True
+
+
+def _require_free(key: str, name: str) -> None:
+    """Raise where the array of a metadata column would have a name of the layout."""
+    if key in RESERVED:
+        raise DataError(
+            f"the metadata {name!r} cannot be saved as {key}: the layout reserves this name; "
+            "rename it"
+        )
+
+
+def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
+    """Return an array that needs no pickle; raise where that would change a value."""
+    array = np.asarray(array)
+    if not array.dtype.hasobject:
+        return array
+    kinds = {*map(type, array.reshape(-1).tolist())}
+    if len(kinds) == 1:
+        plain = np.array(array.tolist())
+        fits = not plain.dtype.hasobject and plain.shape == array.shape
+        if fits and plain.tolist() == array.tolist():
+            return plain
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise DataError(
+        f"{path}: {input_name} holds Python objects ({names}) that only a pickle would keep; use "
+        "text alone or numbers alone"
+    )
+
+
+# ------------------------------------------------------------------------- lists of pairs
+
+
+def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
+    """Yield blocks of lines, as columns: the attempts of single-template verification.
+
+    Of a matrix, each cell that is an attempt is a line, row by row; the enrolled subject is a, the
+    probe b.
+    """
+    # The name of the column declares what the scores are.
+    score = scores.kind if scores.kind != "order" else "score"
+    if scores.layout == "pairs":
+        columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
+        if scores.pair_subjects is not None:
+            for side, subjects in zip("ab", scores.pair_subjects.T, strict=True):
+                columns[f"subject_{side}"] = _words(subjects)
+        if (listed := scores.pairs.templates) is not None:
+            called = _words(as_objects(listed.values))
+            columns |= {"template_a": called[listed.a], "template_b": called[listed.b]}
+        if scores.pair_folds is not None:
+            columns["fold"] = _words(scores.pair_folds)
+        for low in range(0, len(scores.values), _LINES):
+            yield {name: column[low : low + _LINES].tolist() for name, column in columns.items()}
+        return
+    (m, n), codes = scores.shape, scores._codes
+    probes, gallery = _words(scores.probe_labels), _words(scores.gallery_labels)
+    step = max(1, _LINES // n)
+    for low in range(0, m, step):
+        high = min(m, low + step)
+        kept = scores.probe_ids[low:high, None] != scores.gallery_ids
+        left_out = scores._left_out(low, high)
+        if left_out is not None:
+            kept &= ~left_out
+        i, j = np.nonzero(kept)
+        genuine = codes.gallery[j] == codes.probe[low + i]
+        if not scores._labelled and scores._has_mask:
+            genuine = scores._read_mask(low, high)[i, j] == Mask.GENUINE
+        block = {score: scores._read_rows(low, high)[i, j], "genuine": genuine.astype(int)}
+        if scores._labelled:
+            block |= {"subject_a": gallery[j], "subject_b": probes[low + i]}
+        yield {name: column.tolist() for name, column in block.items()}
+
+
+def _words(values: np.ndarray) -> np.ndarray:
+    return np.array([*map(str, values.tolist())], dtype=object)
+
+
+def _write_text(scores: Scores, path: Path) -> None:
+    """Write a text, separated by commas or, with another suffix than .csv, by tabs."""
+    scores._require_matrix()
+    with replacing(path) as part:
+        for name, (_, values) in _texts(scores).items():
+            _check_cells(values, name, path)
+        with text_to_write(part, path) as file:
+            mark = "," if ".csv" in path.suffixes[-2:] else "\t"
+            writer = csv.writer(file, delimiter=mark, lineterminator="\n")
+            for number, block in enumerate(_blocks_of_lines(scores)):
+                if not number:
+                    writer.writerow(block)
+                writer.writerows(zip(*map(_as_cells, block.values()), strict=True))
+
+
+def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
+    """Return the columns that become text, by their names, with what they are."""
+    texts = {}
+    if scores.layout != "pairs":
+        if scores._labelled:
+            texts["probe label"] = "labels", scores.probe_labels
+            texts["gallery label"] = "labels", scores.gallery_labels
+        return texts
+    if scores.pair_subjects is not None:
+        for side, subjects in zip("ab", scores.pair_subjects.T, strict=True):
+            texts[f"subject_{side}"] = "labels", subjects
+    if scores.pairs.templates is not None:
+        texts["template"] = "names of templates", as_objects(scores.pairs.templates.values)
+    if scores.pair_folds is not None:
+        texts["fold"] = "folds", scores.pair_folds
+    return texts
+
+
+def _losses_of_pairs(scores: Scores) -> list[str]:
+    """List what a list of pairs cannot hold of scores."""
+    changed = dict.fromkeys(
+        noun
+        for noun, values in _texts(scores).values()
+        if values.dtype.kind != "U" and {*map(type, values.tolist())} - {str}
+    )
+    lost = [f"{noun} become text" for noun in changed]
+    if scores.layout != "pairs":
+        lost.append("the matrix becomes a list of pairs, for verification alone")
+    if names := sorted({*scores.probe_meta, *scores.gallery_meta}):
+        statement = "columns {} are" if len(names) > 1 else "column {} is"
+        lost.append(f"the metadata {statement.format(', '.join(names))} left out")
+    if scores.kind == "order":
+        unsaid = "a list of pairs does not record the kind order: read it with "
+        lost.append(f"{unsaid}{say('kind', 'order')}")
+    if scores.nan != "raise":
+        unsaid = "what a failed comparison means is not said in a list: read it with "
+        lost.append(f"{unsaid}{say('nan', scores.nan)}")
+    return lost
+
+
+def _check_cells(values: np.ndarray, input_name: str, named: Path) -> None:
+    """Raise where a cell of CSV would not be read back as the same text."""
+    for row, value in enumerate(np.asarray(values).tolist()):
+        text = str(value)
+        if not text or text != text.strip() or "\x00" in text or "\r" in text:
+            raise DataError(
+                f"{named}: {input_name} {row} is {text!r}; CSV would change this text; save to a "
+                ".npz file"
+            )
+
+
+def _as_cells(values: Iterable[Any]) -> list[Any]:
+    """Return the cells of a column, its text as :func:`as_cell` writes it."""
+    return [as_cell(value) if isinstance(value, str) else value for value in values]
+
+
+def _write_parquet(scores: Scores, path: Path) -> None:
+    scores._require_matrix()
+    optional("pyarrow.parquet", path, "a Parquet file")
+    arrow = optional("pyarrow", path, "a Parquet file")
+    writer = arrow.parquet.ParquetWriter
+    blocks = map(arrow.table, _blocks_of_lines(scores))
+    first = next(blocks)
+    with (
+        replacing(path) as part,
+        writer(str(part), first.schema, write_page_checksum=True) as out,
+    ):
+        for table in chain([first], blocks):
+            out.write_table(table)
+
+
+WRITTEN = (
+    Written("everything in one file", (".npz",), _write_npz, lambda scores: [], True),
+    Written("a list of pairs", (".parquet",), _write_parquet, _losses_of_pairs),
+    Written(
+        "a list of pairs, also as .tsv, .txt or .csv.gz",
+        (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
+        _write_text,
+        _losses_of_pairs,
+    ),
+)
