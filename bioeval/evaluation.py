@@ -16,7 +16,6 @@ from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.counted import of_card
 from bioeval.tasks.gallery_means import mean_over_galleries
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import (
@@ -154,9 +153,10 @@ def _evaluate_system(
         return folds.evaluate(scores, card, options)
     tasks = CardTasks.of(scores, card, options, automatic=protocol == "auto")
     counted, limits = tasks.count(), options.interval
-    ranks, datasets = card.report.ranks, {}
+    ranks, datasets = " ".join(map(str, card.report.ranks)), {}
     for node, part in counted.items():
-        datasets[node] = of_card(part, card.name, ranks)
+        datasets[node] = part.dataset()
+        datasets[node].attrs |= {"protocol": card.name, "report_ranks": ranks}
     if limits is not None:
         with threads_for(scores):
             for node, part in counted.items():

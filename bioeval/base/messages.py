@@ -97,7 +97,7 @@ def message_attrs(
     found: Iterable[Message], attrs: Mapping[Any, Any] | None = None
 ) -> dict[str, str]:
     """Return the attribute of a result with its messages and further ones, each once."""
-    return {ATTRIBUTE: as_json([*messages_of(attrs or {}), *found])}
+    return {ATTRIBUTE: as_json([*(messages_of(attrs) if attrs else ()), *found])}
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:

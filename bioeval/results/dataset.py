@@ -166,17 +166,23 @@ def dataset(
 
     A variable is a pair of dimensions and values, or values over the dimensions in the table.
     """
-    data = {
-        name: _variable(dims, values, described(table, name))
-        for name, (dims, values) in with_dims(in_order(variables), table).items()
-    }
+    data, texts = {}, {}
+    for name, value in in_order(variables).items():
+        about = described(table, name)
+        if not isinstance(value, tuple):
+            value = about.dims if np.ndim(value) else (), value
+        data[name], texts[name] = _variable(*value), about.attrs
     coords: dict[Any, xr.Variable] = {}
     indexes: dict[Any, PandasIndex] = {}
     for name, labels in coordinates.items():
         indexes[name] = _index(name, np.asarray(labels))
-        plain = _variable((name,), labels, described(table, name))
+        plain = _variable((name,), labels, described(table, name).attrs)
         coords |= indexes[name].create_variables({name: plain})
-    return xr.Dataset(data, xr.Coordinates(coords, indexes), {**attrs, "schema": SCHEMA})
+    made = xr.Dataset(data, xr.Coordinates(coords, indexes), {**attrs, "schema": SCHEMA})
+    for name, variable in made.variables.items():
+        if name in texts:  # given before, xarray would copy each variable once more
+            variable.attrs = texts[name]
+    return made
 
 
 def without_slashes(names: Iterable[str], mark: str = "_") -> dict[str, str]:
@@ -205,9 +211,11 @@ def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
     return {dataset[x].attrs.get("column", x.removeprefix(start)): x for x in variables}
 
 
-def _variable(dims: tuple[str, ...], values: Any, about: Variable) -> xr.Variable:
+def _variable(
+    dims: tuple[str, ...], values: Any, attrs: Mapping[str, str] | None = None
+) -> xr.Variable:
     """Return a variable of plain numbers; xarray need not convert them."""
-    return xr.Variable(dims, np.asarray(values), about.attrs(), fastpath=True)
+    return xr.Variable(dims, np.asarray(values), attrs, fastpath=True)
 
 
 def _index(name: str, labels: np.ndarray) -> PandasIndex:
@@ -285,11 +293,19 @@ def _of_subjects(about: Provenance) -> list[Message]:
 def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
     """Return datasets as a tree, by path, in their order; their values are not copied."""
     # DataTree.from_dict would put the shallow paths first, and so verification/single last.
+    tree = xr.DataTree(datasets.get(""))
+    _add_children(tree, datasets)
+    return tree
+
+
+def _add_children(node: xr.DataTree, datasets: Mapping[str, xr.Dataset]) -> None:
+    """Add what is below a node, by path; from above, so that xarray looks at each node once."""
     parts: dict[str, dict[str, xr.Dataset]] = {}
     for path, dataset in datasets.items():
         name, _, rest = path.partition("/")
-        parts.setdefault(name, {})[rest] = dataset
-    tree = xr.DataTree(datasets.get(""))
-    parts.pop("", None)
-    tree.children = {name: tree_of(part) for name, part in parts.items()}
-    return tree
+        if name:
+            parts.setdefault(name, {})[rest] = dataset
+    if parts:
+        node.children = {name: xr.DataTree(part.get("")) for name, part in parts.items()}
+        for name, child in node.children.items():
+            _add_children(child, parts[name])

@@ -110,7 +110,7 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
     added = {}
     for name, variable in ds.data_vars.items():
         for rate, values in _rates(str(name), variable.values, fta, fte).items():
-            added[rate] = variable.dims, values, FAILURES[rate].attrs()
+            added[rate] = variable.dims, values, FAILURES[rate].attrs
     return ds.assign(added).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
 
 

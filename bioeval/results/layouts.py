@@ -141,7 +141,7 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
             if key == "folds":
                 statistic = statistic.astype(np.int64)
             variables[f"{part}{rate}_{key}"] = xr.Variable(
-                dims, statistic, {**statistics, **about.attrs()}, fastpath=True
+                dims, statistic, {**statistics, **about.attrs}, fastpath=True
             )
     return variables
 
@@ -164,7 +164,7 @@ def _over_places(dataset: xr.Dataset) -> tuple[_Variables, _Variables]:
             continue
         labels = [list(dict.fromkeys(places)) for places in zip(*column, strict=True)]
         for dim, places in zip(dims, labels, strict=True):
-            described = xr.Variable(dim, places, _PLACES[dim].attrs())
+            described = xr.Variable(dim, places, _PLACES[dim].attrs)
             if dim == "cost":
                 variables["cost_prior"] = described
             else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -62,8 +63,9 @@ class Variable:
     #: percentiles of the bootstrap hold too seldom; or the wider of both.
     jackknife: Literal["", "alone", "wider"] = ""
 
+    @cached_property
     def attrs(self) -> dict[str, str]:
-        """Return the attributes of the variable in a dataset."""
+        """The attributes of the variable in a dataset."""
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
         attrs |= {"heading": self.heading, "shown": self.shown, "out_of": self.out_of}
         attrs["keeps"] = self.keeps
@@ -693,7 +695,7 @@ def figure(name: str) -> Variable | None:
 
 def verification_variables() -> dict[str, Variable]:
     """Return the variables of verification, with the measures of scripts."""
-    return VERIFICATION | ADDED
+    return VERIFICATION | ADDED if ADDED else VERIFICATION
 
 
 def best_values() -> tuple[Variable, ...]:

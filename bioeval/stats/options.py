@@ -157,7 +157,7 @@ class IntervalMethod:
             for end, values in zip(("low", "high"), both, strict=True):
                 key = f"{name}_{end}"
                 limits = np.asarray(values, dtype=np.float64)
-                variables[key] = (over, limits, described(table, key).attrs())
+                variables[key] = (over, limits, described(table, key).attrs)
         out = dataset.assign(variables)
         out.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
         return out

@@ -62,7 +62,7 @@ def verification_intervals(
     }
     names = verification_variables()
     out = options.added_to(dataset, limits, names, remarks)
-    return out.assign({name: ((), np.int64(n), names[name].attrs()) for name, n in units.items()})
+    return out.assign({name: ((), np.int64(n), names[name].attrs) for name, n in units.items()})
 
 
 # ------------------------------------------------------------------------- independent attempts

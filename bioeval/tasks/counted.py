@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,12 +47,6 @@ class Counted(Protocol):
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals, or a message."""
         ...
-
-
-def of_card(counted: Counted, card: str, ranks: Sequence[int]) -> xr.Dataset:
-    """Return the result of a task of a card, with the ranks that tables show."""
-    attrs = {"protocol": card, "report_ranks": " ".join(map(str, ranks))}
-    return counted.dataset().assign_attrs(attrs)
 
 
 @dataclass(frozen=True, eq=False)

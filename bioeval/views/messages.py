@@ -93,6 +93,7 @@ def warn_of_kind(message: Message | None) -> None:
 
 def warn_of_kinds(dataset: xr.Dataset) -> xr.Dataset:
     """Return a dataset, after a warning if its messages say that the kind is probably wrong."""
-    for message in messages_of(dataset.attrs):
-        warn_of_kind(message)
+    if "kind-wrong" in dataset.attrs.get("messages", ""):
+        for message in messages_of(dataset.attrs):
+            warn_of_kind(message)
     return dataset

@@ -53,7 +53,7 @@ def test_every_variable_is_described(name):
             about = described(table, key)
         except KeyError:
             pytest.fail(RULE.format(key=key, name=name))
-        assert about.attrs().items() <= variable.attrs.items(), key
+        assert about.attrs.items() <= variable.attrs.items(), key
     assert set(dataset.coords) <= {*variables.COORDINATES, *table}
 
 

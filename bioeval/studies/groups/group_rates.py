@@ -302,9 +302,9 @@ def group_intervals(dataset: xr.Dataset, rates: GroupRates, options: IntervalMet
             variables |= {f"{rate}_{key}": x for key, x in between.items()}
     out = options.added_to(dataset, limits, GROUPS, remarks)
     for name, values in variables.items():
-        out[name] = ("group", "other_group")[: values.ndim], values, GROUPS[name].attrs()
+        out[name] = ("group", "other_group")[: values.ndim], values, GROUPS[name].attrs
     if variables:
-        out = out.assign_coords(other_group=("other_group", names, GROUPS["other_group"].attrs()))
+        out = out.assign_coords(other_group=("other_group", names, GROUPS["other_group"].attrs))
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
         "jackknife over people of each group",

@@ -115,7 +115,7 @@ def _columns(
         whole = all(len(values) == len(pieces) for values in by_label.values())
         over = {at and at[0] for at in by_label}
         for at in sorted(by_label) if over == {"rank"} else by_label:
-            attrs, column = dict[str, Any](described(names, name).attrs()), name
+            attrs, column = dict[str, Any](described(names, name).attrs), name
             if at is not None:
                 dim, label = at
                 attrs["long_name"] += f"; {dim.replace('_', ' ')} {label!r}"
