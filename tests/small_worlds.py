@@ -17,7 +17,7 @@ import pytest
 from limits import streaming
 
 import bioeval as be
-from bioeval.counting import mates, parts
+from bioeval.counting import blocks as mates, parts
 from bioeval.kernels import compiling
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST

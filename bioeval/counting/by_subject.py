@@ -15,12 +15,12 @@ from bioeval.base.errors import (
 )
 from bioeval.base.progress import report, rows_reported_to
 from bioeval.counting.blocks import Block
-from bioeval.counting.grids import guide_to
 from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of
 from bioeval.counting.people import CountPeople
 from bioeval.counting.points import EqualError
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.thresholds import guide_to
 from bioeval.counting.verification import Verified, Verifying, gather_claims
 from bioeval.kernels import count as kernel
 from bioeval.scores.arrays import scored

@@ -16,13 +16,12 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from bioeval.counting.blocks import Block
-from bioeval.counting.cells import CellCounts, rounded_down
 from bioeval.counting.counted import CountedAttempts
-from bioeval.counting.operating_points import PointsWanted
 from bioeval.counting.parts import ListParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
-from bioeval.counting.sorted_attempts import Attempts, increasing, runs
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted, increasing, runs
 from bioeval.counting.threshold_rules import Rule, wanted_cells
+from bioeval.counting.thresholds import CellCounts, rounded_down
 from bioeval.kernels import folds as kernel
 from bioeval.scores.arrays import scored
 
@@ -92,7 +91,7 @@ class FoldAttempts(Reducer):
     Parameters
     ----------
     fusion : str, optional
-        As of :class:`bioeval.counting.attempts.CollectAttempts`. Fused, all templates of a subject
+        As of :class:`bioeval.counting.counted.CollectAttempts`. Fused, all templates of a subject
         in the gallery must be in one fold.
     codes : sequence of pairs of ndarray
         The fold of each probe and of each gallery template, from 0, of each division.

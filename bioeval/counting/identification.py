@@ -1,17 +1,18 @@
-"""Identification: how each probe searches a gallery, with and without its own subject."""
+"""Identification: how each probe searches a gallery, how its best mate ranks, and under ties."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
+import scipy
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
-from bioeval.counting.ranks import RankFacts
-from bioeval.counting.reduce import reduce
-from bioeval.counting.tied_places import place_weights
+from bioeval.counting.blocks import Block
+from bioeval.counting.parts import Parts
+from bioeval.counting.reduce import Reducer, reduce
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
@@ -64,7 +65,7 @@ def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
 class Searches:
     """The search of each probe, for open-set and closed-set results.
 
-    All arrays have one entry a probe, as of :class:`bioeval.counting.ranks.RankFacts`. With rank
+    All arrays have one entry a probe, as of :class:`RankFacts`. With rank
     unit ``"subject"`` the candidates are subjects at their fused distance, otherwise templates;
     ``nearest_mate`` and ``nearest_other`` are distances of templates always (TTR and FTR speak of
     templates). A distance is NaN where there is no candidate, and where all comparisons failed: no
@@ -108,7 +109,7 @@ class Searches:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (probe, rank, weight) of the best mates of chosen probes; each must have one.
 
-        See :func:`bioeval.counting.tied_places.place_weights`.
+        See :func:`bioeval.counting.identification.place_weights`.
         """
         index, ranks, weights = place_weights(
             self.closer[chosen],
@@ -173,3 +174,154 @@ def search(reader: BlockReader, how: Search) -> Searches:
     """Search a gallery with each probe."""
     searching = Searching(reader, how)
     return searching.result(*reduce(reader.scores, *searching.reducers))
+
+
+# -------------------------------------------------------------------------------------------- ranks
+
+
+class RankFacts(Reducer):
+    """How the best mate of each probe stands among the others: templates, or people.
+
+    Each probe has an entry in every array of the result:
+
+    - `best` (float): the distance of its best mate, NaN without one
+    - `mates`, `mates_tied` (int64): usable mates, and those as close as the best
+    - `closer`, `tied`, `before` (int64): candidates closer than the best mate, exactly as close,
+      and those of the latter before it in the gallery
+    - `others` (int64): candidates in all; `nearest` (float): the nearest of them, NaN without one
+
+    Parameters
+    ----------
+    fusion : str, optional
+        Rank people, each by the fused distance of its templates; None: rank templates.
+    """
+
+    sums = ("closer", "within", "before", "others")
+
+    def __init__(self, fusion: str | None = None):
+        self.fusion = fusion
+
+    def prepare(self, parts: Parts) -> None:
+        """Take the mates, against which others are ranked."""
+        mates, probes = parts.mates, parts.scores.shape[0]
+        self.mates, self.mates_tied, self.place = mates.number, mates.tied, mates.place
+        self.best = mates.fused(self.fusion or "min")
+        if self.fusion is not None:  # a person is one candidate, if there is a claim of it
+            self.mates = self.mates_tied = (~np.isnan(self.best)).astype(np.int64)
+        self.closer, self.within, self.before, self.others = np.zeros((4, probes), np.int64)
+        self.nearest = np.full(probes, np.inf, dtype=self.best.dtype)
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other.nearest = np.full_like(self.nearest, np.inf)
+        return other
+
+    def add(self, block: Block) -> None:
+        """Rank the candidates of a block."""
+        for side in block.sides():
+            ranked = side if self.fusion is None else side.by_person(self.fusion)
+            probes = side.probes
+            closer, within, others, nearest = _facts(ranked, self.best[probes])
+            self.closer[probes] += closer
+            self.within[probes] += within
+            self.others[probes] += others
+            self.nearest[probes] = np.minimum(self.nearest[probes], nearest)
+            ties = np.flatnonzero(within > closer)
+            if len(ties):
+                self.before[probes[ties]] += self._before(side, ranked, ties)
+
+    def _before(self, templates: Block, ranked: Block, ties: np.ndarray) -> np.ndarray:
+        """Return how many candidates as close as some best mates stand before them.
+
+        A person stands at its nearest template, the first of these.
+        """
+        probes, gallery = templates.probes[ties], templates.candidates
+        lines = templates.by_probe[ties]
+        tied = ranked.by_probe[ties] == self.best[probes, None]
+        if self.fusion is None:
+            return (tied & (gallery < self.place[probes, None])).sum(axis=1)
+        assert templates.columns is not None
+        nearest = templates.by_person("min").by_probe[ties]
+        line, column = np.nonzero(lines == nearest[:, templates.columns.person])
+        place = np.full(nearest.shape, np.iinfo(np.int64).max)
+        np.minimum.at(place, (line, templates.columns.person[column]), gallery[column])
+        return (tied & (place < self.place[probes, None])).sum(axis=1)
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has found."""
+        super().merge(other)
+        np.minimum(self.nearest, other.nearest, out=self.nearest)
+
+    def result(self) -> Self:
+        """Return the facts of all probes."""
+        mated = self.mates > 0
+        self.tied = (self.within - self.closer) * mated
+        self.closer = self.closer * mated
+        self.before = self.before * mated
+        self.nearest[self.others == 0] = np.nan
+        return self
+
+
+def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each probe: closer, as close or closer, all others; and the nearest of them."""
+    values = block.values
+    if block.few:
+        return (
+            np.count_nonzero(values < best[:, None], axis=1),
+            np.count_nonzero(values <= best[:, None], axis=1),
+            np.count_nonzero(~np.isnan(values), axis=1),
+            np.fmin.reduce(values, axis=1, initial=np.inf),
+        )
+    from bioeval.kernels import ranks as kernel
+
+    closer, within, others = np.zeros((3, len(best)), dtype=np.int32)
+    nearest = np.full(len(best), np.inf, dtype=values.dtype)
+    loop = kernel.rank_columns if block.turned else kernel.rank_rows
+    loop(values, best.astype(values.dtype, copy=False), closer, within, others, nearest)
+    return closer, within, others, nearest
+
+
+# --------------------------------------------------------------------------------------------- ties
+
+#: Orders of the tied that make each count a whole number.
+PlainTies = Literal["pessimistic", "optimistic", "stable"]
+
+Ties = Literal[PlainTies, "expected"]
+
+#: The orders between which every number lies.
+ENDS: tuple[str, str] = ("pessimistic", "optimistic")
+
+
+def place_weights(
+    closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (index, rank, weight) of best mates.
+
+    The int64 arrays are, for each: others closer than the best mate, exactly as close, those of
+    them before it in the gallery, and mates exactly as close, itself among them.
+
+    Under every policy but ``"expected"`` a probe has one rank, of weight 1. Under
+    ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are
+    mates, the first mate is at the ``r``-th of the tied places with probability
+    ``C(T - r, m - 1) / C(T, m)``.
+    """
+    every = np.arange(len(closer))
+    if ties != "expected":
+        behind = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[ties]
+        return every, 1 + closer + behind, np.ones(len(closer))
+    times = tied + 1
+    index = np.repeat(every, times)
+    place = np.arange(len(index)) - np.repeat(np.cumsum(times) - times, times) + 1
+    mates = mates_tied[index]
+    total = mates + tied[index]
+    weight = np.exp(_log_binomial(total - place, mates - 1) - _log_binomial(total, mates))
+    weight[total == mates] = 1.0
+    # The weights of a probe add up to 1; rounding in the logarithms is taken out.
+    sums = np.bincount(index, weight, minlength=len(closer))
+    return index, 1 + closer[index] + place - 1, weight / sums[index]
+
+
+def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    log_gamma = scipy.special.gammaln
+    return log_gamma(n + 1.0) - log_gamma(k + 1.0) - log_gamma(n - k + 1.0)

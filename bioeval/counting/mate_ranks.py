@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 
 from bioeval.counting.blocks import Block
+from bioeval.counting.identification import ENDS
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
-from bioeval.counting.tied_places import ENDS
 from bioeval.scores.arrays import scored
 
 # Comparisons of a mate with another that NumPy makes at a time.
@@ -150,7 +150,7 @@ class Within(Reducer):
                 place = np.searchsorted(self.thresholds, values[line, column].astype(np.float64))
                 np.add.at(self.counts, (probes[line], place), 1)
                 continue
-            from bioeval.counting.grids import guide_to
+            from bioeval.counting.thresholds import guide_to
             from bioeval.kernels.mate_ranks import count_within
 
             guide = guide_to(self.thresholds)

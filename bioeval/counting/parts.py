@@ -16,8 +16,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, report_rows
-from bioeval.counting.blocks import Block, Lines
-from bioeval.counting.mates import Mates, at_hand, joined
+from bioeval.counting.blocks import Block, Lines, Mates, at_hand, joined
 from bioeval.scores.arrays import Mask, distance_dtype, writable_alias
 from bioeval.scores.blocks import (
     Block as RowBlock,

@@ -9,9 +9,9 @@ import numpy as np
 
 from bioeval.base.memory import require_memory
 from bioeval.counting.blocks import Block
-from bioeval.counting.cells import rounded_down
 from bioeval.counting.parts import PairParts, Parts
 from bioeval.counting.reduce import Reducer
+from bioeval.counting.thresholds import rounded_down
 from bioeval.scores.arrays import scored
 from bioeval.scores.matrix import codes_of
 

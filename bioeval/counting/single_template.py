@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.counting.grids import grid_over_attempts, guide_to
+from bioeval.counting.identification import ENDS
 from bioeval.counting.sorted_attempts import runs
-from bioeval.counting.thresholds import check_thresholds, to_internal
-from bioeval.counting.tied_places import ENDS
+from bioeval.counting.thresholds import check_thresholds, grid_over_attempts, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader, threads_for

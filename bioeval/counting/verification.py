@@ -1,7 +1,8 @@
-"""Verification: which attempts are made, and what was counted of them."""
+"""Verification: which attempts are made, what was counted of them, and whether twice."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,19 +11,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bioeval.base.errors import require_choice
-from bioeval.counting.attempts import CollectAttempts
 from bioeval.counting.blocks import Block
-from bioeval.counting.cells import CellCounts, cell_exponent, joint_exponent
-from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.counted import CollectAttempts
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.points import VerificationPoints
 from bioeval.counting.reduce import Reducer, reduce
-from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted
 from bioeval.counting.thresholds import (
     DEFAULT_COUNT,
+    CellCounts,
+    cell_exponent,
     check_thresholds,
     default_grid,
     grid_over,
+    joint_exponent,
     require_values,
     to_internal,
     with_infinities,
@@ -32,9 +34,12 @@ from bioeval.scores.blocks import (
     Block as RowBlock,
     BlockReader,
     cells_between,
+    give_back,
+    is_mapped,
     require_subjects,
     threads_for,
 )
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 
 UnenrolledClaims = Literal["raise", "skip"]
@@ -352,3 +357,77 @@ def _extent_of(attempts: Attempts) -> tuple[float, float, bool, bool]:
     low = min((float(x[0]) for x in finite if len(x)), default=np.inf)
     high = max((float(x[-1]) for x in finite if len(x)), default=-np.inf)
     return low, high, any(-np.inf in x[:1] for x in both), any(np.inf in x[-1:] for x in both)
+
+
+# ----------------------------------------------------------------------------------------- symmetry
+
+# Templates whose comparisons with each other say whether a square matrix is symmetric: few, since
+# of a stored matrix their rows are read.
+SYMMETRY_SAMPLE = 64
+
+# Pairs of a list that are looked at together.
+_PAIRS_AT_ONCE = 1 << 20
+
+
+def is_symmetric(scores: Scores) -> bool:
+    """Whether a square matrix seems symmetric, judged by sampled templates.
+
+    So is a list whose impostor pairs have the same scores both ways, subject by subject. Only the
+    rules of support use it: in a symmetric matrix each pair of templates is counted twice, so that
+    half as many attempts are of their own.
+    """
+    n = scores.shape[0]
+    if scores.layout == "pairs":
+        return scores._knows_subjects and _listed_both_ways(scores)
+    if n < 2:
+        return False
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        return False
+    # Of a stored matrix, templates whose rows are in one chunk.
+    sample = sample_of(min(n, max(scores._row_chunk, SYMMETRY_SAMPLE)) if scores._is_stored else n)
+    some = scores.select(probes=sample, gallery=sample)
+    left_out = some._left_out(0, len(sample))
+    if left_out is not None and (left_out != left_out.T).any():
+        return False  # each pair once, or so
+    source = scores._embedding_source
+    if source is not None:
+        return not callable(source.metric)  # the named metrics are symmetric
+    step = len(sample) if not is_mapped(scores) else 1
+    parts = []
+    for low in range(0, len(sample), step):
+        parts.append(some._read_rows(low, low + step))
+        give_back(scores)
+    return same_both_ways(np.concatenate(parts))
+
+
+def same_both_ways(values: np.ndarray) -> bool:
+    """Whether both directions of each pair of templates have one score; NaN equals NaN."""
+    return bool(((values == values.T) | ((values != values) & (values.T != values.T))).all())
+
+
+def _listed_both_ways(scores: Scores) -> bool:
+    """Return whether the impostor pairs of each two subjects have the same scores both ways."""
+    codes, people = scores._pair_codes, np.uint64(len(scores._pair_codes.values))
+    sums = np.zeros(2, dtype=np.uint64)  # of keys of pairs, in either direction: in any order
+    for low in range(0, len(codes.probe), _PAIRS_AT_ONCE):
+        some = slice(low, low + _PAIRS_AT_ONCE)
+        a, b = codes.probe[some].astype(np.uint64), codes.gallery[some].astype(np.uint64)
+        value = np.asarray(scores.values[some], dtype=np.float64) + 0.0
+        bits = np.where(np.isnan(value), np.nan, value).view(np.uint64)
+        key = _mixed(_mixed(np.minimum(a, b) * people + np.maximum(a, b)) ^ bits)
+        sums += [key[a < b].sum(dtype=np.uint64), key[a > b].sum(dtype=np.uint64)]
+    return bool(sums[0] == sums[1] and sums[0])
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Return numbers whose bits all depend on all bits: the finaliser of SplitMix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@functools.lru_cache
+def sample_of(n: int) -> np.ndarray:
+    """Return a few increasing numbers below `n`."""
+    sample = np.random.default_rng(0).choice(n, min(n, SYMMETRY_SAMPLE), replace=False)
+    return np.sort(sample)

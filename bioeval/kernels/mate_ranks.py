@@ -282,7 +282,7 @@ def count_within(begin, end, values, probes, thresholds, base, scale, guide, cou
     """Count the values of each row between thresholds; `counts` (rows of `probes`) are added to.
 
     ``counts[probes[i], k]`` gets those with ``thresholds[k - 1] < value <= thresholds[k]``, without
-    NaN; base, scale and guide are those of :func:`bioeval.counting.grids.guide_to`.
+    NaN; base, scale and guide are those of :func:`bioeval.counting.thresholds.guide_to`.
     """
     places = len(guide) - 1
     for i in range(begin, min(end, len(probes))):

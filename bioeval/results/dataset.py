@@ -14,14 +14,11 @@ from xarray.indexes import PandasIndex
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.results.support import labels_doubtful
-from bioeval.results.variables import QUERY_MEANS, VERIFICATION, Variable, described
+from bioeval.results.variables import QUERY_MEANS, RANKS, VERIFICATION, Variable, described
 from bioeval.scores.provenance import Provenance
 
 #: The schema of results, an attribute of each: what is saved says by it how it is read.
 SCHEMA = 1
-
-#: Ranks that are shown unless the protocol card names others.
-RANKS = (1, 5, 10)
 
 #: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
 FIRST = (

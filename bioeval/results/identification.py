@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.counting.identification import Searches
+from bioeval.counting.identification import ENDS, Searches
 from bioeval.counting.points import (
     FAR_TARGETS,
     EqualError,
@@ -23,10 +23,8 @@ from bioeval.counting.points import (
     per_cent,
 )
 from bioeval.counting.thresholds import check_thresholds, grid_over, to_internal, to_user
-from bioeval.counting.tied_places import ENDS
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, with_dims
-from bioeval.results.support import ComparedPeople, support_messages
-from bioeval.results.ties import rank_message, tie_message
+from bioeval.results.support import ComparedPeople, rank_message, support_messages, tie_message
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.verification import equal_error_values
 from bioeval.scores.provenance import Provenance

@@ -1,9 +1,9 @@
-"""Operating points of every task: the variables of the EER, and the rules of 3 and of 30."""
+"""What is said about operating points: the rules of 3 and of 30, doubts of the kind, and ties."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,8 +13,10 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, messages_of
+from bioeval.counting.identification import ENDS
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.counting.verification import Verified
+from bioeval.results.variables import RANKS
 from bioeval.scores.disjoint import distinct_pairs
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, pairs_of_people
@@ -290,3 +292,37 @@ class KindVerdict:
         if kind == "order" or math.isnan(eer):
             return None
         return cls.of(eer, kind, people, **facts).message
+
+
+# --------------------------------------------------------------------------------------------- ties
+
+
+def tie_message(number: str, ends: Iterable[Any], words: str, **at: float) -> Iterator[Message]:
+    """Yield the message of a rate whose first three digits equal scores decide, if they do.
+
+    `number` is its variable, `at` are its coordinates, `words` the template of its name; `ends`
+    are its values under `ENDS`.
+    """
+    pessimistic, optimistic = map(float, ends)
+    if f"{pessimistic:.3g}" != f"{optimistic:.3g}":
+        values = {"pessimistic": pessimistic, "optimistic": optimistic}
+        yield Message("ties-decide", number=number, words=words, **at, **values)
+
+
+def rank_message(
+    number: str, curve: Callable[[str], np.ndarray], words: Sequence[str]
+) -> Iterator[Message]:
+    """Yield the message of the first rank that tables show whose rate equal scores decide.
+
+    `curve` gives the rates over ranks with one of `ENDS`; `words` the name of rank 1, and that of
+    others before the number of the rank.
+    """
+    ends = [curve(ties) for ties in ENDS]
+    for rank in RANKS:
+        if rank > len(ends[0]):
+            return
+        name = words[0] if rank == 1 else f"{words[1]} {rank}"
+        found = [*tie_message(number, (each[rank - 1] for each in ends), name, rank=rank)]
+        if found:
+            yield from found
+            return

@@ -109,6 +109,9 @@ class Variable:
         return low + proportions * (high - low)
 
 
+#: Ranks that are shown unless the protocol card names others.
+RANKS = (1, 5, 10)
+
 # --------------------------------------------------------------------------------------- dimensions
 
 T, R, TR = ("threshold",), ("rank",), ("threshold", "rank")

@@ -20,8 +20,13 @@ from bioeval.results.dataset import (
     rate,
     with_dims,
 )
-from bioeval.results.support import ComparedPeople, KindVerdict, support_messages, without_attempts
-from bioeval.results.ties import tie_message
+from bioeval.results.support import (
+    ComparedPeople,
+    KindVerdict,
+    support_messages,
+    tie_message,
+    without_attempts,
+)
 from bioeval.results.variables import (
     EQUAL_ERROR,
     POINTS,

@@ -18,11 +18,10 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import report, stage
-from bioeval.counting.identification import Searches
+from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.points import allowed_errors
 from bioeval.counting.thresholds import to_internal
-from bioeval.counting.tied_places import place_weights
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.results.variables import CLOSED_SET, OPEN_SET

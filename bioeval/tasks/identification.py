@@ -14,12 +14,12 @@ from bioeval.counting.identification import (
     ImpostorProbes,
     RankUnit,
     Searches,
+    Ties,
     check_max_rank,
     search,
 )
 from bioeval.counting.points import FAR_TARGETS, check_targets
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
-from bioeval.counting.tied_places import Ties
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.identification import Unmated

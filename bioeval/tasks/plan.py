@@ -13,20 +13,19 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, Searching, check_max_rank
 from bioeval.counting.left_out import LeftOut
-from bioeval.counting.operating_points import PointsWanted, points_of
 from bioeval.counting.points import (
     RARE_TARGETS,
     check_costs,
     check_targets,
     with_rare_targets,
 )
-from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import (
     check_thresholds,
     require_values,
     to_internal,
 )
-from bioeval.counting.verification import Use, Verified, Verifying, count
+from bioeval.counting.verification import Use, Verified, Verifying, count, is_symmetric
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs

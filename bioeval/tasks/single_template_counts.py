@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.messages import Message
-from bioeval.counting.identification import role_of
+from bioeval.counting.identification import ENDS, role_of
 from bioeval.counting.single_template import (
     ENROLLED,
     MATE,
@@ -21,7 +21,6 @@ from bioeval.counting.single_template import (
     sums_of,
     thresholds_over,
 )
-from bioeval.counting.tied_places import ENDS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import rate
 from bioeval.results.identification import (
@@ -30,7 +29,7 @@ from bioeval.results.identification import (
     OpenSetAttempts,
     OpenSetCounts,
 )
-from bioeval.results.ties import rank_message, tie_message
+from bioeval.results.support import rank_message, tie_message
 from bioeval.scores.blocks import BlockReader, require_subjects
 
 #: Attributes that describe the galleries.

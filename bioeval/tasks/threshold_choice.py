@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bioeval.base.errors import Argument, ProtocolError
-from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.verification import Use, verify
 from bioeval.scores.blocks import BlockReader

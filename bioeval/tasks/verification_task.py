@@ -9,10 +9,9 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
-from bioeval.counting.operating_points import PointsWanted, points_of
 from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
-from bioeval.counting.symmetry import is_symmetric
-from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, count
+from bioeval.counting.sorted_attempts import PointsWanted, points_of
+from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, count, is_symmetric
 from bioeval.results.variables import best_values
 from bioeval.scores.arrays import FusionRule, Templates
 from bioeval.scores.blocks import BlockReader, threads_for

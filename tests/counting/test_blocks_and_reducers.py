@@ -11,12 +11,12 @@ import pytest
 from small_worlds import THREADS, WAYS, Attempt, World, grouped, sent, world
 from strategies import FUSIONS
 
-from bioeval.counting.attempts import CollectAttempts
 from bioeval.counting.blocks import Block
-from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.counted import CollectAttempts
+from bioeval.counting.identification import RankFacts
 from bioeval.counting.parts import Parts, TileParts, parts_of
-from bioeval.counting.ranks import RankFacts
 from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.scores.blocks import BlockReader
 
 SEEDS = range(18)

@@ -25,7 +25,7 @@ from twins import assert_all_tasks, in_folds
 
 import bioeval as be
 from bioeval.base.errors import BioevalError
-from bioeval.counting import counted as cells, folds, mates, parts
+from bioeval.counting import blocks as mates, counted as cells, folds, parts
 from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST

@@ -13,7 +13,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.counting import thresholds as thr
-from bioeval.counting.cells import cell_exponent
+from bioeval.counting.thresholds import cell_exponent
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)

@@ -124,7 +124,7 @@ def test_a_prior_is_a_share():
 
 def test_each_pair_once_is_not_both_ways():
     """A symmetric matrix counts each pair twice; the rule of support must not halve these."""
-    from bioeval.counting.symmetry import is_symmetric
+    from bioeval.counting.verification import is_symmetric
 
     values = RNG.random((30, 30))
     scores = be.Scores(values + values.T, np.repeat(np.arange(10), 3))

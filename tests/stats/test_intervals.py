@@ -17,8 +17,8 @@ from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.counting import by_subject
 from bioeval.counting.by_subject import SubjectAttempts
-from bioeval.counting.operating_points import PointsWanted, points_of
 from bioeval.counting.points import check_costs
+from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.verification import Use, Verifying, count
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.options import IntervalMethod

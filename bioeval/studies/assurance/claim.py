@@ -8,8 +8,8 @@ import xarray as xr
 from bioeval.base.arguments import check_confidence, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import steps_reported
-from bioeval.counting.symmetry import is_symmetric
 from bioeval.counting.thresholds import require_values, to_internal
+from bioeval.counting.verification import is_symmetric
 from bioeval.results.dataset import about_attrs, dataset
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks

@@ -12,7 +12,7 @@ from bioeval.base.errors import Argument
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import check_targets
 from bioeval.counting.sorted_attempts import Attempts
-from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.verification import is_symmetric
 from bioeval.document.results import sides_in_words
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol

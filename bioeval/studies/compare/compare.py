@@ -23,9 +23,8 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.base.version import __version__
 from bioeval.counting.by_subject import SubjectAttempts
-from bioeval.counting.identification import ImpostorProbes, RankUnit
+from bioeval.counting.identification import ImpostorProbes, RankUnit, Ties
 from bioeval.counting.points import FAR_TARGETS, check_targets
-from bioeval.counting.tied_places import Ties
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import KindVerdict

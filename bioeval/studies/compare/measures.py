@@ -18,10 +18,9 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import Searching
 from bioeval.counting.left_out import LeftOut
-from bioeval.counting.operating_points import PointsWanted, points_of
-from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import to_internal
-from bioeval.counting.verification import Verifying, count
+from bioeval.counting.verification import Verifying, count, is_symmetric
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import ComparedPeople, RuleOf, support_messages

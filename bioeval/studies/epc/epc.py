@@ -13,8 +13,7 @@ from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.counting.operating_points import PointsWanted, points_of
-from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs, along, dataset

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bioeval.counting.identification import place_weights
 from bioeval.counting.thresholds import to_user
-from bioeval.counting.tied_places import place_weights
 from bioeval.document.cells import Label, Score
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import Mask

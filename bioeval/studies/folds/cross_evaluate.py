@@ -15,11 +15,10 @@ from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.by_subject import SubjectAttempts
-from bioeval.counting.identification import ImpostorProbes, RankUnit
+from bioeval.counting.identification import ImpostorProbes, PlainTies, RankUnit
 from bioeval.counting.points import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values
-from bioeval.counting.tied_places import PlainTies
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.scores.arrays import FusionRule

@@ -23,13 +23,11 @@ from bioeval.base.errors import (
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
 from bioeval.counting.by_subject import FEW, SubjectAttempts
 from bioeval.counting.folds import FoldAttempts, Subset
-from bioeval.counting.identification import Searches, role_of, search
-from bioeval.counting.operating_points import PointsWanted, points_of
+from bioeval.counting.identification import PlainTies, Searches, role_of, search
 from bioeval.counting.points import normalised_cost
 from bioeval.counting.reduce import reduce
-from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
-from bioeval.counting.tied_places import PlainTies
 from bioeval.counting.verification import Use, Verified, Verifying, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints

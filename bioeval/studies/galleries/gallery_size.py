@@ -15,12 +15,17 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.counting.blocks import Block
-from bioeval.counting.identification import ImpostorProbes, Searches, Searching, check_max_rank
+from bioeval.counting.identification import (
+    ImpostorProbes,
+    Searches,
+    Searching,
+    Ties,
+    check_max_rank,
+)
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import thresholds_over
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.counting.tied_places import Ties
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.identification import ClosedSetCounts

@@ -11,15 +11,15 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
-from bioeval.counting.attempts import CollectAttempts
 from bioeval.counting.by_subject import SubjectAttempts
-from bioeval.counting.operating_points import PointsWanted
+from bioeval.counting.counted import CollectAttempts
 from bioeval.counting.parts import parts_of
 from bioeval.counting.people import CountPeople
 from bioeval.counting.reduce import reduce
-from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
+from bioeval.counting.verification import is_symmetric
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks

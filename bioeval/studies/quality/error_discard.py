@@ -14,9 +14,8 @@ from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.counting.cells import is_accepted
 from bioeval.counting.threshold_rules import Rule
-from bioeval.counting.thresholds import require_values, to_user
+from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import BlockReader, require_subjects, threads_for

@@ -16,11 +16,10 @@ from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.counting.identification import RankUnit
-from bioeval.counting.operating_points import PointsWanted
-from bioeval.counting.symmetry import is_symmetric
+from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.counting.verification import verify
+from bioeval.counting.verification import is_symmetric, verify
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import Layout, expanded
 from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf

@@ -8,8 +8,7 @@ import xarray as xr
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
-from bioeval.counting.cells import is_accepted
-from bioeval.counting.thresholds import require_values, to_user
+from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.dataset import about_attrs, along, dataset, without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored

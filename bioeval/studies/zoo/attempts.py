@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.counting.cells import is_accepted
+from bioeval.counting.thresholds import is_accepted
 from bioeval.scores.arrays import farthest
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes

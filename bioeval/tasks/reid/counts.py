@@ -11,10 +11,9 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.progress import rows_reported_to
-from bioeval.counting.identification import check_max_rank
+from bioeval.counting.identification import RankFacts, check_max_rank
 from bioeval.counting.mate_ranks import FiniteRange, MateRanks, SingleShots, Within
 from bioeval.counting.parts import parts_of
-from bioeval.counting.ranks import RankFacts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.protocol.tasks import Gom

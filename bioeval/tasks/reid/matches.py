@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from bioeval.base.messages import Message
+from bioeval.counting.identification import place_weights
 from bioeval.counting.mate_ranks import MateRanks
-from bioeval.counting.tied_places import place_weights
 from bioeval.results.query_means import OF_MATCH, QueryMean
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]

@@ -14,9 +14,8 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import rows_reported
 from bioeval.counting.by_subject import SubjectAttempts
-from bioeval.counting.identification import check_max_rank
+from bioeval.counting.identification import PlainTies, Ties, check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
-from bioeval.counting.tied_places import PlainTies, Ties
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions

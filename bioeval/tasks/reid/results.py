@@ -15,8 +15,8 @@ from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, MessageWarning, messages_of
 from bioeval.base.version import __version__
+from bioeval.counting.identification import ENDS
 from bioeval.counting.thresholds import check_thresholds, to_user
-from bioeval.counting.tied_places import ENDS
 from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.query_means import (
     OF_MATCH,
@@ -26,7 +26,7 @@ from bioeval.results.query_means import (
     QueryMean,
     QueryMeasures,
 )
-from bioeval.results.ties import rank_message, tie_message
+from bioeval.results.support import rank_message, tie_message
 from bioeval.results.variables import GOM, GOM_MEANS, QUERY_MEANS, REID
 from bioeval.tasks.reid.counts import GomTally, ReidTally
 from bioeval.tasks.reid.matches import (
