@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -127,14 +127,6 @@ class ErrorCurve:
     genuine: int
     impostor: int
 
-    def far(self, i: int) -> float:
-        """Return the FAR of a point."""
-        return float(self.fa[i]) / self.impostor
-
-    def frr(self, i: int) -> float:
-        """Return the FRR of a point."""
-        return float(self.fr[i]) / self.genuine
-
     @property
     def fars(self) -> np.ndarray:
         """The FAR of all points."""
@@ -145,62 +137,56 @@ class ErrorCurve:
         """The FRR of all points."""
         return self.fr / self.genuine
 
-    def common(self, i: int) -> tuple[float, float]:
-        """Return FAR and FRR of a point over a common denominator, without rounding."""
-        return _number(self.fa[i]) * self.genuine, _number(self.fr[i]) * self.impostor
-
-    def first_crossed(self) -> int:
-        """Return the first point with FAR >= FRR, without rounding; p if there is none."""
-        attempts = self.genuine, self.impostor
-        points = range(len(self.fa))
-        return bisect_left(points, True, key=lambda i: crossed(self.fa[i], self.fr[i], *attempts))
-
     def corners(self) -> np.ndarray:
         """Return the places of the corners of the lower-left convex hull."""
         return hull_of(self.fa.astype(np.float64), self.fr.astype(np.float64))
 
     def equal_error(self) -> EqualError:
-        """Return the EER where FAR and FRR cross between two neighbouring points.
-
-        The value is interpolated; the threshold is the attainable neighbour with the smaller
-        ``max(FAR, FRR)``, the stricter one in a tie; the bracket is that of the Fingerprint
-        Verification Competition (Maio et al. 2002): the neighbour with the smaller FAR + FRR.
-        """
-        one = self.first_crossed()
+        """Return the EER where FAR and FRR cross between two neighbouring points."""
+        attempts = self.genuine, self.impostor
+        one = bisect_left(
+            range(len(self.fa)),
+            True,
+            key=lambda i: crossed(self.fa[i].item(), self.fr[i].item(), *attempts),
+        )
         if one == 0 or one == len(self.fa):
             return EqualError()
-        zero = one - 1
-        f0, r0, f1, r1 = self.far(zero), self.frr(zero), self.far(one), self.frr(one)
-        weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-        # Compare as integers over a common denominator, so that ties are exact.
-        (a0, b0), (a1, b1) = self.common(zero), self.common(one)
-        at = zero if max(a0, b0) <= max(a1, b1) else one
-        # The loosest point with FRR >= FAR is point 1 where the two are equal there.
-        side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
-        return EqualError(
-            eer=f0 + weight * (f1 - f0),
-            eer_threshold=float(self.threshold[at]),
-            far_at_eer=self.far(at),
-            frr_at_eer=self.frr(at),
-            eer_bracket_low=min(side),
-            eer_bracket_high=max(side),
-            pessimistic=min(r0, f1),
-            optimistic=max(f0, r1),
-        )
+        sides = [(self.threshold[i], self.fa[i], self.fr[i]) for i in (one - 1, one)]
+        return equal_error_between(*([x.item() for x in side] for side in sides), *attempts)
 
 
-def crossed(fa: Any, fr: Any, genuine: int, impostor: int) -> bool:
-    """Whether FAR >= FRR, without rounding."""
-    left, right = _number(fa), _number(fr)
-    return left * genuine >= right * impostor
+def crossed(fa: float, fr: float, genuine: int, impostor: int) -> bool:
+    """Whether FAR >= FRR, without rounding where the errors are whole numbers of Python."""
+    return fa * genuine >= fr * impostor
 
 
-def _number(x: float) -> float | int:
-    if type(x) is int:
-        return x
-    if isinstance(x, (int, np.integer)):
-        return int(x)
-    return float(x)
+def equal_error_between(
+    zero: Sequence[float], one: Sequence[float], genuine: int, impostor: int
+) -> EqualError:
+    """Return the EER between neighbouring points (threshold, false accepts, false rejects).
+
+    FAR and FRR cross between them. The value is interpolated; the threshold is the attainable
+    neighbour with the smaller ``max(FAR, FRR)``, the stricter one in a tie; the bracket is that of
+    the Fingerprint Verification Competition (Maio et al. 2002): the neighbour with the smaller
+    FAR + FRR.
+    """
+    f0, r0, f1, r1 = zero[1] / impostor, zero[2] / genuine, one[1] / impostor, one[2] / genuine
+    weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+    # Compare as integers over a common denominator, so that ties are exact.
+    a0, b0, a1, b1 = zero[1] * genuine, zero[2] * impostor, one[1] * genuine, one[2] * impostor
+    strict = max(a0, b0) <= max(a1, b1)
+    # The loosest point with FRR >= FAR is point 1 where the two are equal there.
+    side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
+    return EqualError(
+        eer=f0 + weight * (f1 - f0),
+        eer_threshold=zero[0] if strict else one[0],
+        far_at_eer=f0 if strict else f1,
+        frr_at_eer=r0 if strict else r1,
+        eer_bracket_low=min(side),
+        eer_bracket_high=max(side),
+        pessimistic=min(r0, f1),
+        optimistic=max(f0, r1),
+    )
 
 
 def allowed_errors(target: float, attempts: int) -> int:
@@ -221,15 +207,10 @@ def hull_of(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     return chosen[: lower_hull(far, frr, chosen)]
 
 
-def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
-    """Return the point at which the hull of a ROC meets the line FAR = FRR."""
-    return float(hull_equal_errors(far, frr, np.array([0, len(far)]))[0])
-
-
 def attained_hull_error(far: np.ndarray, frr: np.ndarray, most: float) -> float:
-    """Return the same where some attempts failed, so that nothing accepts all; NaN if never met.
+    """Return where the hull of a ROC meets the line FAR = FRR, if nothing accepts all, or NaN.
 
-    `most` is the FAR of the threshold that accepts every score.
+    That is where some attempts failed; `most` is the FAR of what accepts every score.
     """
     places = hull_of(far, frr)
     x, y = np.append(far[places], most), np.append(frr[places], frr[-1])
@@ -242,7 +223,10 @@ def attained_hull_error(far: np.ndarray, frr: np.ndarray, most: float) -> float:
 
 
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return these points of several ROCs, the points of each from one start to the next."""
+    """Return where the hulls of several ROCs meet the line FAR = FRR.
+
+    The points of each are from one start to the next; (1, 0) follows.
+    """
     from bioeval.kernels import hull
 
     rates = np.empty(len(starts) - 1)
@@ -280,11 +264,10 @@ class VerificationPoints:
     rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def add_rows(self, thresholds: Any, false_accepts: Any) -> None:
-        """Add rows at thresholds, without infinite and undefined ones."""
-        rows, fa = np.append(self.rows, thresholds), np.append(self.rows_fa, false_accepts)
-        finite = np.isfinite(rows)
-        self.rows, first = np.unique(rows[finite], return_index=True)
-        self.rows_fa = fa[finite][first].astype(np.int64)
+        """Add rows at thresholds, without infinite and undefined ones, in any order."""
+        finite = np.isfinite(thresholds)
+        self.rows = np.append(self.rows, thresholds[finite])
+        self.rows_fa = np.append(self.rows_fa, false_accepts[finite])
 
     @property
     def thresholds(self) -> np.ndarray:
@@ -357,7 +340,8 @@ def min_costs(curve: ErrorCurve, costs: np.ndarray) -> tuple[np.ndarray, np.ndar
         best[i] = near[0]
         if len(near) > 1:
             best[i] = cheapest(fa, fr, *costs_of_attempts((p, miss, accept), *attempts))
-        least[i] = of_frr * curve.frr(best[i]) + of_far * curve.far(best[i])
+        frr, far = float(fr[best[i]]) / attempts[0], float(fa[best[i]]) / attempts[1]
+        least[i] = of_frr * frr + of_far * far
     return least, best
 
 

@@ -27,8 +27,10 @@ from bioeval.counting.points import (
     attained_hull_error,
     check_costs,
     check_targets,
+    crossed,
     d_prime,
-    hull_equal_error,
+    equal_error_between,
+    hull_equal_errors,
     min_costs,
     moments_of,
 )
@@ -36,6 +38,10 @@ from bioeval.counting.thresholds import CellCounts, CellGrid
 
 if TYPE_CHECKING:
     from bioeval.results.variables import Variable
+
+
+#: The least finite number, and what is beyond the largest.
+FINITE = np.array([np.finfo(np.float64).min, np.inf])
 
 
 @dataclass(eq=False)
@@ -101,11 +107,10 @@ class Attempts:
 
     # -- counts
 
-    def _reached(self, known: Any) -> np.ndarray:
-        """Return the impostor scores up to so many of the known values: 0 up to none."""
-        if not len(self.accepted):
-            return np.zeros(np.shape(known), dtype=np.int64)
-        return np.where(known, self.accepted[known - 1], 0)
+    @cached_property
+    def _upto(self) -> np.ndarray:
+        """The impostor scores up to so many of the known values: 0 up to none."""
+        return np.append(0, self.accepted)
 
     @property
     def genuine_attempts(self) -> int:
@@ -132,7 +137,7 @@ class Attempts:
         Of attempts that are counted the thresholds are marks, or scores that are known.
         """
         place = self.values.searchsorted(threshold, side="right")
-        reached = self._reached(place)
+        reached = self._upto[place]
         if self.marks is None:
             return reached
         assert self.at_marks is not None
@@ -171,32 +176,41 @@ class Attempts:
             if len(scores) < len(self.marks):
                 return scores, *self.at_marks[:, self.marks.searchsorted(scores)]
             return scores, *self.at_marks
-        left, right = (self.values.searchsorted(scores, side=x) for x in ("left", "right"))
-        return scores, self._reached(left), self._reached(right)
+        left, right = self.values.searchsorted(scores), self.values.searchsorted(scores, "right")
+        return scores, self._upto[left], self._upto[right]
 
     @cached_property
     def cells(self) -> CellCounts:
         """The impostor scores in cells of one width."""
         if self.counted_cells is not None:
             return self.counted_cells()
-        low = int(self.values.searchsorted(-np.inf, side="right"))
-        high = int(self.values.searchsorted(np.inf))
-        negative, finite = int(self._reached(low)), self.values[low:high]
-        positive = self.impostors - int(self._reached(high))
+        low, high = self.values.searchsorted(FINITE).tolist()
+        negative, finite = int(self._upto[low]), self.values[low:high]
+        positive = self.impostors - int(self._upto[high])
         if not len(finite):
             return CellCounts(0, 0, np.zeros(0, dtype=np.int64), negative, positive)
         grid = CellGrid.covering(float(finite[0]), float(finite[-1]))
-        upto = self._reached(self.values.searchsorted(grid.edges, side="right"))
-        upto[-1] = self._reached(high)
+        upto = self._upto[self.values.searchsorted(grid.edges, side="right")]
+        upto[-1] = self._upto[high]
         counts = np.diff(upto, prepend=negative)
         return CellCounts(grid.exponent, grid.first, counts, negative, positive)
+
+    def extent(self) -> tuple[float, float, bool, bool]:
+        """Return the least and the largest finite score, and whether -inf and +inf are scores."""
+        low, high, negative, positive = np.inf, -np.inf, False, False
+        for scores in (self.genuine, self.values):
+            first, last = scores.searchsorted(FINITE).tolist()
+            negative, positive = negative or first > 0, positive or last < len(scores)
+            if first < last:
+                low, high = min(low, float(scores[first])), max(high, float(scores[last - 1]))
+        return low, high, negative, positive
 
     @property
     def moments(self) -> Moments:
         """Mean and deviation of the finite impostor scores."""
         if self.counted_moments is not None:
             return self.counted_moments
-        finite = slice(*self.values.searchsorted([np.nextafter(-np.inf, 0), np.inf]))
+        finite = slice(*self.values.searchsorted(FINITE))
         return moments_of(self.values[finite], (self.accepted - self.before)[finite])
 
     def listed_impostors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -225,7 +239,7 @@ class Attempts:
         rejected = genuine - int(within[g])
         i = int(self.accepted.searchsorted(-(-rejected * impostors // max(genuine, 1))))
         crossing = self._nearby(slice(g, g + 1), slice(i, i + 1))
-        if not crossing:
+        if not crossing or not self.defined:
             return EqualError()
         at, accepted = min(crossing)
         i = int(self.values.searchsorted(at))
@@ -233,14 +247,10 @@ class Attempts:
         last, before = max(
             self._nearby(slice(max(g - 1, 0), g), slice(max(i - 1, 0), i)), default=nothing
         )
-        curve = ErrorCurve(
-            np.array([last, at]),
-            np.array([before, accepted]),
-            np.array([rejected, int(self.false_rejects(at))]),
-            genuine,
-            impostors,
-        )
-        return curve.equal_error()
+        errors = accepted, int(self.false_rejects(at))
+        if not crossed(*errors, genuine, impostors):  # failures keep FRR above FAR
+            return EqualError()
+        return equal_error_between((last, before, rejected), (at, *errors), genuine, impostors)
 
     def _nearby(self, genuine: slice, known: slice) -> list[tuple[float, int]]:
         """Return some distinct scores of both classes, and the false accepts at each."""
@@ -389,7 +399,22 @@ def points_of(
 
     `symmetric` says whether each pair was counted in both directions, None if unknown.
     """
-    points = undefined_points(wanted, symmetric)
+    nowhere = np.full((2, len(wanted.targets)), np.nan)
+    at_frr = np.full((2, len(wanted.frr_targets)), np.nan)
+    least = np.full((2, len(wanted.costs)), np.nan)
+    points = VerificationPoints(
+        far_target=wanted.targets,
+        frr_at_far=nowhere[0],
+        threshold_at_far=nowhere[1],
+        frr_target=wanted.frr_targets,
+        far_at_frr=at_frr[0],
+        threshold_at_frr=at_frr[1],
+        costs=wanted.costs,
+        min_cost=least[0],
+        min_cost_threshold=least[1],
+        symmetric=symmetric,
+        every_score=wanted.every_score,
+    )
     if not attempts.defined:
         return points
     points.equal_error = attempts.equal_error()
@@ -403,48 +428,28 @@ def points_of(
         accepted = attempts.false_accepts(points.zero_frr_threshold)
         points.zero_frr = int(accepted) / attempts.impostor_attempts
     if with_rows:
-        rows = np.append(points.thresholds, np.empty(0) if wanted.rows is None else wanted.rows)
+        rows = (
+            points.thresholds if wanted.rows is None else np.append(points.thresholds, wanted.rows)
+        )
         rows = rows[np.isfinite(rows)]
         points.add_rows(rows, attempts.false_accepts(rows))
-    if wanted.every_score:
-        genuine = attempts.genuine
-        points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), attempts.moments)
-        points.auc = attempts.auc()
-        corners = attempts.corners()
-        add_optima(points, corners, wanted.optima, with_rows=with_rows)
-        if attempts.missed or attempts.missed_impostors:
-            most = attempts.impostors / attempts.impostor_attempts
-            points.eer_hull = attained_hull_error(corners.fars, corners.frrs, most)
-    return points
-
-
-def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> VerificationPoints:
-    """Return points that are not yet defined."""
-    return VerificationPoints(
-        far_target=wanted.targets,
-        frr_at_far=np.full(len(wanted.targets), np.nan),
-        threshold_at_far=np.full(len(wanted.targets), np.nan),
-        frr_target=wanted.frr_targets,
-        far_at_frr=np.full(len(wanted.frr_targets), np.nan),
-        threshold_at_frr=np.full(len(wanted.frr_targets), np.nan),
-        costs=wanted.costs,
-        min_cost=np.full(len(wanted.costs), np.nan),
-        min_cost_threshold=np.full(len(wanted.costs), np.nan),
-        symmetric=symmetric,
-        every_score=wanted.every_score,
-    )
-
-
-def add_optima(
-    points: VerificationPoints, corners: ErrorCurve, optima: Sequence[Variable], *, with_rows: bool
-) -> None:
-    """Add hull, optima and least costs, with rows at their thresholds if wanted."""
+    if not wanted.every_score:
+        return points
+    finite = slice(*attempts.genuine.searchsorted(FINITE))
+    points.d_prime = d_prime(moments_of(attempts.genuine[finite]), attempts.moments)
+    points.auc = attempts.auc()
+    corners = attempts.corners()
     fars, frrs = corners.fars, corners.frrs
-    for x in optima:
+    for x in wanted.optima:
         points.optima[x.name] = float(x.best(fars, frrs))
         points.optima[x.threshold] = float(corners.threshold[x.place_of_best(fars, frrs)])
-    points.eer_hull = hull_equal_error(fars, frrs)
     points.min_cost, places = min_costs(corners, points.costs)
     points.min_cost_threshold = corners.threshold[places]
     if with_rows:
         points.add_rows(points.min_cost_threshold, corners.fa[places])
+    if attempts.missed or attempts.missed_impostors:
+        most = attempts.impostors / attempts.impostor_attempts
+        points.eer_hull = attained_hull_error(fars, frrs, most)
+    else:
+        points.eer_hull = float(hull_equal_errors(fars, frrs, np.array([0, len(fars)]))[0])
+    return points

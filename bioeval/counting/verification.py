@@ -115,10 +115,8 @@ class Verified:
         attempts, thresholds = self.attempts, self.given
         if thresholds is None and attempts.near is not None:
             return _counted_curve(attempts)
-        if thresholds is None:
-            thresholds = curve_thresholds(attempts.genuine, attempts.cells)
-        elif isinstance(thresholds, int):
-            thresholds = grid_over(*_extent_of(attempts), number=thresholds)
+        if not isinstance(thresholds, np.ndarray):
+            thresholds = grid_over(*attempts.extent(), number=thresholds)
         return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
 
 
@@ -239,11 +237,10 @@ def count(
     counted = iter(
         reduce(reader.scores, *(r for some in reducers for r in some), *others, parts=parts)
     )
-    with threads_for(reader.scores):
-        verified = [
-            x.result(next(counted) if some else None)
-            for x, some in zip(verifying, reducers, strict=True)
-        ]
+    verified = [
+        x.result(next(counted) if some else None)
+        for x, some in zip(verifying, reducers, strict=True)
+    ]
     return verified, [*counted]
 
 
@@ -291,13 +288,14 @@ def claimed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of listed claims, NaN of one that failed, and which are genuine."""
     values, own = [np.empty(0)], [np.empty(0, dtype=bool)]
-    for block in reader.blocks():
-        if fusion is not None:
-            block = block.fused(fusion)
-        value, claim = gather_claims(block, claims)
-        values.append(scored(value) if block.rejected else value)
-        probes = claims.probe[claim] - block.low
-        own.append(block.probe_group[probes] == claims.group[claim])
+    with threads_for(reader.scores):
+        for block in reader.blocks():
+            if fusion is not None:
+                block = block.fused(fusion)
+            value, claim = gather_claims(block, claims)
+            values.append(scored(value) if block.rejected else value)
+            probes = claims.probe[claim] - block.low
+            own.append(block.probe_group[probes] == claims.group[claim])
     return np.concatenate(values), np.concatenate(own)
 
 
@@ -348,15 +346,6 @@ def _counted_curve(attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
     if (thresholds == np.inf).any():
         at, accepted = np.append(at, np.inf), np.append(accepted, attempts.impostors)
     return at, accepted.astype(np.int64)
-
-
-def _extent_of(attempts: Attempts) -> tuple[float, float, bool, bool]:
-    """Return the least and the largest finite score, and whether -inf and +inf are scores."""
-    both = attempts.genuine, attempts.values
-    finite = [x[np.isfinite(x)] for x in both]
-    low = min((float(x[0]) for x in finite if len(x)), default=np.inf)
-    high = max((float(x[-1]) for x in finite if len(x)), default=-np.inf)
-    return low, high, any(-np.inf in x[:1] for x in both), any(np.inf in x[-1:] for x in both)
 
 
 # ----------------------------------------------------------------------------------------- symmetry

@@ -14,7 +14,7 @@ from xarray.indexes import PandasIndex
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.results.support import labels_doubtful
-from bioeval.results.variables import QUERY_MEANS, RANKS, VERIFICATION, Variable, described
+from bioeval.results.variables import QUERY_MEANS, RANKS, Variable, described
 from bioeval.scores.provenance import Provenance
 
 #: The schema of results, an attribute of each: what is saved says by it how it is read.
@@ -148,9 +148,12 @@ def decisions(
 ) -> Variables:
     """Return rates and counts over the threshold, each rate over the attempts of its own class."""
     counts = {"ga": ga, "fr": genuine - ga, "fa": fa, "gr": impostor - fa}
-    totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-    rates = (VERIFICATION[name] for name in ("gar", "frr", "far", "grr"))
-    return along(("threshold",), **rates_of((*rates, *more), counts | totals), **counts)
+    rates = {name: rate(counts[of], genuine) for name, of in (("gar", "ga"), ("frr", "fr"))}
+    rates |= {name: rate(counts[of], impostor) for name, of in (("far", "fa"), ("grr", "gr"))}
+    if more:
+        totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
+        rates |= rates_of(more, counts | totals | rates)
+    return along(("threshold",), **rates, **counts)
 
 
 def dataset(

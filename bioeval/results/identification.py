@@ -433,6 +433,7 @@ def open_set_dataset(
     """
     searches = _Searches(tally, ties, impostors)
     points, targets = searches.points, check_targets(far_targets)
+    searches.at_far(targets, max_rank or max(1, min(searches.longest, RANK_LIMIT)))
     grid = searches.grid(check_thresholds(thresholds), targets, rows)
     count, notes = ClosedSetCounts.max_ranks(searches.longest, max_rank, len(grid))
     detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
@@ -485,7 +486,7 @@ class _Searches:
         probes, ranks, weights = tally.rank_weights(self.mated, ties)
         other = np.sort(tally.other[tally.impostor_probes(self.role)])
         self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
-        self._at_far: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+        self._at_far: tuple[np.ndarray, np.ndarray] | None = None
 
     @cached_property
     def longest(self) -> int:
@@ -493,11 +494,11 @@ class _Searches:
         return int((self.tally.mates + self.tally.others).max(initial=0))
 
     def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return :meth:`OpenSetPoints.at_far`, found once for the most ranks."""
-        known = self._at_far.get(targets.tobytes())
-        if known is None or known[0].shape[1] < ranks:
-            known = self._at_far[targets.tobytes()] = self.points.at_far(targets, ranks)
-        return known[0][:, :ranks], known[1][:, :ranks]
+        """Return :meth:`OpenSetPoints.at_far`, found once: ask for the most ranks first."""
+        if self._at_far is None:
+            self._at_far = self.points.at_far(targets, ranks)
+        dir_, threshold = self._at_far
+        return dir_[:, :ranks], threshold[:, :ranks]
 
     @cached_property
     def equal_error(self) -> EqualError:

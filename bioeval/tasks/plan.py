@@ -32,7 +32,7 @@ from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.identification import open_set_rows
 from bioeval.results.variables import best_values
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
@@ -208,8 +208,7 @@ class CardTasks:
             )
         for node, (counting, options) in self.retrieval.items():
             counted[node] = RetrievalCounted(counting(), options, self.scores)
-        with threads_for(self.scores):
-            self._refine(counted, verified, curves=curves)
+        self._refine(counted, verified, curves=curves)
         return counted
 
     @stage("finding operating points")

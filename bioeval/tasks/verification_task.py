@@ -143,10 +143,11 @@ def verification(
     )
     with rows_reported():
         ((made,), _) = count(reader, [verifying])
-    symmetric = templates == "single" and is_symmetric(reader.scores)
+    symmetric, with_rows = templates == "single" and is_symmetric(reader.scores), made.given is None
+    made.points = points_of(made.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
+    counted = VerificationCounted(verifying, made)
+    dataset = counted.dataset()
+    if limits is None:
+        return dataset
     with threads_for(reader.scores):
-        with_rows = made.given is None
-        made.points = points_of(made.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
-        counted = VerificationCounted(verifying, made)
-        dataset = counted.dataset()
-        return dataset if limits is None else counted.with_intervals(dataset, limits)
+        return counted.with_intervals(dataset, limits)

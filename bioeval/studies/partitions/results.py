@@ -84,7 +84,8 @@ def partitions_tree(
         task = node.partition("/")[0]
         names = verification_variables() if task == "verification" else TASKS[task]
         columns = _columns([part.nodes.get(node) for part in parts], names)
-        joined = dataset({}, names, {"partition": np.arange(number)}, attrs).assign(columns)
+        empty = dataset({}, names, {"partition": np.arange(number)}, attrs)
+        joined = xr.Dataset(columns, empty.coords, empty.attrs)
         notes = [*remarks_on_partitions(joined, node)]
         if node in ("open_set", "closed_set"):
             notes += scores.completeness.messages()
@@ -170,30 +171,30 @@ def _with_bands(
 
 def remarks_on_partitions(dataset: xr.Dataset, node: str) -> Iterator[Message]:
     """Yield why numbers are NaN (no attempt, no query with a match ...), or decided by ties."""
-    number = dataset.sizes["partition"]
+    number, variables = dataset.sizes["partition"], dataset.variables
     genuine = "attempts" if node == "closed_set" else "genuine_attempts"
     attempts = {
-        f"{role}_attempts": dataset[count].values
+        f"{role}_attempts": variables[count].values
         for role, count in (("genuine", genuine), ("impostor", "impostor_attempts"))
-        if count in dataset
+        if count in variables
     }
     yield from without_attempts(attempts, number, "partition")
     yield from _support(dataset, node)
     lacking = np.zeros(number, dtype=bool)
     for values in attempts.values():
         lacking |= values == 0
-    if "queries" in dataset:
-        lacking |= dataset["queries"].values == 0
+    if "queries" in variables:
+        lacking |= variables["queries"].values == 0
         if lacking.any():
             missing = int(lacking.sum())
             why = "no query has a match"
             yield undefined_in_parts(["all rates"], missing, number, "partition", why)
-    if "tied" in dataset and (tied := int(dataset["tied"].sum())):
-        probes = int(dataset[genuine if genuine in dataset else "queries"].sum())
+    if "tied" in variables and (tied := int(variables["tied"].sum())):
+        probes = int(variables[genuine if genuine in variables else "queries"].sum())
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
     others: dict[str, int] = {}
     known = figure_scalars()
-    for name, x in dataset.data_vars.items():
+    for name, x in variables.items():
         if str(x.attrs.get("of", name)) in known:
             others[str(name)] = int((np.isnan(x.values) & ~lacking).sum())
     if any(others.values()):
@@ -207,23 +208,24 @@ def _support(dataset: xr.Dataset, node: str) -> Iterator[Message]:
     rate, pairs, people = "frr", "impostor_pairs", "subjects"
     if node == "open_set":
         rate, pairs, people = "dir", "impostor_attempts", "impostor_subjects"
-    if pairs not in dataset:
+    variables = dataset.variables
+    if pairs not in variables:
         return
-    there = np.flatnonzero(dataset["impostor_attempts"].values)
+    there = np.flatnonzero(variables["impostor_attempts"].values)
     if not len(there):
         return
     compared = None
-    if people in dataset:
-        number = int(dataset[people].values[there].min())
+    if people in variables:
+        number = int(variables[people].values[there].min())
         compared = ComparedPeople.among(number)
         if node == "open_set":
             compared = ComparedPeople(number, number)
-    attempts = float(dataset[pairs].values[there].min())
-    places = [x.attrs for x in dataset.variables.values()]
+    attempts = float(variables[pairs].values[there].min())
+    places = [x.attrs for x in variables.values()]
     targets = dict.fromkeys(x["far_target"] for x in places if "far_target" in x)
     messages = support_messages(targets, attempts, False, rate, compared)
     targets = dict.fromkeys(x["frr_target"] for x in places if "frr_target" in x)
-    genuine = float(dataset["genuine_attempts"].values[there].min())
+    genuine = float(variables["genuine_attempts"].values[there].min())
     messages += support_messages(targets, genuine, False, "far", compared, "frr")
     for message in messages:
         yield message.concerning("the smallest partition")
