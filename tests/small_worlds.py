@@ -17,7 +17,7 @@ import pytest
 from limits import streaming
 
 import bioeval as be
-from bioeval.counting import blocks as mates, parts
+from bioeval.counting import parts
 from bioeval.kernels import compiling
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
@@ -30,7 +30,7 @@ SMALL = {
     (blocks, "BLOCK_VALUES"): 60,
     (parts, "BLOCK_BYTES"): 200,
     (parts, "VALUES_IN_MEMORY"): 150,
-    (mates, "TOGETHER"): 3,
+    (parts, "TOGETHER"): 3,
 }
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bioeval.scores.arrays import Mask, scored, with_failures
+from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import fuse_claims
 
 if TYPE_CHECKING:
-    from bioeval.scores.blocks import BlockReader
+    pass
 
 
 class Lines(NamedTuple):
@@ -163,9 +163,6 @@ def _nearest_of_rows(values: np.ndarray, people: Lines) -> np.ndarray:
 
 # -------------------------------------------------------------------------------------------- mates
 
-# Genuine scores of a mapped file that are read together.
-TOGETHER = 1 << 11
-
 
 class Mates:
     """Genuine attempts in the order of their probes, then of the gallery.
@@ -235,39 +232,6 @@ class Mates:
         nearest = self.distance == self._nearest[self.probe]
         np.minimum.at(place, self.probe[nearest], self.gallery[nearest])
         return place
-
-
-def at_hand(reader: BlockReader) -> Mates | None:
-    """Return the mates of scores whose cells can be read one by one; None of others."""
-    from bioeval.scores.blocks import give_back, is_mapped
-
-    scores, gallery = reader.scores, reader.gallery
-    plain = isinstance(scores._base, np.ndarray) and scores._labelled
-    if not plain or not isinstance(scores._mask, np.ndarray | None):
-        return None
-    row, position = reader.same_subject_cells(0, scores.shape[0])
-    some = position != gallery.probe_position[row]
-    row, column = row[some], gallery.columns[0][position[some]]
-    kept = ~scores._excluded(row, column)
-    if scores._mask is not None:
-        mask = scores._mask[scores._base_rows(row), scores._base_columns(column)]
-        kept &= mask != Mask.IGNORE
-    row, column = row[kept], column[kept]
-    parts = []
-    step = TOGETHER if is_mapped(scores) else max(len(row), 1)
-    for low in range(0, max(len(row), 1), step):
-        some = slice(low, low + step)
-        parts.append(reader.cells(row[some], column[some]))
-        give_back(scores)
-    distance = np.concatenate(parts)
-    failed, rejected = np.isnan(distance), scores.nan == "reject"
-    if failed.any() and scores.nan == "raise":
-        reader._raise_nan()
-    if rejected:
-        distance = with_failures(distance, failed)
-    elif failed.any():
-        row, column, distance = row[~failed], column[~failed], distance[~failed]
-    return Mates(row, column, distance, scores.shape[0], rejected=rejected)
 
 
 def joined(

@@ -16,8 +16,8 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, report_rows
-from bioeval.counting.blocks import Block, Lines, Mates, at_hand, joined
-from bioeval.scores.arrays import Mask, distance_dtype, writable_alias
+from bioeval.counting.blocks import Block, Lines, Mates, joined
+from bioeval.scores.arrays import Mask, distance_dtype, with_failures, writable_alias
 from bioeval.scores.blocks import (
     Block as RowBlock,
     BlockReader,
@@ -39,6 +39,9 @@ BLOCK_BYTES = 1 << 20
 
 # Scores of the rows that are read together where they are in memory.
 VALUES_IN_MEMORY = 1 << 22
+
+# Genuine scores of a mapped file that are read together.
+TOGETHER = 1 << 11
 
 # Rows, and tiles, that are a sample of all.
 SAMPLE_ROWS, SAMPLE_TILES = 256, 32
@@ -69,7 +72,38 @@ class RowParts:
     @cached_property
     def mates_at_hand(self) -> Mates | None:
         """The genuine attempts, where cells can be read one by one."""
-        return at_hand(self.reader)
+        scores, gallery = self.scores, self.reader.gallery
+        plain = isinstance(scores._base, np.ndarray) and scores._labelled
+        if not plain or not isinstance(scores._mask, np.ndarray | None):
+            return None
+        row, position = self._same_subject
+        some = position != gallery.probe_position[row]
+        row, column = row[some], gallery.columns[0][position[some]]
+        kept = ~scores._excluded(row, column)
+        if scores._mask is not None:
+            mask = scores._mask[scores._base_rows(row), scores._base_columns(column)]
+            kept &= mask != Mask.IGNORE
+        row, column = row[kept], column[kept]
+        parts = []
+        step = TOGETHER if is_mapped(scores) else max(len(row), 1)
+        for low in range(0, max(len(row), 1), step):
+            some = slice(low, low + step)
+            parts.append(self.reader.cells(row[some], column[some]))
+            give_back(scores)
+        distance = np.concatenate(parts)
+        failed, rejected = np.isnan(distance), scores.nan == "reject"
+        if failed.any() and scores.nan == "raise":
+            self.reader._raise_nan()
+        if rejected:
+            distance = with_failures(distance, failed)
+        elif failed.any():
+            row, column, distance = row[~failed], column[~failed], distance[~failed]
+        return Mates(row, column, distance, scores.shape[0], rejected=rejected)
+
+    @cached_property
+    def _same_subject(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and position of the cells of each probe's own subject."""
+        return self.reader.same_subject_cells(0, self.scores.shape[0])
 
     @cached_property
     def mates(self) -> Mates:
@@ -200,7 +234,7 @@ class RowParts:
     @cached_property
     def _own_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the cells of each probe's own subject begin, and their positions."""
-        row, position = self.reader.same_subject_cells(0, self.scores.shape[0])
+        row, position = self._same_subject
         return row.searchsorted(np.arange(self.scores.shape[0] + 1)), position
 
     @cached_property

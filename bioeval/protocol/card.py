@@ -381,9 +381,7 @@ class Curve(Section):
         """Return the thresholds or their number; None for the default grid."""
         if self.values is not None:
             return list(self.values)
-        if self.count == Curve.fields()["count"].default:
-            return None
-        return self.count
+        return None if self.count == Curve.count else self.count
 
 
 @dataclass(frozen=True, kw_only=True)

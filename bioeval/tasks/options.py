@@ -72,16 +72,14 @@ class EvaluationOptions:
 
     def refuse_unused(self, card: Protocol) -> None:
         """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-        of_verification = self.those_set("frr_targets")
-        if of_verification and card.verification is None:
+        if self.frr_targets is not None and card.verification is None:
             raise ProtocolError(
-                f"{Argument(of_verification[0])} applies to verification only; protocol "
-                f"{card.name} has no [verification] section"
+                f"{Argument('frr_targets')} applies to verification only; protocol {card.name} has "
+                "no [verification] section"
             )
-        unused = self.those_set("far_targets")
-        if unused and searches_only(card):
+        if self.far_targets is not None and searches_only(card):
             raise ProtocolError(
-                f"{Argument(unused[0])} does nothing under protocol {card.name}: it has only "
+                f"{Argument('far_targets')} does nothing under protocol {card.name}: it has only "
                 "re-identification; leave it out, or add a section [verification] or [open_set] "
                 "to a card of your own"
             )
@@ -94,9 +92,10 @@ class EvaluationOptions:
     def with_last_rank(self, task: Task, gallery: int, section: str) -> Task:
         """Return a task of a card's section with the last rank that is given, or that of the card.
 
-        The card's own is checked here, by its place; `gallery` is the number of templates.
+        The card's own is named by its place; `gallery` is the number of templates.
         """
-        if self.max_rank is not None:
-            return replace(task, max_rank=self.max_rank)
-        check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
-        return task
+        if self.max_rank is None:
+            check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
+            return task
+        check_max_rank(self.max_rank, gallery)
+        return replace(task, max_rank=self.max_rank)

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.counting.identification import Searches, Searching, check_max_rank
+from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.points import (
     RARE_TARGETS,
@@ -98,7 +98,8 @@ class CardTasks:
             retrieval = {x: reid.plan(x, scores, card, options) for x in sections}
             if not searches_only(card):
                 scores = reid.compared(scores, card)
-        scores = compared_scores(scores, card)
+        if card.verification is not None:
+            scores = with_pairs(scores, card.verification.pairs)
         reader = BlockReader(scores)
         reader.about = _provenance(reader, card, whole, automatic=automatic)
         thresholds, report = options.thresholds, card.report
@@ -143,7 +144,6 @@ class CardTasks:
             if task is not None and self._supports(name):
                 section = f"{card.name}: [{name}]"
                 task = self.options.with_last_rank(task, scores.shape[-1], section)
-                check_max_rank(task.max_rank, scores.shape[-1])
                 if name == "open_set":
                     require_values(scores, "open-set identification")
                 self.searching[name] = task
@@ -333,7 +333,8 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return the scores without the comparisons that any part of a protocol leaves out."""
     card = resolve_card(scores, protocol)
-    return compared_scores(kept_by_studies(scores, card), card)
+    scores = with_exclusions(kept_by_studies(scores, card), card)
+    return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
 
 
 def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
@@ -341,11 +342,3 @@ def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
     if CORE_TASKS.issuperset(card.tasks):
         return scores
     return reid.compared(with_exclusions(scores, card), card)
-
-
-def compared_scores(scores: Scores, card: Protocol) -> Scores:
-    """Return the scores without the comparisons that the card and its verification leave out."""
-    scores = with_exclusions(scores, card)
-    if card.verification is None:
-        return scores
-    return with_pairs(scores, card.verification.pairs)
