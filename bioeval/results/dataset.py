@@ -171,12 +171,15 @@ def dataset(
         about = described(table, name)
         if not isinstance(value, tuple):
             value = about.dims if np.ndim(value) else (), value
-        data[name], texts[name] = _variable(*value), about.attrs
+        # Of plain numbers, which xarray need not convert.
+        data[name] = xr.Variable(value[0], np.asarray(value[1]), fastpath=True)
+        texts[name] = about.attrs
     coords: dict[Any, xr.Variable] = {}
     indexes: dict[Any, PandasIndex] = {}
     for name, labels in coordinates.items():
         indexes[name] = _index(name, np.asarray(labels))
-        plain = _variable((name,), labels, described(table, name).attrs)
+        about = described(table, name)
+        plain = xr.Variable((name,), np.asarray(labels), about.attrs, fastpath=True)
         coords |= indexes[name].create_variables({name: plain})
     made = xr.Dataset(data, xr.Coordinates(coords, indexes), {**attrs, "schema": SCHEMA})
     for name, variable in made.variables.items():
@@ -209,13 +212,6 @@ def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
     start = f"{side}_meta_"
     variables = [str(x) for x in dataset.data_vars if str(x).startswith(start)]
     return {dataset[x].attrs.get("column", x.removeprefix(start)): x for x in variables}
-
-
-def _variable(
-    dims: tuple[str, ...], values: Any, attrs: Mapping[str, str] | None = None
-) -> xr.Variable:
-    """Return a variable of plain numbers; xarray need not convert them."""
-    return xr.Variable(dims, np.asarray(values), attrs, fastpath=True)
 
 
 def _index(name: str, labels: np.ndarray) -> PandasIndex:

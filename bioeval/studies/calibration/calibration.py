@@ -17,9 +17,8 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
 from bioeval.counting.points import check_priors, trivial_cost
 from bioeval.counting.thresholds import to_user
-from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, along, dataset, rate
-from bioeval.results.support import without_attempts
+from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores

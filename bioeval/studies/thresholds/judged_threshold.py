@@ -15,9 +15,8 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.points import trivial_cost
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.results.actual_costs import actual_costs_above_1
 from bioeval.results.dataset import Variables, about_attrs, dataset
-from bioeval.results.support import without_attempts
+from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
