@@ -144,15 +144,16 @@ class ErrorCurve:
     def equal_error(self) -> EqualError:
         """Return the EER where FAR and FRR cross between two neighbouring points."""
         attempts = self.genuine, self.impostor
-        one = bisect_left(
+        first = bisect_left(
             range(len(self.fa)),
             True,
             key=lambda i: crossed(self.fa[i].item(), self.fr[i].item(), *attempts),
         )
-        if one == 0 or one == len(self.fa):
+        if first == 0 or first == len(self.fa):
             return EqualError()
-        sides = [(self.threshold[i], self.fa[i], self.fr[i]) for i in (one - 1, one)]
-        return equal_error_between(*([x.item() for x in side] for side in sides), *attempts)
+        every = self.threshold, self.fa, self.fr
+        zero, one = ([x[i].item() for x in every] for i in (first - 1, first))
+        return equal_error_between(zero, one, *attempts)
 
 
 def crossed(fa: float, fr: float, genuine: int, impostor: int) -> bool:

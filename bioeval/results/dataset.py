@@ -182,9 +182,8 @@ def dataset(
         plain = xr.Variable((name,), np.asarray(labels), about.attrs, fastpath=True)
         coords |= indexes[name].create_variables({name: plain})
     made = xr.Dataset(data, xr.Coordinates(coords, indexes), {**attrs, "schema": SCHEMA})
-    for name, variable in made.variables.items():
-        if name in texts:  # given before, xarray would copy each variable once more
-            variable.attrs = texts[name]
+    for key, text in texts.items():  # given before, xarray would copy each variable once more
+        made.variables[key].attrs = text
     return made
 
 
