@@ -84,8 +84,8 @@ def warn_user(text: str) -> None:
 
 def as_json(messages: Iterable[Message]) -> str:
     """Return messages as the text of an attribute, each once."""
-    listed = [message.entry() for message in messages]
-    return json.dumps(list({json.dumps(x): x for x in listed}.values()), ensure_ascii=False)
+    texts = [json.dumps(message.entry(), ensure_ascii=False) for message in messages]
+    return f"[{', '.join(dict.fromkeys(texts))}]"
 
 
 def from_json(text: str) -> list[Message]:

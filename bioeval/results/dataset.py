@@ -40,11 +40,11 @@ def along(dims: tuple[str, ...], **values: Any) -> Variables:
 
 
 def with_dims(values: Mapping[str, Any], table: Mapping[str, Variable]) -> Variables:
-    """Return values with the dimensions of their descriptions; a single number has none."""
+    """Return numbers and arrays with the dimensions of their descriptions; a number has none."""
     placed = {}
     for name, value in values.items():
         if not isinstance(value, tuple):
-            value = described(table, name).dims if np.ndim(value) else (), value
+            value = described(table, name).dims if getattr(value, "ndim", 0) else (), value
         placed[name] = value
     return placed
 

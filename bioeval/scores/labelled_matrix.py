@@ -498,7 +498,7 @@ class LabelledMatrix:
         else:
             few = np.stack([self._read_rows(row, row + 1)[0] for row in rows.tolist()])
         itself = self.probe_ids[rows][:, None] == self.gallery_ids
-        return digest_of_values(np.where(itself, few.dtype.type(0), few))
+        return digest_of_values([np.where(itself, few.dtype.type(0), few)])
 
     def __repr__(self) -> str:
         """Return the layout, size, dtype and kind in a line."""

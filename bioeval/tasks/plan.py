@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ class CardTasks:
                 self.verifying[f"verification/{templates}"] = Verifying(
                     self.reader,
                     Use(templates, use.fusion),
-                    wanted=self.wanted(rare=True),
+                    wanted=self.wanted,
                     thresholds=self.thresholds,
                     claims=claims,
                 )
@@ -158,10 +159,11 @@ class CardTasks:
             return False  # only ranks within a row have a meaning
         return self.scores._derives_subjects
 
-    def wanted(self, *, rare: bool = False) -> PointsWanted:
-        """Return the operating points of verification that are wanted, with `rare` targets."""
+    @cached_property
+    def wanted(self) -> PointsWanted:
+        """The operating points of verification that may be wanted, with rare targets."""
         targets, best = self.far_targets, best_values()
-        if rare and self._rare:
+        if self._rare:
             targets = np.union1d(targets, RARE_TARGETS)
         auc, frr = self.options.auc, self.frr_targets
         return PointsWanted(targets, self.costs, auc, frr_targets=frr, optima=best)
@@ -230,7 +232,7 @@ class CardTasks:
                 targets = with_rare_targets(targets, attempts)
             made.points = points_of(
                 made.attempts,
-                replace(self.wanted(), targets=targets),
+                replace(self.wanted, targets=targets),
                 symmetric=symmetric,
                 with_rows=curves and (made.given is None or rows is not None),
             )
