@@ -1,0 +1,123 @@
+"""Logs of comparisons, as a system writes them: read in one call, from a file or a DataFrame."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from optional import optional_import
+
+import bioeval as be
+from bioeval.cli.program import main
+
+LOG = """probe,person,claimed person,template,score,status,site
+p1.png,ann,ann,t1,0.91,ok,A
+p2.png,ann,bob,t2,0.12,ok,A
+p3.png,bob,bob,t2,0.83,ok,B
+p4.png,cem,bob,t2,,no face,B
+p5.png,cem,cem,t3,-1,timeout,A
+p6.png,cem,ann,t1,0.33,ok,A
+"""
+ROLES = {
+    "subject_a": "claimed person",
+    "subject_b": "person",
+    "template": "template",
+    "probe": "probe",
+    "similarity": "score",
+    "site": "site",
+}
+PEOPLE = [["ann", "ann"], ["bob", "ann"], ["bob", "bob"], ["bob", "cem"], ["cem", "cem"],
+          ["ann", "cem"]]  # fmt: skip
+GIVEN = {"columns": ROLES, "failed": -1}
+
+
+@pytest.fixture(params=["csv", "parquet", "frame", "csv.gz"])
+def log(request, tmp_path):
+    (tmp_path / "log.csv").write_text(LOG)
+    if request.param == "csv":
+        return tmp_path / "log.csv"
+    frame = optional_import("pandas").read_csv(tmp_path / "log.csv")
+    if request.param == "frame":
+        return frame
+    if request.param == "parquet":
+        optional_import("pyarrow")
+        frame.to_parquet(tmp_path / "log.parquet")
+    else:
+        frame.to_csv(tmp_path / "log.csv.gz", index=False)
+    return tmp_path / f"log.{request.param}"
+
+
+def test_a_log_is_read_in_one_call(log):
+    read = be.load(log, **GIVEN, nan="reject")
+    np.testing.assert_array_equal(read.values, [0.91, 0.12, 0.83, np.nan, np.nan, 0.33])
+    assert read.genuine.tolist() == [True, False, True, False, True, False]
+    assert (read.kind, read.pair_subjects.tolist()) == ("similarity", PEOPLE)
+    assert [a for a, _ in read.pair_templates.tolist()] == ["t1", "t2", "t2", "t2", "t3", "t1"]
+    assert read.probe_meta["site"].tolist() == read.gallery_meta["site"].tolist() == list("AABBAA")
+    found = be.verification(read)
+    assert (int(found.genuine_attempts), int(found.impostor_attempts)) == (3, 3)
+    assert found.attrs["failed_attempts"] == 2
+    left_out = be.verification(be.load(log, **GIVEN, nan="exclude"))
+    assert (int(left_out.genuine_attempts), int(left_out.impostor_attempts)) == (2, 2)
+
+
+def test_a_failure_is_an_error_until_it_is_said_what_it_means(log):
+    read = be.load(log, **GIVEN)
+    where = "line 5" if str(log).endswith(("csv", "gz")) else "row 3"
+    with pytest.raises(be.DataError, match=f"2 NaN, the first on {where} of "):
+        be.verification(read)
+    without_code = be.load(log, columns=ROLES, nan="reject")
+    assert without_code.values[4] == -1  # which is a score like any other
+
+
+def test_some_rows_are_chosen_by_pandas(tmp_path):
+    pandas = optional_import("pandas")
+    (tmp_path / "log.csv").write_text(LOG)
+    frame = pandas.read_csv(tmp_path / "log.csv")
+    read = be.load(frame[frame["site"] == "A"], **GIVEN, nan="reject")
+    assert read.pair_subjects.tolist() == [PEOPLE[i] for i in (0, 1, 4, 5)]
+    with pytest.raises(be.DataError, match="DataFrame: has no rows"):
+        be.load(frame[frame["site"] == "C"], **GIVEN)
+    frame.loc[2, "person"] = None
+    with pytest.raises(be.DataError, match="DataFrame: row 2: person has no value"):
+        be.load(frame, **GIVEN)
+    frame["score"] = frame["score"].astype(object)
+    frame.loc[1, "score"] = "low"
+    with pytest.raises(be.DataError, match="DataFrame: row 1: score is 'low'; expected a number"):
+        be.load(frame, **GIVEN)
+
+
+def test_the_command_reads_it_too(tmp_path, capsys):
+    (tmp_path / "log.csv").write_text(LOG)
+    roles = ",".join(f"{role}={name}" for role, name in ROLES.items())
+    words = ["run", str(tmp_path / "log.csv"), "--columns", roles, "--failed", "-1"]
+    assert main([*words, "--nan", "reject", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
+    assert (found["genuine_attempts"], found["impostor_attempts"]) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"probe": "prob"}, "no column 'prob'; .*names it. Did you mean 'probe'"),
+        ({"site": "sit"}, "no column 'sit'; .*names it. Did you mean 'site'"),
+        ({"score": "score"}, "'scores'"),
+        ({"probe_camera": "site"}, "metadata 'camera' are of one side"),
+    ],
+)
+def test_names_that_are_not_there(tmp_path, changed, message):
+    (tmp_path / "log.csv").write_text(LOG)
+    with pytest.raises(be.DataError, match=message):
+        be.load(tmp_path / "log.csv", columns={**ROLES, **changed}, failed=-1)
+
+
+def test_a_code_has_no_meaning_for_a_matrix(tmp_path):
+    np.savez(tmp_path / "x.npz", scores=np.eye(2), labels=["a", "b"])
+    with pytest.raises(be.DataError, match="failed has no meaning for a matrix of scores"):
+        be.load(tmp_path / "x.npz", failed=-1)
+    np.savez(tmp_path / "p.npz", scores=[0.5, -1.0], genuine=[1, 0])
+    assert np.isnan(be.load(tmp_path / "p.npz", failed=-1, nan="reject").values).tolist() == [
+        False,
+        True,
+    ]
