@@ -194,5 +194,5 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
     if average:
         origin += f", means by {' and '.join(average)} of {len(values)} embeddings"
     word = metric if isinstance(metric, str) else ""
-    listed = replace(pairs.pairs, ids=np.column_stack([a, b]))
-    return pairs._with_pairs(listed, _origin=origin, _metric=word)
+    known = replace(pairs.pairs, ids=np.column_stack([a, b]))
+    return pairs._with_pairs(known, _origin=origin, _metric=word)

@@ -107,8 +107,8 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
 
 
 def both_sides(a: Words, b: Words, one_set: bool = True) -> CodedSides:
-    """Return two columns under one numbering; in two sets, names of side b are marked."""
-    if one_set:
+    """Return two columns under one numbering; in two sets that share some, b's are marked."""
+    if one_set or {*a.values}.isdisjoint(b.values):
         values, other = united(a.values, b.values)
     else:
         values = [*a.values, *map("{} (b)".format, b.values)]
@@ -192,7 +192,7 @@ class Listed:
         failed = given.take("failed")
         if failed is not None:
             self.values = np.where(self.values == failed, np.nan, self.values)
-        self.rows = np.arange(len(self.values))
+        self.rows: Any = slice(None)  # all, or their places
         #: Whether each row that is kept has its names in the other order than its trial.
         self.exchanged: np.ndarray | None = None
         self.notes: list[Message] = []
@@ -244,8 +244,10 @@ class Listed:
 
     def where(self, numbers: Sequence[int]) -> str:
         """Name the lines of some pairs."""
-        rows = self.rows[np.asarray(numbers, dtype=np.int64)]
-        return places(self.table.noun, self.table.lines(rows.tolist()))
+        rows = [*numbers]
+        if not isinstance(self.rows, slice):
+            rows = self.rows[rows].tolist()
+        return places(self.table.noun, self.table.lines(rows))
 
     def scores(self, how: dict[str, Any]) -> Scores:
         """Return the scores of the pairs that are attempts, or their matrix."""
@@ -279,7 +281,8 @@ class Listed:
         bona_fide = not self._of_attacks and listed.attack is None
         keep, notes = listed.examined(rules, how["kind"], self.where, bona_fide)
         if keep is not None:
-            self.rows, self.genuine, listed = rows[keep], self.genuine[keep], listed.kept(keep)
+            self.rows = np.flatnonzero(keep) if isinstance(rows, slice) else rows[keep]
+            self.genuine, listed = self.genuine[keep], listed.kept(keep)
             self.exchanged = None if self.exchanged is None else self.exchanged[keep]
         if as_matrix:
             scores = self._matrix(rules, how)
