@@ -17,7 +17,7 @@ import numpy as np
 
 from bioeval.counting.blocks import Block
 from bioeval.counting.counted import CountedAttempts
-from bioeval.counting.parts import ListParts, Parts, TileParts
+from bioeval.counting.parts import ListParts, PairParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, increasing, runs
 from bioeval.counting.threshold_rules import Rule, wanted_cells
@@ -34,12 +34,18 @@ MOST_COUNTED = (1 << 31) - 1
 
 Side = Literal["left", "right"]
 
+#: int16 (divisions, ...): the folds of the probes of a block, and of its candidates.
+Folds = tuple[np.ndarray, np.ndarray]
+
 
 @dataclass(frozen=True)
 class Subset:
-    """The part of a fold: both templates are inside it (test), or neither is (training)."""
+    """The part of a fold: both templates are inside it (test), or neither is (training).
 
-    fold: int
+    That of no fold is everything.
+    """
+
+    fold: int | None = None
     inside: bool = True
 
 
@@ -67,6 +73,8 @@ class Placed(NamedTuple):
 
     def within(self, division: int, part: Subset) -> np.ndarray:
         """Return which distances are in a part of a division."""
+        if part.fold is None:
+            return np.ones(len(self.distances), dtype=bool)
         inside = self.probe[division] == part.fold, self.gallery[division] == part.fold
         return inside[0] & inside[1] if part.inside else ~(inside[0] | inside[1])
 
@@ -85,8 +93,22 @@ class Counted(NamedTuple):
     failed: int
 
 
+class FoldCounts(NamedTuple):
+    """Attempts by fold, and those that are accepted.
+
+    int64 (folds,) of genuine ones, by the probe's; (folds, folds) of impostor ones.
+    """
+
+    genuine_attempts: np.ndarray
+    genuine_accepted: np.ndarray
+    impostor_attempts: np.ndarray
+    impostor_accepted: np.ndarray
+
+
 class FoldAttempts(Reducer):
-    """The attempts of parts of divisions of the templates of a matrix, as far as a rule needs them.
+    """The attempts of parts of divisions of the templates, as far as some rules need them.
+
+    A fold may be any set of templates, such as those of the people of a group.
 
     Parameters
     ----------
@@ -94,11 +116,12 @@ class FoldAttempts(Reducer):
         As of :class:`bioeval.counting.counted.CollectAttempts`. Fused, all templates of a subject
         in the gallery must be in one fold.
     codes : sequence of pairs of ndarray
-        The fold of each probe and of each gallery template, from 0, of each division.
+        The fold of each probe and of each gallery template, from 0, of each division; of listed
+        pairs, of both sides of each pair.
     parts : sequence of sequences of tuples of Subset
         The parts of each division that are wanted; a threshold is chosen on the first of those
         beside each other, and asked of all of them.
-    rule : Rule
+    *rules : Rule
         What chooses the thresholds.
     """
 
@@ -107,22 +130,23 @@ class FoldAttempts(Reducer):
         fusion: str | None,
         codes: Sequence[tuple[np.ndarray, np.ndarray]],
         parts: Sequence[Sequence[tuple[Subset, ...]]],
-        rule: Rule,
+        *rules: Rule,
     ):
-        self.fusion, self.parts, self.rule = fusion, parts, rule
+        self.fusion, self.parts, self.rules = fusion, parts, rules
         #: int16 (divisions, m) and (divisions, n): the folds of probes and of gallery templates.
         self.probe, self.gallery = (np.array([x[k] for x in codes], np.int16) for k in (0, 1))
         self.folds = 1 + int(max(self.probe.max(), self.gallery.max()))
         self.kept: list[Placed] = []
-        #: int32 (sides, ...): what was counted of blocks, and of their mirror images, in the last
-        #: of which there is room for scores; and how many scores it has.
+        #: int32 (sides, ...): what was counted of blocks, and of mirror images, or of both at once;
+        #: in the last there is room for scores. And how many scores it has.
         self.recent: list[np.ndarray] = []
         self.counted = MOST_COUNTED
 
     def prepare(self, parts: Parts) -> None:
         """Take the genuine scores, and expect by a sample where thresholds are."""
         mates, scores, divisions = parts.mates, parts.scores, len(self.probe)
-        self.rejected, self.few, self.dtype = mates.rejected, parts.few, parts.dtype
+        self.rejected, self.dtype = mates.rejected, parts.dtype
+        self.few = parts.few or isinstance(parts, PairParts)  # which are in memory anyway
         if self.fusion not in (None, "min"):
             self.dtype = np.dtype(np.float64)
         probe, column, distance = mates.probe, mates.gallery, mates.distance
@@ -140,14 +164,14 @@ class FoldAttempts(Reducer):
         if self.few:
             return
         genuine, missed = self._scored(self.genuine.distances)
-        wanted = PointsWanted.of_rule(self.rule)
+        wanted = PointsWanted.of_rule(self.rules[0])
         self.kind = CountedAttempts(self.dtype, wanted, np.empty(0), genuine, missed)
         most = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions)))
         assert not isinstance(parts, ListParts)  # which have no scores
         blocks = parts.sample() or [parts.first()]
         sample = [x.ravel() for block in blocks for x in self._scores(block)]
         self.kind.place(sample, parts.size, most)
-        if self.rule.name not in ("eer", "far"):
+        if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
             self.kind.kept_cells[:] = False
         shape = divisions, self.folds, self.folds
         self.sides = 1 + (isinstance(parts, TileParts) and parts.squares.symmetric)
@@ -170,8 +194,11 @@ class FoldAttempts(Reducer):
         if self.counting:
             self.failed += other.failed
             for tables in other.recent:
-                for table, turned in zip(tables, (False, True), strict=False):
-                    self.tables += table.swapaxes(1, 2) if turned else table
+                for side, table in enumerate(tables):
+                    if side == 0 or self.fusion is None:
+                        self.tables += table
+                    if side == 1:
+                        self.tables += table.swapaxes(1, 2)
 
     def _scores(self, block: Block) -> Iterator[np.ndarray]:
         """Yield the scores of a block, NaN where there is none."""
@@ -180,62 +207,61 @@ class FoldAttempts(Reducer):
 
     def add(self, block: Block) -> None:
         """Keep the distances of a block, or count them by fold."""
-        for side in block.sides():
+        for side in [block] if self.fusion is None else block.sides():
             made = side if self.fusion is None else side.by_person(self.fusion)
             of = self.gallery if self.fusion is None else self.of_person
-            probe, gallery = self.probe[:, made.probes], of[:, made.candidates]
-            rows, columns = (gallery, probe) if made.turned else (probe, gallery)
+            folds = self.probe[:, made.probes], of[:, made.candidates]
             values = made.values
             if self.few:
                 places = np.nonzero(~np.isnan(values))
-                sides = rows[:, places[0]], columns[:, places[1]]
-                self._keep(values[places], *sides, turned=made.turned)
+                self._keep(values[places], made, folds, places[0], places[-1])
                 continue
             if self.rejected:
                 if self.counting:
-                    self._add_failed(values, rows, columns, turned=made.turned)
+                    self._add_failed(made, folds)
                 values = scored(values)
-            self._count(np.ascontiguousarray(values, self.dtype), rows, columns, turned=made.turned)
+            self._count(np.ascontiguousarray(values, self.dtype), made, folds)
 
     def _keep(
-        self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray, *, turned: bool
+        self, values: np.ndarray, block: Block, folds: Folds, row: np.ndarray, column: np.ndarray
     ) -> None:
-        """Keep distances, with the folds of both sides."""
-        self.kept.append(Placed(values, *((columns, rows) if turned else (rows, columns))))
+        """Keep distances of a block, with the folds of both sides."""
+        if block.turned:
+            row, column = column, row
+        sides = folds[0][:, row], folds[1][:, column]
+        self.kept.append(Placed(values, *sides))
+        if block.twice:
+            self.kept.append(Placed(values, *sides[::-1]))
 
-    def _count(
-        self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray, *, turned: bool
-    ) -> None:
+    def _count(self, values: np.ndarray, block: Block, folds: Folds) -> None:
         """Count scores by cell and fold, and keep those in wanted cells."""
         room = np.empty(values.size + 1, self.dtype)
         places = np.empty((2, len(room)), dtype=np.int32)
-        kind = self.kind
+        kind, (rows, columns) = self.kind, folds[::-1] if block.turned else folds
         if self.counting:
             self.counted += values.size
             if self.counted > MOST_COUNTED:
                 self.recent.append(np.zeros((self.sides, *self.tables.shape), dtype=np.int32))
                 self.counted = values.size
+            table = self.recent[-1][int(block.turned or block.twice)]
             number = kernel.count_by_fold(
-                values, kind.centre, kind.window, rows, columns, self.recent[-1][int(turned)],
-                self.wanted, room, *places,
-            )  # fmt: skip
+                values, kind.centre, kind.window, rows, columns, table, self.wanted, room, *places
+            )
         else:
             sizes = rows.shape[1], columns.shape[1]
             number = kernel.keep_wanted(
                 values, kind.centre, kind.window, self.wanted, sizes, room, *places
             )
         if number:
-            row, column = places[:, :number]
-            sides = rows[:, row], columns[:, column]
-            self._keep(room[:number].copy(), *sides, turned=turned)
+            self._keep(room[:number].copy(), block, folds, *places[:, :number])
 
-    def _add_failed(
-        self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray, *, turned: bool
-    ) -> None:
+    def _add_failed(self, block: Block, folds: Folds) -> None:
         """Count the attempts that failed."""
-        row, column = np.nonzero(values[: rows.shape[1], : columns.shape[1]] == np.inf)
-        for k, (a, b) in enumerate(zip(rows[:, row], columns[:, column], strict=True)):
-            np.add.at(self.failed[k], (b, a) if turned else (a, b), 1)
+        row, column = np.nonzero(block.by_probe == np.inf)
+        for k, (probe, gallery) in enumerate(zip(*folds, strict=True)):
+            np.add.at(self.failed[k], (probe[row], gallery[column]), 1)
+            if block.twice:
+                np.add.at(self.failed[k], (gallery[column], probe[row]), 1)
 
     def needs_another_pass(self) -> bool:
         """Whether thresholds are in cells whose scores were not kept."""
@@ -243,16 +269,13 @@ class FoldAttempts(Reducer):
             return False
         self.counting = False
         self.tables[..., -1] = 0  # NaN
-        kind, rule = self.kind, self.rule
-        scores = self.genuine.distances
+        kind, scores = self.kind, self.genuine.distances
         self.cells = kind.cells_of(scored(scores) if self.rejected else scores)
         self.of_parts = [
             {part: self._part(k, part) for beside in parts for part in beside}
             for k, parts in enumerate(self.parts)
         ]
-        given = 0
-        if rule.name == "fixed":
-            given = int(kind.cells_of(rounded_down(np.array(rule.values), self.dtype))[0])
+        given = [self._cell_of(x.values[0]) if x.name == "fixed" else 0 for x in self.rules]
         wanted = np.zeros(len(kind.kept_cells), dtype=bool)
         #: The cells, by number, in which the threshold of parts beside each other may lie.
         self.held: list[list[np.ndarray]] = []
@@ -260,7 +283,9 @@ class FoldAttempts(Reducer):
             self.held.append([])
             for beside in parts:
                 x = self.of_parts[k][beside[0]]
-                own = wanted_cells(rule, x.cells, x.counts, given, (x.missed, x.failed))
+                own = np.zeros_like(wanted)
+                for rule, at in zip(self.rules, given, strict=True):
+                    own |= wanted_cells(rule, x.cells, x.counts, at, (x.missed, x.failed))
                 self.held[k].append(np.flatnonzero(own))
                 wanted |= own
         self.kept = [x.those(wanted[kind.cells_of(x.distances)]) for x in self.kept]
@@ -273,6 +298,9 @@ class FoldAttempts(Reducer):
         for table, (by_probe, by_gallery, every) in zip(
             (self.tables[k], self.failed[k]), self._sums[k], strict=True
         ):
+            if part.fold is None:
+                counts.append(every)
+                continue
             within = table[part.fold, part.fold]
             outside = every - by_probe[part.fold] - by_gallery[part.fold] + within
             counts.append(within if part.inside else outside)
@@ -291,7 +319,7 @@ class FoldAttempts(Reducer):
 
     def result(self) -> list[list[list[Attempts]]]:
         """Return the attempts of the parts of each division."""
-        near = Placed.joined(self.kept, len(self.probe), self.dtype)
+        self.near = near = Placed.joined(self.kept, len(self.probe), self.dtype)
         if self.few:
             return [
                 [[self._listed(self.genuine.of(k, x), near.of(k, x)) for x in y] for y in parts]
@@ -305,6 +333,34 @@ class FoldAttempts(Reducer):
                 some = near.those(_places_of(held, cells))
                 made[k].append([self._counted(k, x, some.of(k, x), held) for x in beside])
         return made
+
+    def by_fold(self, threshold: float) -> FoldCounts:
+        """Return the attempts of the folds of the first division, after the result.
+
+        The threshold is one that was chosen on everything; NaN accepts nothing.
+        """
+        at, n = rounded_down(np.array([threshold]), self.dtype), self.folds
+
+        def counted(some: Placed, place: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+            accepted = (scored(some.distances) if self.rejected else some.distances) <= at
+            return np.bincount(place, minlength=number), np.bincount(
+                place[accepted], minlength=number
+            )
+
+        genuine = counted(self.genuine, self.genuine.probe[0], n)
+        near, cell = self.near, 0
+        if not self.few:  # of the scores in the cells before, there are numbers alone
+            cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
+            near = near.those(self.kind.cells_of(near.distances) == cell)
+        of_both = near.probe[0].astype(np.int64) * n + near.gallery[0]
+        made, accepted = (x.reshape(n, n) for x in counted(near, of_both, n * n))
+        if not self.few:
+            made = self.tables[0].sum(axis=-1) + self.failed[0]
+            accepted = accepted + self.tables[0, ..., :cell].sum(axis=-1)
+        return FoldCounts(*genuine, made, accepted)
+
+    def _cell_of(self, threshold: float) -> int:
+        return int(self.kind.cells_of(rounded_down(np.array([threshold]), self.dtype))[0])
 
     def _listed(self, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
         """Return attempts of increasing distances."""

@@ -378,6 +378,19 @@ def test_folds(world, way):
         check(scores, way, in_folds, templates="multi", fusion=("min", "mean")[k % 2], **options)
 
 
+@each_world
+@each_way
+@pytest.mark.cases(10)
+def test_groups(world, way):
+    """Attempts of groups of people, at the threshold that every rule chooses on all of them."""
+    scores = WORLDS[world]().scores()
+    sides = scores.probe_labels.astype(str), scores.gallery_labels.astype(str)
+    _, person = np.unique(np.concatenate(sides), return_inverse=True)
+    groups = tuple(np.split(person % 3, [len(sides[0])]))
+    for rule in RULES:
+        check(scores, way, be.by_group, group=groups, threshold=rule)
+
+
 @pytest.mark.parametrize("rule", ["far=0.0", "eer", "frr=1.0"])
 @pytest.mark.parametrize("way", ["as it is", "few cells"])
 def test_folds_judge_thresholds_where_they_were_not_chosen(rule, way):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -12,6 +11,7 @@ import xarray as xr
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.random import Stream
+from bioeval.counting.folds import FoldCounts
 from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries, limits_of
@@ -92,48 +92,20 @@ for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
     }
 
 
-@dataclass(frozen=True)
-class GroupRates:
-    """Attempts and errors by group, of people at one threshold.
+class GroupRates(NamedTuple):
+    """Attempts and errors by group, at one threshold.
 
-    - `group` (int64 (people,)): the group of each person
-    - `defined`: whether there were attempts to choose the threshold on
-    - `genuine_attempts`, `false_rejects` (int64 (groups,))
-    - `impostor_attempts`, `false_accepts` (int64 (groups, groups)): by the group of the probe and
-      that of the person claimed
+    - `threshold`: in the units of the scores
+    - `defined`: whether there were attempts to choose it on
+    - `subjects` (int64 (groups,)): the number of people of each group
+    - `counts`: genuine attempts by group, impostor ones by that of the probe and of the person
+      claimed
     """
 
-    counts: PeopleCounts
-    group: np.ndarray
+    threshold: float
     defined: bool
-    genuine_attempts: np.ndarray
-    false_rejects: np.ndarray
-    impostor_attempts: np.ndarray
-    false_accepts: np.ndarray
-
-    @classmethod
-    def of(cls, counts: PeopleCounts, group: np.ndarray, defined: bool) -> GroupRates:
-        """Add up the counts of people, which have one threshold."""
-        number = int(group.max(initial=-1)) + 1
-        accepts, made = counts.of_groups(group, group)
-        genuine = np.zeros(number, dtype=np.int64)
-        np.add.at(genuine, group, counts.genuine_attempts)
-        accepted = np.zeros_like(genuine)
-        np.add.at(accepted, group, counts.genuine_accepted[0])
-        return cls(
-            counts,
-            group,
-            defined,
-            genuine,
-            genuine - accepted,
-            made,
-            accepts[0],
-        )
-
-    @property
-    def subjects(self) -> np.ndarray:
-        """The number of people of each group."""
-        return np.bincount(self.group[~self.counts.no_person], minlength=len(self.genuine_attempts))
+    subjects: np.ndarray
+    counts: FoldCounts
 
 
 def groups_dataset(
@@ -143,9 +115,8 @@ def groups_dataset(
 
     `symmetric` data hold each pair of templates twice.
     """
-    defined, subjects = rates.defined, rates.subjects
-    genuine, impostor = rates.genuine_attempts, rates.impostor_attempts
-    rejects, accepts = rates.false_rejects, rates.false_accepts
+    threshold, defined, subjects, (genuine, accepted, impostor, accepts) = rates
+    rejects = genuine - accepted
     frr = ratio(rejects, genuine * defined)
     far = ratio(accepts, impostor * defined)
     frr_all = float(ratio(rejects.sum(), genuine.sum() * defined))
@@ -166,7 +137,7 @@ def groups_dataset(
         "few_subjects": (over, few.astype(np.int64)),
         "frr_flagged": (over, frr_flagged.astype(np.int64)),
         "far_flagged": (both, far_flagged.astype(np.int64)),
-        "threshold": rates.counts.thresholds[0],
+        "threshold": threshold,
         "frr_overall": frr_all,
         "far_overall": far_all,
         **inequity(far.diagonal(), frr, alpha),
@@ -241,8 +212,17 @@ def few_errors(
 
 
 @stage("leaving people out")
-def group_intervals(dataset: xr.Dataset, rates: GroupRates, options: IntervalMethod) -> xr.Dataset:
-    """Return a result by group with confidence intervals.
+def group_intervals(
+    dataset: xr.Dataset,
+    counts: PeopleCounts,
+    group: np.ndarray,
+    options: IntervalMethod,
+    *,
+    defined: bool,
+) -> xr.Dataset:
+    """Return a result by group with confidence intervals, if rates are `defined`.
+
+    `counts` are those of people at the threshold, `group` (int64 (people,)) their groups.
 
     Percentiles hold rates of few people too seldom: FRR and FAR at the threshold of all groups have
     the limits of the jackknife over people. Nothing is concluded about groups of fewer than 30
@@ -250,25 +230,25 @@ def group_intervals(dataset: xr.Dataset, rates: GroupRates, options: IntervalMet
     """
     names, confidence = dataset["group"].values, options.confidence
     number, enough = len(names), dataset["few_subjects"].values == 0
-    pairs = PairsOfGroups(rates.counts, rates.group)
-    subjects, disjoint = independent_trials(rates)
-    of_frr = [_people_with_mates(rates, g, int(subjects[g])) for g in range(number)]
+    pairs = PairsOfGroups(counts, group)
+    subjects, disjoint = independent_trials(counts, group, number)
+    of_frr = [_people_with_mates(counts, group == g, int(subjects[g])) for g in range(number)]
     of_far = [
         [pairs.people_of(g, h, int(disjoint[g, h])) for h in range(number)] for g in range(number)
     ]
     alone = [[x.limits(confidence, alone=True) for x in row] for row in (of_frr, *of_far)]
-    frr, *far = np.array(alone) if rates.defined else np.full((1 + number, number, 2), np.nan)
+    frr, *far = np.array(alone) if defined else np.full((1 + number, number, 2), np.nan)
     limits: dict[str, Limits] = {
         "frr": (frr[:, 0], frr[:, 1]),
         "far": (np.stack(far)[..., 0], np.stack(far)[..., 1]),
     }
-    remarks: list[Message] = [*options.few_people(int((~rates.counts.no_person).sum()))]
+    remarks: list[Message] = [*options.few_people(int((~counts.no_person).sum()))]
     compared = int(enough.sum()) if enough.sum() > 1 else 0
     if number > 1 and not compared:
         why = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
         remarks.append(Message("groups-not-compared", what="groups differ", why=why))
     variables: dict[str, Any] = {}
-    if rates.defined:
+    if defined:
         kept = {
             "far": [of_far[g][g] if enough[g] else None for g in range(number)],
             "frr": [of_frr[g] if enough[g] else None for g in range(number)],
@@ -291,7 +271,7 @@ def group_intervals(dataset: xr.Dataset, rates: GroupRates, options: IntervalMet
         if compared:
             both, one = ([together(x, n * compared) for x in kept] for n in (2, 1))
             limits |= measure_limits(both, one, float(dataset.attrs["alpha"]))
-            p_values, notes = _p_values(rates, pairs, enough, options)
+            p_values, notes = _p_values(counts, pairs, enough, options)
             remarks += notes
         for rate in kept:
             low, high = together(rate, int(enough.sum()))
@@ -311,9 +291,10 @@ def group_intervals(dataset: xr.Dataset, rates: GroupRates, options: IntervalMet
     )
 
 
-def independent_trials(rates: GroupRates) -> tuple[np.ndarray, np.ndarray]:
+def independent_trials(
+    counts: PeopleCounts, group: np.ndarray, number: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups."""
-    counts, group, number = rates.counts, rates.group, len(rates.genuine_attempts)
     subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=number)
     pairs = np.zeros((number, number), dtype=np.int64)
     if counts.listed:
@@ -335,28 +316,27 @@ def independent_trials(rates: GroupRates) -> tuple[np.ndarray, np.ndarray]:
     return subjects, pairs
 
 
-def _people_with_mates(rates: GroupRates, g: int, trials: int) -> PeopleOfRate:
-    """Return the people of a group who have genuine attempts."""
-    counts = rates.counts
+def _people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> PeopleOfRate:
+    """Return the people inside a group who have genuine attempts."""
     made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
-    there = (rates.group == g) & (made > 0)
+    there = inside & (made > 0)
     rejects, attempts = (made - accepted)[there], made[there]
     trials = trials_of(trials)
     return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials)
 
 
 def _p_values(
-    rates: GroupRates, pairs: PairsOfGroups, enough: np.ndarray, options: IntervalMethod
+    counts: PeopleCounts, pairs: PairsOfGroups, enough: np.ndarray, options: IntervalMethod
 ) -> tuple[dict[str, float], list[Message]]:
     """Return the p-values of the groups with enough people, and why there is none."""
     p_values = {"far": math.nan, "frr": math.nan}
-    made, accepted = rates.counts.genuine_attempts, rates.counts.genuine_accepted[0]
-    inside = enough[rates.group] & ~pairs.no_person
+    made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
+    inside = enough[pairs.group] & ~pairs.no_person
 
     def tested(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the chosen people, and their groups numbered from 0."""
         where = np.flatnonzero(chosen)
-        return where, np.unique(rates.group[where], return_inverse=True)[1].reshape(-1)
+        return where, np.unique(pairs.group[where], return_inverse=True)[1].reshape(-1)
 
     where, groups = tested(inside & (made > 0))
     if len(np.unique(groups)) > 1:

@@ -10,13 +10,10 @@ import xarray as xr
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message, message_attrs
-from bioeval.base.progress import rows_reported
+from bioeval.base.progress import report_rows, rows_reported
 from bioeval.counting.by_subject import SubjectAttempts
-from bioeval.counting.counted import CollectAttempts
-from bioeval.counting.parts import parts_of
-from bioeval.counting.people import CountPeople
+from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.reduce import reduce
-from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric
@@ -28,7 +25,7 @@ from bioeval.scores.matrix import Scores, codes_of, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.stats.people import PeopleCounts
+from bioeval.stats.people import people_counts
 from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
 from bioeval.views.messages import warn_of_kind
 
@@ -132,26 +129,24 @@ def by_group(
     everyone = np.append(codes.probe, codes.gallery)
     groups, of_code = _groups_of_subjects(everyone, codes.values, *sides, advice)
     as_distance = rule.as_distance(scores.kind)
-    parts = parts_of(scores, nearest=True)
-    with threads_for(scores), rows_reported(passes=2):
-        (attempts,) = reduce(
-            scores, CollectAttempts(wanted=PointsWanted.of_rule(as_distance)), parts=parts
-        )
-        chosen = choose(as_distance, attempts)
-        at = np.array([chosen.threshold], dtype=np.float64)
-        some = ~np.isnan(at)
-        (counted,) = reduce(scores, CountPeople(at[some]), parts=parts)
-        counts = PeopleCounts._of(counted, to_user(at, scores.kind), some.astype(np.int64) - 1)
-    of_person = of_code[np.unique(everyone)]
+    of_sides = of_code[codes.probe], of_code[codes.gallery]
+    counting = FoldAttempts(None, [of_sides], [[(Subset(),)]], as_distance, Rule("eer"))
+    with rows_reported(passes=2):
+        ((((attempts,),),),) = reduce(scores, counting)
+        report_rows(scores.shape[0], scores.shape[0])  # of a second pass that may not be needed
+    chosen = choose(as_distance, attempts)
+    who = np.unique(everyone)
     doubt = KindVerdict.doubt(
-        attempts.about_equal_error(),
+        attempts.equal_error().eer,
         scores.kind,
-        min(len(of_person), int(counts.genuine_attempts.sum())),
+        min(len(who), attempts.genuine_attempts),
         fused=bool(scores._claims),
         metric=scores._metric,
     )
     warn_of_kind(doubt)
-    rates = GroupRates.of(counts, of_person, chosen.defined)
+    at = to_user(np.array([chosen.threshold]), scores.kind)
+    subjects = np.bincount(of_code[who[~codes.no_person[who]]], minlength=len(groups))
+    rates = GroupRates(float(at[0]), chosen.defined, subjects, counting.by_fold(chosen.threshold))
     ds = groups_dataset(rates, groups, alpha, Provenance.of(scores), is_symmetric(scores))
     is_given = rule.name == "fixed"
     messages = [] if doubt is None else [doubt]
@@ -166,7 +161,8 @@ def by_group(
     }
     if options is not None:
         with threads_for(scores):
-            ds = group_intervals(ds, rates, options)
+            counts = people_counts(scores, at)
+            ds = group_intervals(ds, counts, of_code[who], options, defined=chosen.defined)
     return ds
 
 
