@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import naive
-import naive_jackknife
+import naive_limits
 
 NAN = math.nan
 
@@ -102,7 +102,7 @@ def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, An
 def left_out_limits(
     errors: Mapping[Any, Sequence[tuple[Any, ...]]], trials: int, level: float
 ) -> tuple[float, float]:
-    """Return limits of a rate by leaving out each person on all sides, on the logit scale.
+    """Return limits of a rate by leaving out each person on all sides.
 
     `errors` has the attempts of the group: whether each is an error, with its people.
     """
@@ -111,20 +111,13 @@ def left_out_limits(
     without = []
     for person in everyone:
         kept = [wrong for wrong, people in made if person not in people]
-        without.append(sum(kept) / len(kept))
+        without.append(sum(kept) / len(kept) if kept else NAN)
     rate = sum(wrong for wrong, _ in made) / len(made)
-    fewest = min(len({people[side] for _, people in made}) for side in (0, -1))
-    return naive_jackknife.limits(rate, without, trials, level, fewest)
+    return naive_limits.rate([rate, *without], len(made), trials, level)
 
 
 def limits_alone(made: Sequence[tuple[bool, tuple[Any, ...]]], trials: int) -> tuple[Any, Any]:
     """Return the 95 % limits of one rate by itself, from attempts: errors or not, their people."""
-    wrong = sum(error for error, _ in made)
-    bound = 1 - 0.05 ** (1 / trials) if trials else NAN
-    if not trials or not wrong:
-        return (0.0 if trials else NAN), bound
-    if wrong == len(made):
-        return 1 - bound, 1.0
     by_outcome: dict[bool, list[tuple[Any, ...]]] = {True: [], False: []}
     for error, people in made:
         by_outcome[error].append(people)

@@ -176,7 +176,7 @@ class StudyCommand:
         if interval is not None:
             return interval
         if scores._knows_subjects:
-            return "subject-bootstrap"
+            return "people"
         note(
             "the subjects of the pairs are not known, so intervals are Wilson's and assume "
             "independent attempts; if names contain the subjects, give --subject-from "

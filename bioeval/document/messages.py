@@ -173,8 +173,11 @@ SENTENCES: dict[str, str] = {
     ),
     "dependent-attempts": (
         "{method} intervals assume independent {attempts}; those of one subject are dependent, "
-        "and the intervals are then too narrow: {arg.interval=subject-bootstrap} resamples "
-        "subjects"
+        "and the intervals are then too narrow: {arg.interval=people} is by subject"
+    ),
+    "left-out-in-groups": (
+        "for the intervals {groups:count groups} of the {subjects:count subjects} are left out in "
+        "turn, and not each subject by itself"
     ),
     "no-interval": "no interval of {of:template}: {why:template}",
     "limit-not-supported": (
@@ -333,7 +336,7 @@ SENTENCES: dict[str, str] = {
     ),
     "no-spread-between-parts": (
         "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval; "
-        "{arg.interval=subject-bootstrap} gives an interval of verification"
+        "{arg.interval=people} gives an interval of verification"
     ),
     "one-part": (
         "there is one {unit} only: no interval and no standard deviation; divide the data more "

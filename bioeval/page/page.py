@@ -77,7 +77,7 @@ def report(
     Examples
     --------
     >>> import bioeval as be
-    >>> results = be.evaluate(be.simulate(20, 4), interval="subject-bootstrap")
+    >>> results = be.evaluate(be.simulate(20, 4), interval="people")
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
     from bioeval.page.contents import page_text

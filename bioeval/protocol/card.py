@@ -347,7 +347,7 @@ class Uncertainty(Section):
             "overlap (Nadeau and Bengio 2003), with sizes in subjects; a heuristic",
             "quantile": "the middle of the repeats themselves: how the rate depends on the draw, "
             "among these same subjects; no confidence interval for other subjects",
-            "subject-bootstrap": "of the pooled rate for new people, by leaving out each subject, "
+            "people": "of the pooled rate for new people, by leaving out each subject, "
             "with thresholds chosen anew (by resampling at a given one); verification only",
         },
         default="nadeau-bengio",

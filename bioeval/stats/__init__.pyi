@@ -9,6 +9,6 @@ from .independent import (
     wilson as wilson,
     zero_error_bound as zero_error_bound,
 )
-from .limits import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
 from .options import METHODS as METHODS, IntervalMethod as IntervalMethod
 from .people import PeopleCounts as PeopleCounts, people_counts as people_counts
+from .repeated import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio

@@ -1,8 +1,8 @@
-"""FAR and FRR at all thresholds in replicates, and the measures of verification that follow.
+"""FAR and FRR along thresholds for weights of people, and the measures that follow.
 
-One :class:`CurveMeasure` says what a number of verification is on the data, what it is in a
-replicate, and whose errors it counts. Intervals, comparisons of two systems and rankings of many
-read it here: a new one is one entry of :data:`MEASURES`, with its limits among the variables
+One :class:`CurveMeasure` says what a number of verification is on the data, what it is for other
+weights of people, and whose errors it counts. Intervals and comparisons read it here: a new one is
+one entry of :data:`MEASURES`, with its limits among the variables
 (:mod:`bioeval.results.variables`). The best value of a function of FAR and FRR needs no entry: it
 is what :func:`bioeval.scalar` adds.
 """
@@ -10,13 +10,12 @@ is what :func:`bioeval.scalar` adds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.counting.by_subject import Sink, SubjectAttempts
 from bioeval.counting.points import (
     VerificationPoints,
     attained_hull_error,
@@ -32,53 +31,44 @@ AttemptClass = Literal["genuine", "impostor"]
 
 @dataclass
 class ErrorColumns:
-    """FAR and FRR at increasing distances, a column for the data and for each replicate.
-
-    Those :meth:`of` attempts know the genuine ones, distances and subjects, and all weights.
-    """
+    """FAR and FRR at increasing distances, (thresholds, columns): the first column is the data."""
 
     far: np.ndarray
     frr: np.ndarray
-    genuine: tuple[np.ndarray, np.ndarray] = (np.empty(0), np.empty(0))
-    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     #: Whether some attempts failed, which no threshold accepts.
     failed: bool = False
 
     @classmethod
-    def of(
+    def without_each(
         cls,
-        attempts: SubjectAttempts,
+        persons: AttemptsOfEach,
+        genuine: tuple[np.ndarray, np.ndarray],
         thresholds: np.ndarray,
-        weights: np.ndarray,
-        sinks: Sequence[Sink] = (),
+        failed: bool,
     ) -> ErrorColumns:
-        """Return the rates of attempts; `sinks` count the impostor attempts beside them."""
-        forms = QuadraticForms(weights, len(thresholds) + 1)
-        genuine = attempts.pass_over(thresholds, forms, *sinks)
+        """Return the rates without each person, of their impostor and `genuine` attempts."""
+        accepted, taken = persons.accepted(), persons.accepted_genuine(genuine, thresholds)
+        frr = ratio(taken[-1] - taken[:-1], taken[-1])
+        return cls(ratio(accepted[:-1], accepted[-1]), frr, failed)
+
+    @classmethod
+    def weighted(
+        cls,
+        forms: QuadraticForms,
+        genuine: tuple[np.ndarray, np.ndarray],
+        thresholds: np.ndarray,
+        failed: bool,
+    ) -> ErrorColumns:
+        """Return the rates at weights of people, of the sums of impostor attempts at these."""
         accepted = np.cumsum(forms.totals, axis=0)
-        far = ratio(accepted[:-1], accepted[-1])
-        columns = cls(far, np.empty(0), genuine, weights, attempts.failed)
-        columns.frr = columns.frr_at(thresholds)
-        return columns
+        counts = by_subject(*genuine, thresholds, len(forms.weights))
+        taken = np.cumsum(linear_forms(counts, forms.weights), axis=0)
+        frr = ratio(taken[-1] - taken[:-1], taken[-1])
+        return cls(ratio(accepted[:-1], accepted[-1]), frr, failed)
 
-    def frr_at(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return FRR at each of other thresholds, by column."""
-        counts = by_subject(*self.genuine, thresholds, len(self.weights))
-        accepted = np.cumsum(linear_forms(counts, self.weights), axis=0)
-        return ratio(accepted[-1] - accepted[:-1], accepted[-1])
-
-    def without_each(self, persons: AttemptsOfEach, thresholds: np.ndarray) -> ErrorColumns:
-        """Return the rates at the same thresholds, with a column for the data without each person.
-
-        `persons` are the impostor attempts of each.
-        """
-        accepted = persons.accepted()
-        taken = persons.accepted_genuine(self.genuine, thresholds)
-        return ErrorColumns(
-            ratio(accepted[:-1], accepted[-1]),
-            ratio(taken[-1] - taken[:-1], taken[-1]),
-            failed=self.failed,
-        )
+    def of_columns(self, columns: slice) -> ErrorColumns:
+        """Return the rates of some columns."""
+        return ErrorColumns(self.far[:, columns], self.frr[:, columns], failed=self.failed)
 
     def of_rows(self, rows: np.ndarray) -> ErrorColumns:
         """Return the rates at some of the thresholds."""
@@ -159,7 +149,7 @@ _OF_TARGET = {
 
 @dataclass(frozen=True, kw_only=True)
 class CurveMeasure:
-    """A measure of verification: its value on the data and in replicates, and what it rests on."""
+    """A measure of verification: its value on the data and in columns, and what it rests on."""
 
     scalar: Variable
     #: The value in operating points, or one for each target.

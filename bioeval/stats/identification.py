@@ -2,362 +2,315 @@
 
 For new people each person is probe and gallery at once. Each is left out in turn, on both sides,
 and the rate of the others, in a gallery of one person less, is known from one pass over the scores.
-How far these rates are from their mean is how uncertain the rate is by who was drawn: the
-jackknife, with an interval on the logit scale.
+In a gallery of other templates only the people who search are left out. Where people are drawn
+again, it is these, for this gallery: copies of a person in the gallery would find each other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
-import scipy
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.base.progress import report, stage
+from bioeval.base.progress import stage
+from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
-from bioeval.counting.points import allowed_errors
-from bioeval.counting.thresholds import to_internal
-from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
-from bioeval.stats.bootstrap import SubjectMeans
+from bioeval.stats.chosen_thresholds import at_equal_error, at_target, marks_of
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
-from bioeval.stats.independent import clopper_pearson, zero_error_bound
-from bioeval.stats.limits import Limits, logit_limits
+from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import VALUES_AT_ONCE, linear_forms, ratio
+from bioeval.stats.people import by_subject, linear_forms, ratio
+from bioeval.stats.weights import groups_of_people, kish, without_each
 
 #: With fewer people, those who are left are no gallery.
 FEWEST = 3
 
-# Rounding, as a proportion of what a spread is summed up from.
-_ROUNDING = 1e-12
-
-# Less than one attempt, more than rounding.
-_HALF = 0.5
-
-# Halvings of the range in which an end of the interval of the EER is.
-_HALVINGS = 40
+#: Open-set ranks that have intervals.
+RANKS = 10
 
 
-@dataclass(frozen=True)
-class Hits:
-    """Hits, or attempts, with their person, distance, rank and weight."""
+class Hits(NamedTuple):
+    """Hits, or attempts, with their person, distance (NaN: accepted nowhere), rank and weight."""
 
     person: np.ndarray
     distance: np.ndarray
     rank: np.ndarray
     weight: np.ndarray
 
-    @classmethod
-    def joined(cls, *parts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Hits:
-        """Concatenate hits."""
-        return cls(*map(np.concatenate, zip(*parts, strict=True)))
-
-    def by(self, index: np.ndarray) -> Hits:
-        """Return some hits, or all hits in another order."""
-        return Hits(self.person[index], self.distance[index], self.rank[index], self.weight[index])
-
-    def by_distance(self) -> Hits:
-        """Return the hits in ascending order of distance."""
-        return self.by(np.argsort(self.distance, kind="stable"))
-
-    @property
-    def scored(self) -> Hits:
-        """The hits that have a distance: others failed, and no threshold accepts them."""
-        return self.by(np.flatnonzero(~np.isnan(self.distance)))
-
-    def along(self, place: np.ndarray) -> Placed:
-        """Return the hits with their places along a curve."""
-        return Placed.of(self.person, place, self.weight)
-
-    def up_to(self, rank: int) -> Hits:
-        """Return the hits at `rank` or better, by person and distance."""
-        hits = self.within(rank)
-        return hits.by(np.lexsort((hits.distance, hits.person)))
-
     def within(self, rank: int) -> Hits:
-        """Return the hits at `rank` or better, in their order."""
-        return self.by(np.flatnonzero(self.rank <= rank))
+        """Return the hits at `rank` or better."""
+        return Hits(*(x[self.rank <= rank] for x in self))
+
+    def by_person(
+        self, along: Literal["distance", "rank"], marks: np.ndarray, people: int
+    ) -> np.ndarray:
+        """Return the hits of each person up to each of increasing marks, (marks, people)."""
+        place = getattr(self, along)
+        return np.cumsum(by_subject(place, self.person, marks, people, self.weight)[:-1], axis=0)
 
 
-@dataclass(frozen=True)
-class _Rate:
-    """A proportion of attempts: overall, and without each person."""
+class Attempted(NamedTuple):
+    """Attempts of one class by the people who search, and what is missing without each person.
 
-    #: What is counted, and how much less that is without each person.
+    - `hits`, `made` (int64 (people who search,)): hits and attempts of each
+    - `losses`, `leaving` (int64 (people left out,)): hits and attempts that are missing without
+      each; hits that are gained have negative weights
+    - `units`: how many of the people, or pairs of them, are independent
+    """
+
     hits: Hits
-    losses: Hits
-    attempts: int
-    #: int64 (people,): attempts of each person, and attempts without each.
     made: np.ndarray
-    without: np.ndarray
-    trials: int  # independent trials, which bound a rate of exactly 0 or 1
-    options: IntervalMethod
-    #: Whether the rates without each person are compared as logits, not in proportion to the rate:
-    #: of false accepts, most of which may be of a few people.
-    of_logits: bool = False
+    losses: Hits
+    leaving: np.ndarray
+    units: float
 
-    def up_to(self, rank: int) -> _Rate:
-        """Return the rate of hits at `rank` or better."""
-        return replace(self, hits=self.hits.up_to(rank), losses=self.losses.up_to(rank))
-
-    def at(
-        self, hits: np.ndarray, losses: np.ndarray, count: int, along: np.ndarray
-    ) -> tuple[np.ndarray, Limits]:
-        """Return the cumulative rate at some places, with its limits.
-
-        Given are the place of each hit and of each loss, the latter increasing for each person;
-        those from `count` on are left out. `along` is the distance or rank of each hit.
-        """
-        counted = _summed(hits, self.hits.weight, count)
-        people = len(self.without)
-        if people < FEWEST or not (self.without > 0).all():
-            undefined = np.full(count, np.nan)
-            rate = counted / self.attempts if self.attempts else undefined
-            return np.minimum(rate, 1.0), (undefined, undefined)
-        rate = np.minimum(counted / self.attempts, 1.0)
-        level = 0.5 + self.options.confidence / 2
-        half = scipy.special.stdtrit(people - 1, level) * self._errors(counted, losses)
-        low, high = logit_limits(rate, half)
-        if self.of_logits:
-            low, high = self._limits_of_logits(counted, losses, (low, high))
-        # The same rate without each person is no certainty: some others may still differ.
-        bound = zero_error_bound(self.trials, self.options.confidence)
-        low = np.where(half > 0, low, np.maximum(rate - bound, 0.0))
-        high = np.where(half > 0, high, np.minimum(rate + bound, 1.0))
-        placed = Placed.of(self.hits.person, along, self.hits.weight)
-        # Two people who are taken for each other are one trial.
-        proportion = self.trials / max(int((self.made > 0).sum()), 1)
-        first, other = few_along(placed, self.made, self.trials)
-        few = first.fewer(proportion), other.fewer(proportion)
-        ends = without_contradiction(rate, (low, high), few, self.options.confidence)
-        if self.of_logits:  # few false accepts say little of how many another gallery has
-            ends = ends[0], np.maximum.accumulate(np.fmax(ends[1], high))
-        return rate, ends
-
-    def _limits_of_logits(
-        self, counted: np.ndarray, losses: np.ndarray, fallback: Limits
-    ) -> Limits:
-        """Return limits by the spread of the logits of the rates without each person.
-
-        Where some person has all errors, or all attempts without one, the spread is unknown. The
-        limits there are the `fallback`, as wide at least as the bound of independent trials of
-        which one erred.
-        """
-        people, count = len(self.without), len(counted)
-        low, high = np.empty((2, count))
-        quantile = scipy.special.stdtrit(people - 1, 0.5 + self.options.confidence / 2)
-        one = float(clopper_pearson(1, self.trials, self.options.confidence)[1])
-        place = np.minimum(losses, count)
-        order, lost = np.argsort(place, kind="stable"), np.zeros((1, people))
-        step = max(1, VALUES_AT_ONCE // people)
-        for first in range(0, count, step):
-            part = slice(first, min(first + step, count))
-            ends = np.searchsorted(place[order], (first, part.stop))
-            chosen = order[slice(*ends)]
-            layers = np.zeros((part.stop - first, people))
-            at = place[chosen] - first, self.losses.person[chosen]
-            np.add.at(layers, at, self.losses.weight[chosen])
-            lost = lost[-1] + np.cumsum(layers, axis=0)
-            remaining = counted[part, None] - lost
-            some = (remaining > _HALF).all(axis=1)
-            not_all = (remaining < self.without - _HALF).all(axis=1)
-            known = some & not_all
-            moved = scipy.special.logit(remaining[known] / self.without)
-            half = quantile * moved.std(axis=1) * np.sqrt(people - 1)
-            middle = scipy.special.logit(counted[part][known] / self.attempts)
-            low[part] = np.where(not_all, fallback[0][part], np.minimum(fallback[0][part], 1 - one))
-            high[part] = np.where(some, fallback[1][part], np.maximum(fallback[1][part], one))
-            low[part][known] = scipy.special.expit(middle - half)
-            high[part][known] = scipy.special.expit(middle + half)
-        return low, high
-
-    def _errors(self, hits: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """Return the standard error at each place.
-
-        The rate without person ``s`` is ``(hits - lost[s]) * share[s]``. What is summed over the
-        people are products of ``share - mean(share)`` and ``lost * share``, which change only where
-        somebody has a loss.
-        """
-        person, weight, count = self.losses.person, self.losses.weight, len(hits)
-        people, share = len(self.without), 1 / self.without
-        uneven = share - share.mean()
-        taken = np.cumsum(weight)
-        first = np.searchsorted(person, person)  # the first loss of the same person
-        taken -= np.append(0.0, taken)[first]
-        before = taken - weight
-        share_of_loss = share[person]
-        lost = _summed(place, weight * share_of_loss, count)
-        both = _summed(place, weight * share_of_loss * uneven[person], count)
-        steps = (taken**2 - before**2) * share_of_loss**2
-        squares = _summed(place, steps, count)
-        sizes = _summed(place, np.abs(steps), count)
-        constant = hits**2 * (uneven**2).sum()
-        spread = constant - 2 * hits * both + squares - lost**2 / people
-        spread = np.where(spread > _ROUNDING * (constant + sizes), spread, 0.0)
-        return np.sqrt(spread * (people - 1) / people)
+    def columns(
+        self,
+        along: Literal["distance", "rank"],
+        marks: np.ndarray,
+        rank: int | None = None,
+        weights: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the rate of hits up to marks, (marks, 1 + people), or at weights of people."""
+        hits, losses = self.hits, self.losses
+        if rank is not None:
+            hits, losses = hits.within(rank), losses.within(rank)
+        if weights is not None:
+            drawn = linear_forms(hits.by_person(along, marks, len(self.made)), weights)
+            rates = ratio(drawn, linear_forms(self.made[None], weights))
+        else:
+            everyone = hits._replace(person=np.zeros_like(hits.person))
+            total = everyone.by_person(along, marks, 1)[:, 0]
+            lost = losses.by_person(along, marks, len(self.leaving))
+            rates = ratio(
+                without_each(lost, total), without_each(self.leaving, np.array(self.made.sum()))
+            )
+        # Fractional weights of expected ties may exceed 1 by rounding.
+        return np.where(rates > 1 - 1e-12, np.minimum(rates, 1.0), rates)
 
 
-def _summed(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    """Return the sums of the values up to each place."""
-    inside = place < count
-    return np.cumsum(np.bincount(place[inside], values[inside], minlength=count)[:count])
+class SearchColumns:
+    """The attempts of identification, and what they are without each person.
 
-
-class NewPeople:
-    """The attempts of identification, overall and without each person."""
+    - `people` (int): those who are left out; `subjects` (int): those with genuine attempts
+    """
 
     def __init__(
         self,
         tally: Searches,
-        left_out: LeftOut,
         ties: str,
         options: IntervalMethod,
         impostors: str = "auto",
+        *,
+        subjects: np.ndarray | None = None,
+        left_out: LeftOut | None = None,
     ):
-        """Count the attempts without each person."""
-        self.people, self.most = left_out.people, left_out.ranks
+        """Take the attempts of each person: of `left_out` on both sides, else of the probes.
+
+        `subjects` are those of the probes, negative for what is of no person and always stays.
+        """
+        self.options, self.new_people = options, left_out is not None
         mated = np.flatnonzero(tally.mates > 0)
         probes, ranks, weights = tally.rank_weights(mated, ties)
-        hits = left_out.person[probes], tally.mate[probes], ranks, weights
-        by_person = np.bincount(left_out.person[mated], minlength=self.people)
-        self.genuine = _Rate(
-            Hits(*hits),
-            Hits.joined(hits, *_moved(tally, left_out, ties)),
-            len(mated),
-            by_person,
-            len(mated) - by_person,
-            trials_of(int((by_person > 0).sum())),
-            options,
+        rows = tally.impostor_probes(tally.impostor_role(impostors))
+        self.weights: np.ndarray | None = None
+        if left_out is not None:
+            person, number = left_out.person, left_out.people
+            self.no_person: np.ndarray = np.zeros(number, dtype=bool)
+            self.most = left_out.ranks
+        else:
+            if subjects is None:
+                raise TypeError(f"{options.method} intervals need the subjects of the probes")
+            who, person = np.unique(subjects, return_inverse=True)
+            person, number, self.no_person = person.reshape(-1), len(who), who < 0
+            self.most = np.iinfo(np.int64).max
+            if options.resamples:
+                self.weights = options.weights(number, self.no_person)
+        self.people = int((~self.no_person).sum())
+        group, groups, fewest = np.arange(number), number, FEWEST
+        if left_out is None:
+            fewest = 2
+            group, groups = groups_of_people(self.no_person)
+
+        def attempted(
+            hits: Hits, of_rows: np.ndarray, pairs: int, moved: Hits | None, also: np.ndarray
+        ) -> Attempted:
+            """Return attempts of some rows; `also` leave with the people of these numbers."""
+            made = np.bincount(person[of_rows], minlength=number)
+            own = hits._replace(person=group[hits.person])
+            losses = own if moved is None else Hits(*map(np.append, own, moved))
+            stays = losses.person < groups
+            leaving = np.bincount(np.append(group[person[of_rows]], also), minlength=groups + 1)
+            return Attempted(
+                hits,
+                made,
+                Hits(*(x[stays] for x in losses)),
+                leaving[:groups],
+                kish(made[~self.no_person]) / pairs if self.people >= fewest else 0.0,
+            )
+
+        none = np.empty(0, dtype=np.int64)
+        genuine = Hits(person[probes], tally.mate[probes], ranks, weights)
+        gained = None if left_out is None else _moved(tally, left_out, ties)
+        self.genuine = attempted(genuine, mated, 1, gained, none)
+        one = np.ones(len(rows))
+        impostor = Hits(person[rows], tally.other[rows], one, one)
+        if left_out is None:
+            self.impostor = attempted(impostor, rows, 1, None, none)
+        else:
+            nearest, second = left_out.nearest[rows], left_out.second[rows]
+            only = np.isnan(second)  # without that subject there is nobody to be taken for
+            closest = impostor._replace(person=nearest)
+            further = Hits(nearest[~only], second[~only], one[~only], -one[~only])
+            taken = Hits(*map(np.append, closest, further))
+            # False accepts come in pairs: two people who are alike are taken for each other.
+            self.impostor = attempted(impostor, rows, 2, taken, nearest[only])
+        self.subjects = trials_of(int((self.genuine.made[~self.no_person] > 0).sum()))
+
+    @cached_property
+    def marks(self) -> np.ndarray:
+        """Distances along the curves; they depend on the scores alone."""
+        both = self.genuine.hits.distance, self.impostor.hits.distance
+        every = np.unique(np.concatenate(both))
+        if len(every) > SubjectAttempts.EXACT:
+            every = np.union1d(*map(marks_of, both))
+        return every[np.isfinite(every)]
+
+    @cached_property
+    def every_score(self) -> bool:
+        """Whether the marks are all the distinct distances."""
+        both = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
+        return len(np.unique(both[np.isfinite(both)])) == len(self.marks)
+
+    @cached_property
+    def _far(self) -> np.ndarray:
+        return self.impostor.columns("distance", self.marks, weights=self.weights)
+
+    def curve(self, rank: int = 1) -> ErrorColumns:
+        """Return FAR and 1 - DIR at a rank, at the marks and in columns."""
+        both = self.genuine.hits.distance, self.impostor.hits.distance
+        failed = any(bool(np.isnan(x).any()) for x in both)
+        dir_ = self.genuine.columns("distance", self.marks, rank, self.weights)
+        return ErrorColumns(self._far, 1 - dir_, failed)
+
+    def cms(self, ranks: np.ndarray) -> np.ndarray:
+        """Return CMS at increasing ranks, (ranks, columns); NaN at ranks that are not known."""
+        rates = self.genuine.columns("rank", ranks.astype(np.float64), weights=self.weights)
+        return np.where((ranks <= self.most)[:, None], rates, np.nan)
+
+    def dir_at_far(self, targets: np.ndarray, rank: int = 1) -> np.ndarray:
+        """Return DIR at FAR targets, at a rank, (targets, columns): thresholds are chosen anew."""
+        curve = self.curve(rank)
+        return 1 - curve.at_each(curve.frr_at_far, targets, self.every_score)
+
+    def of_rates(self, attempts: Attempted, columns: np.ndarray) -> RateCurve:
+        """Return the limits of a rate along its curve."""
+        confidence = self.options.confidence
+        if self.weights is not None:
+            return RateCurve.drawn(columns, attempts.units, confidence)
+        return RateCurve.of(columns, float(attempts.made.sum()), attempts.units, confidence)
+
+    @cached_property
+    def far(self) -> RateCurve:
+        """The limits of FAR."""
+        return self.of_rates(self.impostor, self._far)
+
+    def missed(self, curve: ErrorColumns) -> RateCurve:
+        """Return the limits of 1 - DIR along a curve."""
+        return self.of_rates(self.genuine, curve.frr)
+
+    def limits_at_ranks(self, cms: np.ndarray) -> Limits:
+        """Return the limits of CMS at ranks 1, 2, ..., whose values are given."""
+        columns = self.cms(np.arange(1, len(cms) + 1))
+        return self.of_rates(self.genuine, columns).at(
+            np.where(np.isnan(columns[:, 0]), np.nan, cms)
         )
-        impostor_rows = tally.impostor_probes(tally.impostor_role(impostors))
-        person, nearest = left_out.person[impostor_rows], left_out.nearest[impostor_rows]
-        second = left_out.second[impostor_rows]
-        #: Of each impostor attempt: the person of the nearest candidate, and the distance of the
-        #: nearest candidate of any further person.
-        self._candidates = nearest, second
-        only = np.isnan(second)  # without that subject there is nobody to be taken for
-        one = np.ones(len(impostor_rows))
-        # As the second nearest, one that failed is beyond all scores.
-        distance = tally.other[impostor_rows]
-        distance = np.where(np.isnan(distance), np.inf, distance)
-        accepted = person, distance, one, one
-        losses = (
-            accepted,
-            (nearest, distance, one, one),
-            (nearest[~only], second[~only], one[~only], -one[~only]),
-        )
-        by_person = np.bincount(person, minlength=self.people)
-        without = by_person + np.bincount(nearest[only], minlength=self.people)
-        # False accepts come in pairs: two people who are alike are taken for each other.
-        pairs = min(int((by_person > 0).sum()), self.people // 2)
-        self.impostor = _Rate(
-            Hits(*accepted),
-            Hits.joined(*losses),
-            len(impostor_rows),
-            by_person,
-            len(impostor_rows) - without,
-            pairs,
-            options,
-            of_logits=True,
-        )
 
-    def without_each(self, targets: np.ndarray, rank: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return CMS and DIR at each FAR target without each person, at a rank.
-
-        The thresholds are chosen anew among the impostor attempts of the others. The shapes are
-        (people,) and (targets, people); NaN where nothing is left.
-        """
-        rate = self.genuine.up_to(rank)
-        hits, losses, people = rate.hits, rate.losses, self.people
-        lost = np.bincount(losses.person, losses.weight, minlength=people)
-        recognised = ratio(hits.weight.sum() - lost, rate.without)
-        limits = self._limits_without_each(targets)
-        order = np.argsort(hits.distance, kind="stable")
-        distance, taken = hits.distance[order], np.append(0.0, np.cumsum(hits.weight[order]))
-        at_far = np.empty((len(targets), people))
-        for i, limit in enumerate(limits):
-            inside = losses.distance < limit[losses.person]
-            lost = np.bincount(losses.person[inside], losses.weight[inside], minlength=people)
-            at_far[i] = ratio(taken[np.searchsorted(distance, limit)] - lost, rate.without)
-        return recognised, np.where(np.isnan(limits), np.nan, at_far)
-
-    def _limits_without_each(self, targets: np.ndarray) -> np.ndarray:
-        """Return the distance below which FAR is at most each target, without each person.
-
-        It is the first that would be one false accept too many; infinite where all may be accepted,
-        NaN without an attempt. Shape (targets, people).
-        """
-        person, first = self.impostor.hits.person, self.impostor.hits.distance
-        nearest, second = self._candidates
-
-        def limits_of(distances: np.ndarray) -> np.ndarray:
-            attempts = len(distances)
-            if not attempts:
-                return np.full(len(targets), np.nan)
-            allowed = np.array([allowed_errors(float(x), attempts) for x in targets], dtype=int)
-            inside = allowed < attempts
-            limits = np.full(len(targets), np.inf)
-            places = np.unique(allowed[inside])
-            if len(places):
-                limits[inside] = np.partition(distances, places)[allowed[inside]]
-            return limits
-
-        limits = np.repeat(limits_of(first)[:, None], self.people, axis=1)
-        affected = np.union1d(person, nearest)
-        for a in affected[affected >= 0]:
-            rest = np.where(nearest == a, second, first)[person != a]
-            limits[:, a] = limits_of(rest[~np.isnan(rest)])
-        return limits
-
-    def ranks(self, count: int) -> Limits:
-        """Return the limits of CMS at ranks 1 to `count`."""
-        rate = self.genuine
-        order = np.lexsort((rate.losses.rank, rate.losses.person))
-        rate = replace(rate, losses=rate.losses.by(order))
-        low, high = rate.at(rate.hits.rank - 1, rate.losses.rank - 1, count, rate.hits.rank)[1]
-        beyond = np.arange(count) >= self.most
-        return np.where(beyond, np.nan, low), np.where(beyond, np.nan, high)
-
-    def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
-        """Return the limits of FAR, FRR and DIR at increasing distances."""
-
-        def limits(rate: _Rate) -> Limits:
-            hits = np.searchsorted(grid, rate.hits.distance)
-            losses = np.searchsorted(grid, rate.losses.distance)
-            return rate.at(hits, losses, len(grid), rate.hits.distance)[1]
-
-        low, high = np.full((2, len(grid), ranks), np.nan)
+    @stage("intervals of the curves")
+    def limits(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
+        """Return the limits of an open-set result, at the first ranks."""
+        identified = dataset["dir"].values
+        low, high = np.full((2, len(identified), ranks), np.nan)
+        targets = dataset["far_target"].values
+        at_far = np.full((2, len(targets), ranks), np.nan)
+        eer: Limits = (np.array(np.nan), np.array(np.nan))
         for k in range(min(ranks, self.most)):
-            low[:, k], high[:, k] = limits(self.genuine.up_to(k + 1))
-        far = limits(self.impostor.up_to(1))
-        return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
+            curve = self.curve(k + 1)
+            missed = self.missed(curve)
+            least, most = missed.at(1 - identified[:, k])
+            low[:, k], high[:, k] = 1 - most, 1 - least
+            values = dataset["dir_at_far"].values[:, k]
+            at_far[:, :, k] = self._at_targets(curve, missed, targets, values)
+            if not k:
+                eer = self._at_equal_error(curve, missed, float(dataset["eer"]))
+        return {
+            "far": self.far.at(dataset["far"].values),
+            "frr": (1 - high[:, 0], 1 - low[:, 0]),
+            "dir": (low, high),
+            "dir_at_far": (at_far[0], at_far[1]),
+            "eer": eer,
+        }
 
-    def points(self, targets: np.ndarray, eer: float, ranks: int) -> dict[str, Limits]:
-        """Return the limits of DIR at FAR targets, and of the EER."""
-        low, high = np.full((2, len(targets), ranks), np.nan)
-        ends = np.full(2, np.nan)
-        if self.genuine.attempts and self.impostor.attempts:
-            accepting = _Accepting(self.impostor.up_to(1))
-            for k in range(min(ranks, self.most)):
-                at = accepting.of_mates(self.genuine.up_to(k + 1))
-                for i, target in enumerate(targets.tolist()):
-                    low[i, k], high[i, k] = at.limits(target)
-                if not k and not np.isnan(eer):
-                    ends = np.array([at.end_of_error(eer, end) for end in (0.0, 1.0)])
-        return {"dir_at_far": (low, high), "eer": (ends[0], ends[1])}
+    def limits_at_targets(self, targets: np.ndarray, values: np.ndarray, rank: int) -> Limits:
+        """Return the limits of DIR at FAR targets, at a rank, whose values are given."""
+        curve = self.curve(rank)
+        return self._at_targets(curve, self.missed(curve), targets, values)
+
+    def _at_targets(
+        self, curve: ErrorColumns, missed: RateCurve, targets: np.ndarray, values: np.ndarray
+    ) -> Limits:
+        """Return the limits of DIR at FAR targets."""
+        columns = 1 - curve.at_each(curve.frr_at_far, targets, self.every_score)
+        columns = np.clip(columns + (values - columns[:, 0])[:, None], 0.0, 1.0)
+        columns[:, 0] = values
+        confidence, units = self.options.confidence, self.genuine.units
+        if self.weights is not None:
+            return percentile(columns, confidence, units)
+        data = curve.of_columns(slice(0, 1))
+        low, high = np.full((2, len(targets)), np.nan)
+        for i in np.flatnonzero(~np.isnan(values)):
+            row = int((curve.far[:, 0] <= targets[i]).sum()) - 1
+            far = curve.far[row, 0] if row >= 0 else 0.0
+            errors = curve.frr[row] if row >= 0 else np.ones(columns.shape[1])
+
+            def rate_at(x: float) -> float:
+                return float(data.frr_at_far(x, self.every_score)[0])
+
+            ends = at_target(1 - columns[i], errors, missed, self.far.at(far), rate_at, confidence)
+            low[i], high[i] = 1 - ends[1], 1 - ends[0]
+        return low, high
+
+    def _at_equal_error(self, curve: ErrorColumns, missed: RateCurve, eer: float) -> Limits:
+        """Return the limits of the EER."""
+        columns = curve.equal_error() if len(self.marks) else np.array([np.nan])
+        columns = np.clip(columns + (eer - columns[0]), 0.0, 1.0)
+        columns[0] = eer
+        if self.weights is not None:
+            units = min(self.genuine.units, self.impostor.units)
+            return percentile(columns, self.options.confidence, units)
+        return at_equal_error(columns, curve, self.far, missed, self.options.confidence)
+
+    def messages(self, ranks: int) -> list[Message]:
+        """Return messages of intervals not given, or not reliable."""
+        if self.new_people and self.people < FEWEST:
+            why = f"there are {counted(self.people, 'subjects')}, and at least {FEWEST} are needed"
+            return [Message("no-interval", of="rates for new people", why=why)]
+        remarks = [] if self.new_people else self.options.groups(self.people)
+        remarks += self.options.few_people(self.people)
+        if self.most < ranks:
+            of = f"ranks above {self.most:,}"
+            remarks.append(Message("no-interval", of=of, why="it needs more memory"))
+        return remarks
 
 
-def _moved(
-    tally: Searches, left_out: LeftOut, ties: str
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+def _moved(tally: Searches, left_out: LeftOut, ties: str) -> Hits:
     """Return the hits lost without each subject, and, with negative weights, the hits gained."""
     probe, subject = left_out.probe, left_out.subject
     facts = (tally.closer, tally.tied, tally.tied_before)
@@ -368,86 +321,7 @@ def _moved(
     for sign, (closer, tied, before) in ((1.0, there), (-1.0, rest)):
         index, rank, weight = place_weights(closer, tied, before, tally.mates_tied[probe], ties)
         moved.append((subject[index], tally.mate[probe[index]], rank, sign * weight))
-    return moved
-
-
-class _Accepting:
-    """Impostor attempts at all thresholds; state ``j`` accepts up to the `j`-th distance.
-
-    It lasts up to the next distance, and state 0 accepts none.
-    """
-
-    def __init__(self, rate: _Rate):
-        self.distance, counts = np.unique(rate.hits.distance, return_counts=True)
-        self.accepted = np.append(0, np.cumsum(counts))
-        hits = 1 + np.searchsorted(self.distance, rate.hits.distance)
-        losses = 1 + np.searchsorted(self.distance, rate.losses.distance)
-        _, (self.low, self.high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
-
-    def state(self, target: float) -> int:
-        """Return the last state with FAR at most a target."""
-        allowed = allowed_errors(float(target), int(self.accepted[-1]))
-        return int(np.searchsorted(self.accepted, allowed, side="right")) - 1
-
-    def of_mates(self, rate: _Rate) -> _DirAtFar:
-        """Return DIR, at a rank, in each state."""
-        hits, losses = (
-            np.searchsorted(self.distance, x, side="right") + np.isnan(x)
-            for x in (rate.hits.distance, rate.losses.distance)
-        )
-        dir_, (low, high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
-        return _DirAtFar(self, dir_, low, high)
-
-
-@dataclass(frozen=True)
-class _DirAtFar:
-    """DIR at the end of each state of FAR, with its limits at a given threshold."""
-
-    far: _Accepting
-    rate: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-    def limits(self, target: float) -> tuple[float, float]:
-        """Return the limits of DIR at the threshold of a FAR target.
-
-        The interval of FAR at the threshold chosen says between which rates another threshold
-        may have been chosen. How far DIR moves from the one to the other, one impostor distance
-        beyond on both sides, and how uncertain it is at a given threshold, add up as squares.
-        """
-        far, last = self.far, len(self.rate) - 1
-        if np.isnan(far.high).any() or np.isnan(self.high).any():
-            return np.nan, np.nan
-        chosen = far.state(target)
-        strict = far.state(far.low[chosen]) - 1
-        loose = min(far.state(max(far.high[chosen], target)) + 1, last)
-        here = self.rate[chosen]
-        below = here - (self.rate[strict] if strict >= 0 else 0.0)
-        return (
-            max(here - float(np.hypot(below, here - self.low[chosen])), 0.0),
-            min(here + float(np.hypot(self.rate[loose] - here, self.high[chosen] - here)), 1.0),
-        )
-
-    def end_of_error(self, eer: float, end: float) -> float:
-        """Return the rate farthest towards `end` that FRR may have at this FAR."""
-
-        def holds(rate: float) -> bool:
-            low, high = self.limits(rate)
-            return 1 - high <= rate <= 1 - low
-
-        inside, outside = eer, end
-        if np.isnan(self.limits(eer)[0]):
-            return np.nan
-        if holds(outside):
-            return outside
-        for _ in range(_HALVINGS):
-            middle = (inside + outside) / 2
-            inside, outside = (middle, outside) if holds(middle) else (inside, middle)
-        return inside
-
-
-#: Open-set ranks that have intervals.
-RANKS = 10
+    return Hits(*map(np.append, *moved))
 
 
 def closed_set_intervals(
@@ -462,22 +336,15 @@ def closed_set_intervals(
     `subjects` is the subject of each probe; None for methods that do not need it. With `left_out`,
     intervals by subject are for new people; otherwise the gallery is fixed.
     """
-    attempts = int(dataset["attempts"])
     count = dataset.sizes["rank"]
-    remarks = []
     options = _of_population(options, left_out)
-    if left_out is not None:
-        people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)
-        low, high = people.ranks(count)
-        remarks = _without_limits(left_out, count)
-    elif options.by_subject:
-        probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
-        hits = probing.genuine
-        means, along = probing.of_genuine, hits.along(hits.rank)
-        low, high = means.limits_at_ranks(hits.person, hits.rank, hits.weight, count)
-        low, high = means.without_contradiction(along, np.arange(1.0, count + 1), (low, high))
-        remarks = options.few_people(probing.people)
+    if options.by_subject:
+        ties = str(dataset.attrs["ties"])
+        columns = SearchColumns(tally, ties, options, subjects=subjects, left_out=left_out)
+        low, high = columns.limits_at_ranks(dataset["cms"].values)
+        remarks = columns.messages(count)
     else:
+        attempts = int(dataset["attempts"])
         low, high = options.independent_limits(dataset["cms_count"].values, attempts)
         remarks = [options.independence("probes")]
     limits = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
@@ -496,24 +363,15 @@ def open_set_intervals(
     The first ten ranks have intervals; the others are NaN. `subjects` and `left_out` are as for
     :func:`closed_set_intervals`.
     """
-    kind = tally.about.kind
     ranks = min(RANKS, dataset.sizes["rank"])
     options = _of_population(options, left_out)
-    if left_out is not None or options.by_subject:
-        settings = str(dataset.attrs["ties"]), options, str(dataset.attrs["impostors"])
-        by_person: NewPeople | _ProbeSubjects
-        if left_out is not None:
-            by_person = NewPeople(tally, left_out, *settings)
-            remarks = _without_limits(left_out, ranks)
-        else:
-            by_person = _ProbeSubjects(tally, subjects, *settings)
-            remarks = options.few_people(by_person.people)
-        grid = to_internal(dataset["threshold"].values, kind)
-        limits = by_person.curves(grid, ranks)
-        if larger_is_closer(kind):
-            limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
-        limits |= by_person.points(dataset["far_target"].values, float(dataset["eer"]), ranks)
-        remarks += _without_lower_limit(limits, dataset, tally)
+    if options.by_subject:
+        ties, impostors = (str(dataset.attrs[x]) for x in ("ties", "impostors"))
+        columns = SearchColumns(
+            tally, ties, options, impostors, subjects=subjects, left_out=left_out
+        )
+        limits = columns.limits(dataset, ranks)
+        remarks = [*columns.messages(ranks), *_without_lower_limit(limits, dataset, tally)]
     else:
         genuine, impostor = int(dataset["genuine_attempts"]), int(dataset["impostor_attempts"])
 
@@ -560,169 +418,3 @@ def _without_lower_limit(
 def _of_population(options: IntervalMethod, left_out: LeftOut | None) -> IntervalMethod:
     """Return the options with the population that the intervals are for."""
     return options.for_this_gallery if left_out is None else options.for_new_people
-
-
-def _without_limits(left_out: LeftOut, ranks: int) -> list[Message]:
-    """Return messages of intervals not given: too few people, or too many ranks."""
-    people, most = left_out.people, left_out.ranks
-    if people < FEWEST:
-        why = f"there are {counted(people, 'subjects')}, and at least {FEWEST} are needed"
-        return [Message("no-interval", of="rates for new people", why=why)]
-    if most < ranks:
-        return [Message("no-interval", of=f"ranks above {most:,}", why="it needs more memory")]
-    return []
-
-
-# ------------------------------------------------------------------------- by subject
-
-
-def identification_replicates(
-    tally: Searches,
-    subjects: np.ndarray,
-    search: OpenSet,
-    targets: np.ndarray,
-    options: IntervalMethod,
-    rank: int = 1,
-) -> tuple[np.ndarray, np.ndarray, int, int]:
-    """Return CMS and DIR at each FAR target, both at a rank, and sample sizes.
-
-    The rates have the shapes (columns,) and (targets, columns); the sample sizes are the subjects
-    with probes, and those with genuine attempts (0 for a single one).
-    """
-    probing = _ProbeSubjects(tally, subjects, search.ties, options, search.impostors)
-    within = probing.genuine.within(rank)
-    hits = np.bincount(within.person, within.weight, minlength=len(probing.weights))
-    recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
-    at_far = probing.drawn_at_far(targets, rank)
-    return recognised, at_far, probing.people, probing.of_genuine.trials
-
-
-class _ProbeSubjects:
-    """Identification attempts by the probe's subject; probes of no person are not resampled."""
-
-    def __init__(
-        self,
-        tally: Searches,
-        subjects: np.ndarray | None,
-        ties: str,
-        options: IntervalMethod,
-        impostors: str = "auto",
-    ):
-        """Weigh the attempts of each subject in each replicate."""
-        if subjects is None:
-            raise TypeError(f"{options.method} intervals need the subjects of the probes")
-        self.options = options
-        who, person = np.unique(subjects, return_inverse=True)
-        person = person.reshape(-1)
-        no_person, n = who < 0, len(who)
-        self.people = int((~no_person).sum())
-        chosen = np.nonzero(tally.mates > 0)[0]
-        probes, ranks, weights = tally.rank_weights(chosen, ties)
-        self.genuine = Hits(person[probes], tally.mate[probes], ranks, weights).by_distance()
-        genuine_of = np.bincount(person[chosen], minlength=n)
-        impostor_rows = tally.impostor_probes(tally.impostor_role(impostors))
-        ones = np.ones(len(impostor_rows))
-        self.impostor = Hits(
-            person[impostor_rows], tally.other[impostor_rows], ones, ones
-        ).by_distance()
-        impostor_of = np.bincount(person[impostor_rows], minlength=n)
-        self.weights, self.no_person = options.weights(len(no_person), no_person), no_person
-        self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
-        self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
-
-    @stage("intervals of the curves")
-    def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
-        """Return the limits of FAR, FRR and DIR at increasing distances."""
-        other = self.impostor
-        far = self.of_impostor.limits_along(other.along(other.distance), grid)
-        lows, highs = [], []
-        for k in range(1, ranks + 1):
-            hits = self.genuine.within(k)
-            low_k, high_k = self.of_genuine.limits_along(hits.along(hits.distance), grid)
-            lows.append(low_k)
-            highs.append(high_k)
-            report(k, ranks)
-        low = np.stack(lows, axis=1)
-        high = np.stack(highs, axis=1)
-        return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
-
-    def points(self, targets: np.ndarray, eer: float, ranks: int) -> dict[str, Limits]:
-        """Return the limits of the operating points, chosen anew in each replicate."""
-        unknown = np.full((len(targets), ranks, self.weights.shape[1]), np.nan)
-        at_far, errors = unknown, np.full(self.weights.shape[1], np.nan)
-        if self.of_genuine.attempts.any() and self.of_impostor.attempts.any():
-            drawn = [self.drawn_at_far(targets, rank) for rank in range(1, ranks + 1)]
-            at_far, errors = np.stack(drawn, axis=1), self.drawn_error()
-        fewer = min(self.of_genuine, self.of_impostor, key=lambda means: means.trials)
-        confidence, at_ranks = self.options.confidence, np.full((2, *at_far.shape[:2]), np.nan)
-        for k in range(ranks):
-            hits = self.genuine.within(k + 1)
-            few = self.of_genuine.few(hits.along(hits.distance))
-            ends = self.options.limits(at_far[:, k])
-            at_ranks[:, :, k] = around_few(at_far[:, k, 0], ends, few, confidence)
-        first, other = self.genuine.within(1), self.impostor
-        accepted, rejected = self.of_genuine.few(first.along(first.distance))
-        low, high = self.options.limits(errors)
-        for few in ((rejected, accepted), self.of_impostor.few(other.along(other.distance))):
-            low, high = around_few(errors[0], (low, high), few, confidence)
-        points = {
-            "dir_at_far": (self.of_genuine, (at_ranks[0], at_ranks[1])),
-            "eer": (fewer, (low, high)),
-        }
-        return {
-            name: (np.where(of_attempts.trials, x, np.nan), np.where(of_attempts.trials, y, np.nan))
-            for name, (of_attempts, (x, y)) in points.items()
-        }
-
-    @stage("bootstrap")
-    def drawn_at_far(self, targets: np.ndarray, rank: int) -> np.ndarray:
-        """Return DIR at FAR targets (targets, columns) at one rank, of all weightings."""
-        from bioeval.kernels.detected import detect_at_targets
-
-        mate, other = self.genuine.within(rank).scored, self.impostor.scored
-        genuine, impostor = self.of_genuine.total, self.of_impostor.total
-        order = np.argsort(targets, kind="stable")
-        # The most errors whose rate is at most the target; products may be rounded.
-        most = np.floor(np.clip(targets[order], 0.0, 1.0) * impostor[:, None])
-        made = np.maximum(impostor, 1.0)[:, None]
-        most += (most < impostor[:, None]) & ((most + 1) / made <= targets[order])
-        most -= most / made > targets[order]
-        detected = np.empty((len(impostor), len(targets)))
-        detect_at_targets(
-            detected,
-            np.ascontiguousarray(self.weights.T),
-            most.astype(np.int64),
-            (other.person, np.append(other.distance[1:] > other.distance[:-1], True)),
-            (mate.person, mate.weight),
-            np.append(np.searchsorted(mate.distance, other.distance), len(mate.distance)),
-        )
-        at_far = np.empty((len(targets), len(impostor)))
-        at_far[order] = ratio(detected.T, genuine)
-        at_far[at_far > 1 - 1e-12] = 1.0
-        return np.where((genuine > 0) & (impostor > 0), at_far, np.nan)
-
-    def drawn_error(self) -> np.ndarray:
-        """Return the EER of all weightings (columns)."""
-        first, other = self.genuine.within(1).scored, self.impostor.scored
-        failed = len(other.distance) < len(self.impostor.distance)
-        failed |= bool(np.isnan(self.genuine.distance).any())
-        threshold = np.union1d(first.distance, other.distance)
-        of_first = np.searchsorted(first.distance, threshold, side="right")
-        of_other = np.searchsorted(other.distance, threshold, side="right")
-        eer = np.full(self.weights.shape[1], np.nan)
-        step = max(1, VALUES_AT_ONCE // (len(threshold) + 1))
-        for low in range(0, len(eer), step):
-            part = slice(low, low + step)
-            weights = self.weights[:, part].astype(np.float64)
-            far = ratio(_cumulative(weights, other)[of_other], self.of_impostor.total[part])
-            hits = ratio(_cumulative(weights, first)[of_first], self.of_genuine.total[part])
-            frr = np.clip(1 - hits, 0.0, 1.0)
-            eer[part] = ErrorColumns(far, frr, failed=failed).equal_error()
-        return eer
-
-
-def _cumulative(weights: np.ndarray, attempts: Hits) -> np.ndarray:
-    """Return the cumulative weight of the attempts, from 0 to all of them."""
-    taken = np.zeros((len(attempts.distance) + 1, weights.shape[1]))
-    np.cumsum(weights[attempts.person] * attempts.weight[:, None], axis=0, out=taken[1:])
-    return taken

@@ -1,301 +1,299 @@
-"""Weights of people in replicates, and limits of what is estimated with or without some people.
+"""Limits of a measure from its values without each person: one method for all, without a seed.
 
-The jackknife: a person leaves all sides, and an attempt of two people is missing without either of
-them. The standard error is that of the logits themselves, so that one person who makes most of the
-errors makes the limits wide. It is estimated from as many people as there are, and less surely
-where few of them account for most of it: hence Student's distribution, with degrees of freedom
-after Satterthwaite.
+``columns`` are a value and the same without each person, ``(..., 1 + people)``: a person leaves
+all sides, and thresholds that the measure chooses are chosen anew.
+
+Rates at a threshold have the exact limits of the effective number of attempts (Korn and Graubard
+1998), which serve without any error, too; other measures have Student's limits on the logit scale
+(Efron and Tibshirani 1993, An introduction to the bootstrap, chapter 11). The variance is that of
+the jackknife (Tukey 1958), known with as many degrees of freedom as it has people who matter
+(Satterthwaite 1946).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import check_confidence, require_number, require_numbers
-from bioeval.base.random import Stream
-from bioeval.stats.independent import clopper_pearson, zero_error_bound
+from bioeval.stats.independent import exact_lower, exact_upper, zero_error_bound
 
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
 
-#: Largest number of groups of subjects that are left out in turn.
-GROUPS = 1000
+#: Degrees of freedom from which errors show how uncertain they are: five people who err alike have
+#: ten.
+LEAST = 10.0
+
+# Variances below it are rounding.
+_NOTHING = 1e-20
 
 # Far below one error in any countable number of attempts.
 ROUNDING = 1e-12
 
 
-def weights_of(
-    subjects: int,
-    seed: np.random.SeedSequence,
-    replicates: int,
-    no_person: np.ndarray | None,
-) -> np.ndarray:
-    """Return the weights of subjects, float32 of shape (subjects, columns).
+def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the variance of a value, and its degrees of freedom, from values without each person.
 
-    The first column is the data themselves; the replicates follow. What is of no person, such as
-    all distractors, is not resampled: its weight is 1.
+    Of k people who err alike among many the degrees are 2 k: few people who make most errors say
+    little. Both are NaN where a value is.
     """
-    if no_person is not None and no_person.any():
-        people = int(np.count_nonzero(~no_person))
-        drawn = weights_of(people, seed, replicates, None)
-        weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
-        weights[~no_person] = drawn
-        return weights
-    parts = [np.ones((subjects, 1), dtype=np.float32)]
-    if subjects > 1 and replicates:
-        parts.append(Stream(seed, 0).resampled(subjects, replicates))
-    return np.concatenate(parts, axis=1)
+    without = columns[..., 1:]
+    people = without.shape[-1]
+    if not people:
+        unknown = np.full(columns.shape[:-1], np.nan)
+        return unknown, unknown
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = (without - without.mean(axis=-1, keepdims=True)) ** 2
+        total, fourth = squares.sum(axis=-1), (squares**2).sum(axis=-1)
+        freedom = 2 * total**2 / (fourth - total**2 / people)
+    freedom = np.where(total > _NOTHING, freedom, np.where(np.isnan(total), np.nan, 0.0))
+    return (people - 1) / people * total, np.clip(freedom, 0, people - 1)
 
 
-def groups_of(subjects: int) -> np.ndarray:
-    """Return the group in which each subject is left out: its own, up to a thousand subjects."""
-    return np.arange(subjects) * min(subjects, GROUPS) // max(subjects, 1)
+def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float) -> Limits:
+    """Return the limits of Clopper and Pearson (1934), each missing with probability `miss`.
 
-
-def limits_of(
-    values: np.ndarray, confidence: float, replicates: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper confidence limits of bootstrapped values, shape (..., columns).
-
-    The columns are those of :func:`weights_of`; a replicate without an attempt of a class is NaN
-    and is left out. Limits are NaN without replicates, or where the estimate is undefined.
+    The number of trials need not be whole. Limits are NaN where the rate is, or without a trial.
     """
-    estimate = values[..., 0]
-    drawn = values[..., 1 : 1 + replicates]
+    rate, trials = np.clip(rate, 0.0, 1.0), np.asarray(trials, dtype=np.float64)
+    rate = np.where(trials > 0, rate, np.nan)
+    errors = rate * trials
+    low, high = (
+        exact_lower(errors, trials - errors, miss),
+        exact_upper(errors, trials - errors, 1 - miss),
+    )
+    return np.where(rate <= ROUNDING, 0.0, low), np.where(rate >= 1 - ROUNDING, 1.0, high)
+
+
+def _trials(columns: np.ndarray, miss: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return effective attempts by the variance of the jackknife, and whether they are known.
+
+    They come with and without ``(z / t)^2``, by which limits of so few degrees of freedom are
+    wider. They are known where enough people err.
+    """
+    rate, people = columns[..., 0], columns.shape[-1] - 1
+    variance, freedom = jackknife(columns)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alone = rate * (1 - rate) / np.where(variance > _NOTHING, variance, np.nan)
+        level = min(miss, 0.5 - 1e-6)  # where both quantiles are 0
+        quotient = scipy.special.ndtri(level) / scipy.special.stdtrit(np.maximum(freedom, 1), level)
+        known = (freedom >= min(LEAST, 0.4 * (people - 1))) & (variance > _NOTHING)
+    return alone * quotient**2, alone, known & (people > 1)
+
+
+def enough(columns: np.ndarray) -> np.ndarray:
+    """Return whether enough people err to show how uncertain a rate is."""
+    return _trials(columns, 0.025)[2]
+
+
+def effective(columns: np.ndarray, attempts: float, units: float, miss: float) -> np.ndarray:
+    """Return the effective number of attempts along a curve, from columns in order of their rates.
+
+    That is ``n / d (z / t)^2`` of `n` attempts with the design effect ``d = n v / (p (1 - p))`` of
+    the variance `v`. Where too few people err to show `v`, `d` is that of the nearest rate at which
+    enough do (a generalised variance function: Wolter 2007, Introduction to variance estimation,
+    chapter 7), unless `v` there is larger. Where none has enough it is the number of independent
+    `units`, people or disjoint pairs of them, which is also the smallest.
+    """
+    trials, alone, known = _trials(columns, miss)
+    fewest = min(units, attempts)
+    if not known.any():
+        return np.full(len(trials), fewest)
+    nearest = np.interp(columns[:, 0], columns[known, 0], trials[known])
+    return np.clip(np.fmin(nearest, alone), fewest, attempts)
+
+
+class RateCurve(NamedTuple):
+    """The limits of a rate along its curve, from reject-all to accept-all or the other way.
+
+    They are a function of the rate alone, and rise with it: no two contradict each other, and none
+    depends on the thresholds that a result has.
+    """
+
+    rate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, columns: np.ndarray, attempts: float, units: float, confidence: float) -> RateCurve:
+        """Return the limits of a rate in columns (places, 1 + people), at increasing rates.
+
+        The rate is of so many `attempts`, of which so many `units` are independent.
+        """
+        columns = _with_ends(columns)
+        miss = (1 - confidence) / 2
+        trials = effective(columns, attempts, units, miss)
+        if columns.shape[-1] < 3 or not units:
+            trials = np.zeros(len(columns))
+        rate = columns[:, 0]
+        # Without an error, or with errors only, only one side can miss: the rule of 3 on units.
+        one_sided = (trials <= units) & ((rate <= 0) | (rate >= 1))
+        low, high = exact(rate, trials, np.where(one_sided, 2 * miss, miss))
+        return cls(rate, *_rising(low, high))
+
+    @classmethod
+    def drawn(cls, columns: np.ndarray, units: float, confidence: float) -> RateCurve:
+        """Return the percentiles of a rate in columns (places, 1 + replicates).
+
+        A rate of exactly 0 or 1 has the one-sided bound of `units`: replicates have no error there.
+        """
+        columns = _with_ends(columns)
+        low, high = percentile(columns, confidence)
+        bound = float(zero_error_bound(units, confidence)) if units else np.nan
+        within = np.concatenate([[0.0], columns[:, 0], [1.0]])
+        within[[1, -2]] = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
+        low, high = (
+            np.concatenate([[0.0], low, [1 - bound]]),
+            np.concatenate([[bound], high, [1.0]]),
+        )
+        known = np.where(units > 0, 1.0, np.nan)
+        return cls(within, known * low, known * high)
+
+    def at(self, rate: np.ndarray) -> Limits:
+        """Return the limits of rates, linear between those of the curve; NaN where a rate is."""
+        return np.interp(rate, self.rate, self.low), np.interp(rate, self.rate, self.high)
+
+    def complement(self) -> RateCurve:
+        """Return the limits of one minus the rate."""
+        return RateCurve(1 - self.rate[::-1], 1 - self.high[::-1], 1 - self.low[::-1])
+
+
+def _with_ends(columns: np.ndarray) -> np.ndarray:
+    """Return the places with distinct rates in increasing order, with the rates 0 and 1."""
+    columns = columns[~np.isnan(columns[:, 0])]
+    ends = np.zeros((1, columns.shape[1])), np.ones((1, columns.shape[1]))
+    columns = np.concatenate([*ends, columns])
+    return columns[np.unique(columns[:, 0], return_index=True)[1]]
+
+
+def _rising(low: np.ndarray, high: np.ndarray) -> Limits:
+    """Return limits along increasing rates that do not contradict each other."""
+    return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
+
+
+def of_rate(
+    columns: np.ndarray,
+    attempts: np.ndarray | float,
+    units: np.ndarray | float,
+    confidence: float,
+) -> Limits:
+    """Return the limits of rates that have no curve, (..., 1 + people).
+
+    Where too few people err they are those of so many independent `units`.
+    """
+    miss, rate = (1 - confidence) / 2, columns[..., 0]
+    attempts, units = np.asarray(attempts, dtype=np.float64), np.asarray(units, dtype=np.float64)
+    trials, _, known = _trials(columns, miss)
+    trials = np.clip(np.where(known, trials, units), np.fmin(units, attempts), attempts)
+    one_sided = ~known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
+    return exact(rate, np.where(units > 0, trials, 0.0), np.where(one_sided, 2 * miss, miss))
+
+
+def student(
+    columns: np.ndarray,
+    confidence: float,
+    units: np.ndarray | float = np.inf,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Limits:
+    """Return Student's limits, ``value -+ t se``: of values between finite bounds as logits.
+
+    These are no wider than the exact limits of so many independent `units`, and have their
+    one-sided bound where the value is at a bound, or the same without each person.
+    """
+    value = columns[..., 0]
+    finite = np.isfinite(bounds).all()
+    scaled = (columns - bounds[0]) / (bounds[1] - bounds[0]) if finite else columns
+    with np.errstate(invalid="ignore", divide="ignore"):
+        moved = scipy.special.logit(scaled) if finite else scaled
+        variance, freedom = jackknife(moved)
+        half = scipy.special.stdtrit(np.maximum(freedom, 1), 0.5 + confidence / 2) * np.sqrt(
+            variance
+        )
+        low, high = moved[..., 0] - half, moved[..., 0] + half
+    if not finite:
+        unknown = ~(variance > _NOTHING * np.maximum(1, value**2))
+        ends = np.fmax(low, bounds[0]), np.fmin(high, bounds[1])
+        return np.where(unknown, np.nan, ends[0]), np.where(unknown, np.nan, ends[1])
+    low, high = scipy.special.expit(low), scipy.special.expit(high)
+    proportion = np.clip(scaled[..., 0], 0.0, 1.0)
+    units = np.asarray(units, dtype=np.float64)
+    if np.isfinite(units).all():
+        unknown = ~np.isfinite(variance) | (variance < _NOTHING)
+        bound = zero_error_bound(units, confidence)
+        widest = exact(proportion, units, (1 - confidence) / 2)
+        low = np.where(unknown, np.maximum(proportion - bound, 0), np.fmax(low, widest[0]))
+        high = np.where(unknown, np.minimum(proportion + bound, 1), np.fmin(high, widest[1]))
+        known = (units > 0) & ~np.isnan(proportion)
+        low, high = np.where(known, low, np.nan), np.where(known, high, np.nan)
+    width = bounds[1] - bounds[0]
+    return bounds[0] + width * low, bounds[0] + width * high
+
+
+def chosen_anew(columns: np.ndarray, few: Limits, confidence: float) -> Limits:
+    """Return the limits of rates whose threshold is chosen anew in each column.
+
+    Every person moves the threshold: the degrees of freedom are all. Where `few` people move it
+    the limits are these. They hold the value.
+    """
+    miss, value, people = (1 - confidence) / 2, columns[..., 0], columns.shape[-1] - 1
+    variance, freedom = jackknife(columns)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alone = value * (1 - value) / np.where(variance > _NOTHING, variance, np.nan)
+        level = min(miss, 0.5 - 1e-6)
+        quotient = scipy.special.ndtri(level) / scipy.special.stdtrit(max(people - 1, 1), level)
+        known = (value > 0) & (value < 1) & (freedom >= min(LEAST, 0.4 * (people - 1)))
+        known &= ~np.isnan(few[0])
+    low, high = exact(value, np.where(known, alone * quotient**2, 0.0), miss)
+    low, high = np.where(known, low, few[0]), np.where(known, high, few[1])
+    return np.minimum(low, value), np.maximum(high, value)
+
+
+def percentile(
+    columns: np.ndarray, confidence: float, units: np.ndarray | float | None = None
+) -> Limits:
+    """Return the percentiles of replicates, (..., 1 + replicates); a replicate that is NaN is none.
+
+    Of rates over independent `units`, a rate of exactly 0 or 1 has a one-sided bound: data without
+    errors have no replicate with one. Limits are NaN without replicates, or where the value is.
+    """
+    value, drawn = columns[..., 0], columns[..., 1:]
     if not drawn.shape[-1]:
-        return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
+        return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     tail = (1 - confidence) / 2
-    low = quantiles(drawn, np.full(estimate.shape, tail))
-    high = quantiles(drawn, np.full(estimate.shape, 1 - tail))
-    undefined = np.isnan(estimate)
-    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+    unknown = np.isnan(value)
+    low, high = (np.where(unknown, np.nan, quantiles(drawn, x)) for x in (tail, 1 - tail))
+    return (low, high) if units is None else open_limits(value, low, high, units, confidence)
 
 
-def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return a quantile over the last axis, at a level for each row, ignoring NaN.
-
-    Linear between order statistics, as numpy does by default.
-    """
+def quantiles(drawn: np.ndarray, level: float) -> np.ndarray:
+    """Return a quantile over the last axis, linear between order statistics, ignoring NaN."""
     ordered = np.sort(drawn, axis=-1)  # NaN last
     number = (~np.isnan(ordered)).sum(axis=-1)
     place = np.clip(level, 0, 1) * np.maximum(number - 1, 0)
-    place = np.where(np.isnan(place), 0.0, place)
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     first = np.take_along_axis(ordered, below[..., None], axis=-1)[..., 0]
     second = np.take_along_axis(ordered, above[..., None], axis=-1)[..., 0]
-    return np.where(np.isnan(level), np.nan, first + (place - below) * (second - first))
-
-
-def logit_limits(estimate: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an interval on the logit scale; `half` is half its width on the scale of rates."""
-    inside = (estimate > 0) & (estimate < 1)
-    p = np.where(inside, estimate, 0.5)
-    half = half / (p * (1 - p))
-    middle = scipy.special.logit(p)
-    low, high = scipy.special.expit(middle - half), scipy.special.expit(middle + half)
-    return np.where(inside, low, estimate), np.where(inside, high, estimate)
+    return first + (place - below) * (second - first)
 
 
 def open_limits(
-    estimate: np.ndarray,
+    value: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
-    trials: int | np.ndarray,
+    units: np.ndarray | float,
     confidence: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Replace the limits of a rate of exactly 0 or 1 by a one-sided bound.
+) -> Limits:
+    """Replace the limits of a rate of exactly 0 or 1 by the one-sided bound of independent units.
 
-    Resampling data without errors yields no errors, and the interval [0, 0] would claim certainty.
-    The data show only that none of `trials` independent trials (subjects, or disjoint pairs of
-    subjects) was an error. Without a trial the limits are NaN.
+    Without a unit the limits are NaN.
     """
-    bound = zero_error_bound(trials, confidence)
+    bound = zero_error_bound(units, confidence)
     # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
-    none, all_ = estimate <= ROUNDING, estimate >= 1 - ROUNDING
+    none, all_ = value <= ROUNDING, value >= 1 - ROUNDING
     low = np.where(none, 0.0, np.where(all_, 1 - bound, low))
     high = np.where(none, bound, np.where(all_, 1.0, high))
-    return np.where(trials, low, np.nan), np.where(trials, high, np.nan)
-
-
-def drawn_variance(drawn: np.ndarray, units: np.ndarray | int) -> np.ndarray:
-    """Return the variance of a rate from its replicates, the last axis, over so many units.
-
-    Replicates of ``n`` units vary ``(n - 1) / n`` times as much as the rate does.
-    """
     units = np.asarray(units)
-    return _variance(drawn) * units / np.maximum(units - 1, 1)
-
-
-def _variance(drawn: np.ndarray) -> np.ndarray:
-    """Return the variance over the last axis, NaN left out."""
-    there = ~np.isnan(drawn)
-    number = np.maximum(there.sum(axis=-1), 1)
-    mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
-    return np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
-
-
-def jackknife_limits(
-    rate: np.ndarray,
-    without: np.ndarray,
-    confidence: float,
-    trials: int,
-    fewest: float = np.inf,
-    *,
-    chosen_anew: bool = False,
-) -> Limits:
-    """Return the limits of rates from those `without` each person, of shape (..., people).
-
-    They are no wider than those of Clopper and Pearson for as many independent `trials` as there
-    are people, or disjoint pairs of people, and are these where the rates without some person are
-    0 or 1, or all the same. `fewest` is the number of people on the smaller of two sides.
-
-    Of rates at thresholds that are `chosen_anew` without each person, every person moves the
-    threshold: the degrees of freedom are one less than the people. As the threshold is uncertain,
-    too, limits may be wider than those of independent trials.
-    """
-    rate, people = np.asarray(rate, dtype=np.float64), without.shape[-1]
-    known = np.where(np.isnan(rate), 0.0, np.clip(rate, 0.0, 1.0))
-    low, high = clopper_pearson(known * trials, trials, confidence)
-    inside = (rate > 0) & (rate < 1) & ((without > 0) & (without < 1)).all(axis=-1)
-    inside &= min(people, fewest) > 1
-    squares = np.zeros((*inside.shape, people))
-    logits = scipy.special.logit(without[inside])
-    mean = logits.sum(axis=-1, keepdims=True) / max(people, 1)
-    squares[inside] = (logits - mean) ** 2
-    total, fourth = squares.sum(axis=-1), (squares**2).sum(axis=-1)
-    inside &= total > _ROUNDING
-    total, fourth = total[inside], fourth[inside]
-    varies = np.maximum(fourth - total**2 / max(people, 1), _ROUNDING * fourth)
-    freedom = np.full(len(total), min(people, fewest) - 1.0)
-    if not chosen_anew:
-        freedom = np.minimum(2 * total**2 / varies, freedom)
-    half = scipy.special.stdtrit(freedom, 0.5 + confidence / 2)
-    half = half * np.sqrt((people - 1) / max(people, 1) * total)
-    middle = scipy.special.logit(rate[inside])
-    below, above = scipy.special.expit(middle - half), scipy.special.expit(middle + half)
-    if not chosen_anew:
-        below, above = np.fmax(low[inside], below), np.fmin(high[inside], above)
-    low[inside], high[inside] = below, above
-    undefined = np.isnan(rate)
-    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-
-
-# Squares of logits that differ by rounding alone.
-_ROUNDING = 1e-20
-
-
-def student_limits(
-    value: float, without: np.ndarray, confidence: float, bounds: tuple[float, float]
-) -> tuple[float, float]:
-    """Return Student's limits of a value, from its values without each of some units.
-
-    Limits are within the bounds of the measure. A proportion of exactly 0 or 1, in every unit, has
-    the bound of as many trials as there are units. Where a value is not defined without some unit,
-    or all of the values are the same, there are no limits.
-    """
-    units = len(without)
-    if np.isnan(value) or np.isnan(without).any() or units < 2:
-        return np.nan, np.nan
-    if np.ptp(without) <= _ALIKE * np.abs(without).max():
-        if bounds == (0.0, 1.0) and value in bounds:
-            nothing = np.array(np.nan)
-            low, high = open_limits(np.array(value), nothing, nothing, units, confidence)
-            return float(low), float(high)
-        return np.nan, np.nan
-    error = np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum())
-    half = float(scipy.special.stdtrit(units - 1, 0.5 + confidence / 2) * error)
-    return max(value - half, bounds[0]), min(value + half, bounds[1])
-
-
-# Values without each unit that differ by rounding alone, as a share of the largest.
-_ALIKE = 1e-12
-
-
-@dataclass(frozen=True)
-class RepeatedMean:
-    """The mean of a rate over folds, with its interval.
-
-    Attributes
-    ----------
-    mean : float
-        Over the folds that are not NaN.
-    sd : float
-        Standard deviation between these folds (``ddof = 1``).
-    low, high : float
-        The interval; NaN with fewer than two folds.
-    folds : int
-        Number of folds that are not NaN.
-    """
-
-    mean: float
-    sd: float
-    low: float
-    high: float
-    folds: int
-
-
-def nadeau_bengio(
-    values: Any, test_size: float, train_size: float, *, confidence: float = 0.95
-) -> RepeatedMean:
-    """Return the mean over folds with the interval of Nadeau and Bengio.
-
-    The training parts of folds overlap, so their rates are not independent, and the usual
-    standard error of a mean is too small. Nadeau and Bengio replace ``1 / J`` by
-    ``1 / J + test_size / train_size``: with the variance ``s^2`` between the ``J`` folds,
-    the interval is ``mean +- t(J - 1) sqrt((1 / J + test_size / train_size) s^2)``.
-
-    Parameters
-    ----------
-    values : array_like
-        The rate in each fold, of all repeats. NaN marks a fold whose class had no attempt; it is
-        left out.
-    test_size, train_size : float
-        Sizes of the two parts of a fold, in subjects (in pairs where the folds are of pairs).
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    RepeatedMean
-
-    Raises
-    ------
-    DataError
-        If a size is not positive, or the confidence not inside (0, 1).
-
-    Notes
-    -----
-    A heuristic without a proven coverage; the dependence of pairs that share subjects enters
-    only through the spread between folds. The limits are not clipped to [0, 1]. Nadeau, C.,
-    Bengio, Y. (2003). Inference for the generalization error. *Machine Learning* 52, 239-281,
-    equation 10; for repeated folds: Bouckaert, R. R., Frank, E. (2004), PAKDD.
-
-    Examples
-    --------
-    >>> from bioeval.stats import nadeau_bengio
-    >>> found = nadeau_bengio([0.02, 0.04, 0.03, 0.03], test_size=10, train_size=30)
-    >>> round(found.mean, 3), round(found.low, 4), round(found.high, 4)
-    (0.03, 0.0102, 0.0498)
-    """
-    test = require_number("test_size", test_size, above=0)
-    train = require_number("train_size", train_size, above=0)
-    confidence = check_confidence(confidence)
-    array = require_numbers("values", values).ravel()
-    array = array[~np.isnan(array)]
-    n = len(array)
-    mean = float(array.mean()) if n else float("nan")
-    if n < 2:
-        return RepeatedMean(mean, float("nan"), float("nan"), float("nan"), n)
-    sd = float(array.std(ddof=1))
-    half = (
-        float(scipy.special.stdtrit(n - 1, 0.5 + confidence / 2))
-        * sd
-        * (1 / n + test / train) ** 0.5
-    )
-    return RepeatedMean(mean, sd, mean - half, mean + half, n)
+    return np.where(units > 0, low, np.nan), np.where(units > 0, high, np.nan)

@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 
     from bioeval.stats.limits import Limits
 
+#: Methods that need the subjects: each is left out in turn, or they are drawn with replacement.
+PeopleName = Literal["people", "subject-bootstrap"]
+BY_PEOPLE: tuple[PeopleName, ...] = get_args(PeopleName)
+PEOPLE, BOOTSTRAP = BY_PEOPLE
+
 #: Methods of an interval. Only the last two assume independent attempts.
-Bootstrap = Literal["subject-bootstrap"]
-IntervalName = Literal[Bootstrap, "wilson", "clopper-pearson"]
+IntervalName = Literal[PeopleName, "wilson", "clopper-pearson"]
 METHODS: tuple[IntervalName, ...] = get_args(IntervalName)
-
-#: The method that resamples subjects.
-BOOTSTRAP: Bootstrap = "subject-bootstrap"
-
-#: Method of the intervals of all-against-all identification, whichever by subject is chosen.
-JACKKNIFE = "subject-jackknife"
 
 # With fewer subjects, intervals by subject are clearly too narrow.
 _FEW = 20
@@ -97,14 +95,19 @@ class IntervalMethod:
         return other
 
     @property
-    def by_subject(self) -> bool:
-        """Whether the method needs the subjects of the attempts: it resamples them."""
+    def resamples(self) -> bool:
+        """Whether the method draws subjects with replacement."""
         return self.method == BOOTSTRAP
+
+    @property
+    def by_subject(self) -> bool:
+        """Whether the method needs the subjects of the attempts."""
+        return self.method in BY_PEOPLE
 
     @property
     def for_new_people(self) -> IntervalMethod:
         """The same confidence level, for new people that are not in the data."""
-        return self._with(method=JACKKNIFE, about="new people")
+        return self._with(method=PEOPLE, about="new people")
 
     @property
     def for_this_gallery(self) -> IntervalMethod:
@@ -113,22 +116,9 @@ class IntervalMethod:
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of subjects in the data and in each replicate, one column each."""
-        from bioeval.stats.limits import weights_of
+        from bioeval.stats.weights import resampled
 
-        replicates = self.replicates if self.by_subject else 0
-        return weights_of(subjects, self.seed, replicates, no_person)
-
-    def limits(self, values: np.ndarray, trials: int | np.ndarray | None = None) -> Limits:
-        """Return the confidence limits of values, one for each column of :meth:`weights`.
-
-        Of rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
-        """
-        from bioeval.stats.limits import limits_of, open_limits
-
-        limits = limits_of(values, self.confidence, self.replicates)
-        if trials is None:
-            return limits
-        return open_limits(values[..., 0], *limits, trials, self.confidence)
+        return resampled(subjects, self.seed, self.replicates, no_person)
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
@@ -170,10 +160,18 @@ class IntervalMethod:
         fault = "not defined" if people < 2 else "too narrow"
         return [Message("interval-of-few-subjects", **about, fault=fault)]
 
+    def groups(self, people: int) -> list[Message]:
+        """Return a message where groups of people, and not each person, are left out in turn."""
+        from bioeval.stats.weights import GROUPS
+
+        if self.resamples or people <= GROUPS:
+            return []
+        return [Message("left-out-in-groups", subjects=people, groups=GROUPS)]
+
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result that has these intervals."""
         unit, about = "attempts", "new attempts"
-        if self.by_subject or self.method == JACKKNIFE:
+        if self.by_subject:
             unit, about = "people", "new people"
         attrs: dict[str, str | int | float] = {
             "interval_method": self.method,
@@ -181,7 +179,7 @@ class IntervalMethod:
             "interval_unit": unit,
             "interval_for": self.about or about,
         }
-        if self.by_subject:
+        if self.resamples:
             attrs["replicates"] = self.replicates
         return attrs
 

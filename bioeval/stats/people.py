@@ -23,7 +23,7 @@ from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.limits import groups_of
+from bioeval.stats.weights import groups_of_people, without_each
 
 # Columns of weights that are weighed at once, at most.
 _TILE = 256
@@ -363,6 +363,8 @@ class AttemptsOfEach:
         self.group, self.groups, self.layers = group, groups, layers
         self._all = np.zeros(layers, dtype=np.int64)
         self._each = np.zeros((layers, groups + 1), dtype=np.int64)
+        #: Attempts of each person: as a probe, and as the person claimed.
+        self.made = np.zeros((2, len(group)), dtype=np.int64)
 
     @classmethod
     def of_people(cls, no_person: np.ndarray, layers: int) -> AttemptsOfEach:
@@ -378,9 +380,12 @@ class AttemptsOfEach:
         """Add what a copy has."""
         self._all += other._all
         self._each += other._each
+        self.made += other.made
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
+        for made, person in zip(self.made, (pairs.probe_person, pairs.claimed_person), strict=True):
+            made += np.bincount(person, pairs.count, len(made)).astype(np.int64)
         layer, wide = pairs.layer.astype(np.int64), self.groups + 1
         probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
         apart = probe != claimed
@@ -398,7 +403,7 @@ class AttemptsOfEach:
 
         The shape is (layers, 1 + groups).
         """
-        return _without_each(self._all, self._each)
+        return np.cumsum(without_each(self._each[:, :-1], self._all), axis=0)
 
     def accepted_genuine(
         self, genuine: tuple[np.ndarray, np.ndarray], thresholds: np.ndarray
@@ -406,21 +411,4 @@ class AttemptsOfEach:
         """Return the same of `genuine` attempts: distances and subjects."""
         values, people = genuine
         layers = by_subject(values, self.group[people], thresholds, self.groups + 1)
-        return _without_each(layers.sum(axis=1), layers)
-
-
-def _without_each(all_of: np.ndarray, each: np.ndarray) -> np.ndarray:
-    """Return sums over layers of all, and of all without each group; the last is of no person."""
-    return np.cumsum(np.column_stack([all_of, all_of[:, None] - each[:, :-1]]), axis=0)
-
-
-def groups_of_people(no_person: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the group with which each subject is left out, and the number of groups.
-
-    Up to a thousand people each is one; the number of what is no person is that of the groups.
-    """
-    group = groups_of(int((~no_person).sum()))
-    groups = int(group.max(initial=-1)) + 1
-    of_each = np.full(len(no_person), groups)
-    of_each[~no_person] = group
-    return of_each, groups
+        return np.cumsum(without_each(layers[:, :-1], layers.sum(axis=1)), axis=0)

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.points import VerificationPoints
-from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verified
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.results.variables import verification_variables
-from bioeval.stats.bootstrap import SubjectMeans
-from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
-from bioeval.stats.few_errors import (
-    ErringPairs,
-    FewErrors,
-    Placed,
-    around_few,
-    without_contradiction,
-)
-from bioeval.stats.limits import Limits, jackknife_limits, open_limits
+from bioeval.stats.chosen_thresholds import at_equal_error, at_target, marks_of
+from bioeval.stats.error_curves import EER, CurveMeasure, ErrorColumns, curve_measures
+from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import AttemptsOfEach
+from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
+from bioeval.stats.weights import kish, without_each
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Where few people err, of each class of attempts.
-_FewOf = dict[AttemptClass, tuple[FewErrors, FewErrors]]
+
+#: A rate at a target in each column, and whether the thresholds are all scores.
+Rate = Callable[[float, bool], np.ndarray]
 
 
 def verification_intervals(
@@ -55,7 +48,13 @@ def verification_intervals(
     elif attempts is None:
         raise TypeError(f"{options.method} intervals need the attempts by subject")
     else:
-        limits, remarks, units = _resampled(dataset, tally, attempts, options)
+        columns = VerificationColumns.of(tally, attempts, options)
+        limits, remarks = columns.limits()
+        limits |= {"far": columns.far.at(dataset["far"].values)}
+        limits |= {"frr": columns.frr.at(dataset["frr"].values)}
+        people = attempts.persons_among(np.arange(attempts.people))
+        remarks = [*options.few_people(people), *options.groups(people), *remarks]
+        units["genuine_subjects"] = columns.subjects
     limits |= {
         "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
         "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
@@ -91,38 +90,44 @@ def _independent(
 
 
 @dataclass
-class Replicates:
-    """Verification rates of the data and of each replicate, one column each."""
+class VerificationColumns:
+    """Verification without each person, and with people drawn again.
+
+    The first column of all is the data. Thresholds that a measure chooses are chosen anew.
+    """
 
     tally: Verified
     attempts: SubjectAttempts
     options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
-    exact: bool  # whether they are all the distinct scores
-    columns: ErrorColumns  # at these thresholds
+    usual: np.ndarray  # those of them that depend on the scores alone
+    every_score: bool  # whether they are all the distinct scores
+    genuine: tuple[np.ndarray, np.ndarray]  # distances and subjects
     persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by threshold
-    without: ErrorColumns  # a column for the data, and one without each person
-    few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
-    #: Operating points (..., columns), chosen anew in each column.
+    #: FAR and FRR at these thresholds: without each person, and in each replicate.
+    without: ErrorColumns
+    drawn: ErrorColumns | None = None
+    #: Measures (..., 1 + people), and (..., 1 + replicates).
     values: dict[str, np.ndarray] = field(default_factory=dict)
-    #: The same without each person, after a column for the data.
-    values_without: dict[str, np.ndarray] = field(default_factory=dict)
+    drawn_values: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
-    @stage("bootstrap")
+    @stage("intervals")
     def of(
         cls,
         tally: Verified,
         attempts: SubjectAttempts,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
-    ) -> Replicates:
-        """Return the rates of verification with subjects resampled, and some measures or all.
+        *,
+        drawn: bool | None = None,
+    ) -> VerificationColumns:
+        """Count the attempts of each person, and take some measures or all.
 
-        Operating points are chosen anew in each replicate, as on the data themselves. Where there
-        are more distinct scores than thresholds, they are interpolated linearly between two
-        thresholds, and every replicate is corrected by the interpolation error of the data
-        themselves. `tally` has its operating points, and `attempts` are of the same counter.
+        People are `drawn` again where the method resamples them, unless it is said. Where there are
+        more distinct scores than thresholds, points are interpolated linearly between two
+        thresholds, and every column is corrected by the interpolation error of the data themselves.
+        `tally` has its operating points, and `attempts` are of the same counter.
         """
         points, measures = tally.points, measures or curve_measures()
         assert points is not None
@@ -133,56 +138,51 @@ class Replicates:
         if not exact:
             own = [x.own_thresholds(points) for x in measures]
             thresholds = with_finite(usual, np.concatenate([_wanted(tally), *own]))
-        weights = options.weights(len(attempts.no_person), attempts.no_person)
-        erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
         persons = AttemptsOfEach.of_people(attempts.no_person, len(thresholds) + 1)
-        errors = ErrorColumns.of(attempts, thresholds, weights, (erring, persons))
-        replicates = cls(
+        forms = None
+        if options.resamples if drawn is None else drawn:
+            weights = options.weights(attempts.people, attempts.no_person)
+            forms = QuadraticForms(weights, len(thresholds) + 1)
+        sinks = [persons] if forms is None else [persons, forms]
+        genuine = attempts.pass_over(thresholds, *sinks)
+        columns = cls(
             tally,
             attempts,
             options,
             thresholds,
+            usual,
             exact,
-            errors,
+            genuine,
             persons,
-            errors.without_each(persons, thresholds),
-            erring.few(attempts.made(), copies_of(tally)),
+            ErrorColumns.without_each(persons, genuine, thresholds, attempts.failed),
         )
-        for curve, values in (
-            (errors, replicates.values),
-            (replicates.without, replicates.values_without),
-        ):
-            for measure in measures:  # an undefined point is so in every column
-                name, value = measure.name, replicates._measured(measure, curve, usual, points)
-                on_the_data = np.asarray(measure.on_the_data(points))
-                moved = on_the_data[..., None] - value[..., :1]
-                values[name] = np.clip(value + moved, *measure.scalar.bounds)
-                values[name][..., 0] = on_the_data
-        return replicates
+        columns._measure(measures, columns.without, columns.values)
+        if forms is not None:
+            columns.drawn = ErrorColumns.weighted(forms, genuine, thresholds, attempts.failed)
+            columns._measure(measures, columns.drawn, columns.drawn_values)
+        return columns
 
-    @cached_property
-    def subjects(self) -> int:
-        """Independent trials of genuine attempts: subjects that have any."""
-        return trials_of(self.attempts.persons_among(self.columns.genuine[1]))
-
-    @property
-    def mixed(self) -> int:
-        """Independent trials of both classes: subjects, or disjoint pairs of subjects."""
-        return min(self.subjects, self.attempts.disjoint_pairs)
-
-    @property
-    def jackknife(self) -> bool:
-        """Whether rates have limits without each person: percentiles hold those of few too seldom.
-
-        So they do an AUC close to 1.
-        """
-        return self.options.method == "subject-bootstrap"
+    def _measure(
+        self,
+        measures: Sequence[CurveMeasure],
+        curve: ErrorColumns,
+        values: dict[str, np.ndarray],
+    ) -> None:
+        """Take measures in each column; an undefined point is so in every column."""
+        points = self.tally.points
+        assert points is not None
+        for measure in measures:
+            value = self._measured(measure, curve, points)
+            on_the_data = np.asarray(measure.on_the_data(points))
+            moved = on_the_data[..., None] - value[..., :1]
+            value = np.clip(value + moved, *measure.scalar.bounds)
+            value[..., 0] = on_the_data
+            values[measure.name] = value
 
     def _measured(
         self,
         measure: CurveMeasure,
         curve: ErrorColumns,
-        usual: np.ndarray,
         points: VerificationPoints,
     ) -> np.ndarray:
         """Return a measure in each column of a curve.
@@ -190,20 +190,144 @@ class Replicates:
         It is taken from the `usual` thresholds and its own alone, so that it is the same whatever
         else is asked for.
         """
-        if self.exact:
+        if self.every_score:
             return measure.in_columns(curve, points, True)
         values = []
         for one in measure.one_by_one(points):
-            thresholds = with_finite(usual, measure.own_thresholds(one))
+            thresholds = with_finite(self.usual, measure.own_thresholds(one))
             rows = np.searchsorted(self.thresholds, thresholds)
             values.append(measure.in_columns(curve.of_rows(rows), one, False))
         return np.concatenate(values) if values else measure.in_columns(curve, points, False)
+
+    # -- units
+
+    @property
+    def subjects(self) -> int:
+        """The subjects that have genuine attempts; 0 for a single one."""
+        return trials_of(self.attempts.persons_among(self.genuine[1]))
+
+    @cached_property
+    def of_genuine(self) -> float:
+        """Independent units of genuine attempts: people, as if they had equal numbers of them."""
+        made = np.bincount(self.genuine[1], minlength=len(self.attempts.no_person))
+        return kish(made[~self.attempts.no_person])
+
+    @cached_property
+    def of_impostor(self) -> float:
+        """Independent units of impostor attempts: disjoint pairs of people, likewise."""
+        probing, claimed = self.persons.made[:, ~self.attempts.no_person]
+        sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
+        return min(self.attempts.disjoint_pairs, *(x for x in sides if x), np.inf)
+
+    # -- limits of rates
+
+    def _usual(self, curve: ErrorColumns) -> ErrorColumns:
+        """Return a curve at the thresholds that depend on the scores alone."""
+        return curve.of_rows(np.searchsorted(self.thresholds, self.usual))
+
+    @cached_property
+    def far(self) -> RateCurve:
+        """The limits of FAR."""
+        confidence, units = self.options.confidence, self.of_impostor
+        if self.options.resamples:
+            assert self.drawn is not None
+            return RateCurve.drawn(self._usual(self.drawn).far, units, confidence)
+        made = self.tally.attempts.impostor_attempts / copies_of(self.tally)
+        return RateCurve.of(self._usual(self.without).far, made, units, confidence)
+
+    @cached_property
+    def frr(self) -> RateCurve:
+        """The limits of FRR, from the genuine scores alone."""
+        values, people = self.genuine
+        confidence, units = self.options.confidence, self.of_genuine
+        marks, number = marks_of(values), len(self.attempts.no_person)
+        if self.options.resamples:
+            weights = self.options.weights(number, self.attempts.no_person)
+            counts = np.cumsum(by_subject(values, people, marks, number), axis=0)
+            taken = linear_forms(counts, weights)
+            return RateCurve.drawn(1 - ratio(taken[:-1], taken[-1]), units, confidence)
+        groups = self.persons.groups
+        counts = np.cumsum(
+            by_subject(values, self.persons.group[people], marks, groups + 1), axis=0
+        )
+        mated = np.append(counts[-1, :-1] > 0, False)
+        taken = without_each(counts[:, mated], counts.sum(axis=1))
+        made = len(values) / copies_of(self.tally)
+        return RateCurve.of(1 - ratio(taken[:-1], taken[-1]), made, units, confidence)
+
+    # -- limits of measures
+
+    def limits(self) -> tuple[dict[str, Limits], list[Message]]:
+        """Return the limits of each measure, and messages."""
+        limits = {}
+        for measure in curve_measures():
+            if measure.name not in self.values:
+                continue
+            of_class = {"genuine": self.of_genuine, "impostor": self.of_impostor}
+            units = min(of_class[x] for x in measure.rate_of or of_class)
+            if self.options.resamples:
+                values = measure.scalar.scaled(self.drawn_values[measure.name])
+                ends = percentile(values, self.options.confidence, units)
+                low, high = map(measure.scalar.unscaled, ends)
+            elif len(measure.rate_of) == 2:
+                low, high = at_equal_error(
+                    self.values[measure.name],
+                    self._usual(self.without),
+                    self.far,
+                    self.frr,
+                    self.options.confidence,
+                )
+            elif measure.rate_of:
+                low, high = self._at_targets(measure)
+            else:
+                low, high = student(
+                    self.values[measure.name],
+                    self.options.confidence,
+                    units,
+                    measure.scalar.bounds,
+                )
+            limits[measure.name] = low, high
+        if "auc" in limits:  # a curve with the EER e has an AUC of (1 - e)^2 at least
+            low, high = limits["auc"]
+            limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
+        return limits, _without_upper_limit(limits, self.tally)
+
+    def _at_targets(self, measure: CurveMeasure) -> Limits:
+        """Return the limits of a rate where the other one has each of some targets."""
+        points, curve = self.tally.points, self._usual(self.without)
+        assert points is not None
+        data, confidence = curve.of_columns(slice(0, 1)), self.options.confidence
+        values, ends = self.values[measure.name], []
+        for columns, threshold in zip(values, measure.own_thresholds(points), strict=True):
+            at = self.at_threshold(threshold)
+            if measure.of_target == "far":
+                errors, wanted, other = at["frr"], self.frr, self.far.at(at["far"][0])
+                rate = data.frr_at_far
+            else:
+                errors, wanted, other = at["far"], self.far, self.frr.at(at["frr"][0])
+                rate = data.far_at_frr
+
+            def rate_at(target: float, rate: Rate = rate) -> float:
+                return float(rate(target, self.every_score)[0])
+
+            ends.append(at_target(columns, errors, wanted, other, rate_at, confidence))
+        low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
+        return low, high
+
+    # -- at a threshold
 
     def place_of(self, threshold: float) -> int:
         """Return the number of the last of :attr:`thresholds` up to one, -1 of reject-all."""
         if np.isnan(threshold):
             return -1
         return int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
+
+    def at_threshold(self, threshold: float) -> dict[str, np.ndarray]:
+        """Return FAR and FRR at a threshold, an internal distance, in columns (1 + people,)."""
+        place, columns = self.place_of(threshold), self.without.far.shape[1]
+        if place < 0:  # below all thresholds nothing is accepted
+            return {"far": np.zeros(columns), "frr": np.ones(columns)}
+        return {"far": self.without.far[place], "frr": self.without.frr[place]}
 
     def errors_of_each(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the false rejects and the false accepts of each person at a threshold.
@@ -214,7 +338,7 @@ class Replicates:
         layer = self.place_of(threshold)
         if threshold == np.inf:
             layer = len(self.thresholds)
-        values, people = self.columns.genuine
+        values, people = self.genuine
         rejected = ~(values <= threshold)
         groups = self.persons.groups
         rejects = np.bincount(self.persons.group[people[rejected]], minlength=groups + 1)[:groups]
@@ -224,95 +348,11 @@ class Replicates:
 
     def placements_of_each(self) -> np.ndarray:
         """Return the sum of the numbers of impostor attempts below each person's genuine ones."""
-        distances, people = self.columns.genuine
+        distances, people = self.genuine
         distances = np.where(np.isnan(distances), np.inf, distances)  # a failure is after all
         below = np.asarray(self.tally.attempts.false_accepts(distances), dtype=np.float64)
         groups = self.persons.groups
         return np.bincount(self.persons.group[people], below, minlength=groups + 1)[:groups]
-
-    def frr_limits(self, grid: np.ndarray, frr: Limits | None = None) -> Limits:
-        """Return the limits of FRR at increasing distances, from those at each distance alone."""
-        return self._curve(frr is None).frr_limits(grid, frr)
-
-    def far_limits(self, far: np.ndarray, *, jackknife: bool) -> Limits:
-        """Return the limits of FAR at some of its values."""
-        if jackknife:
-            rate, without = self.without.far[:, 0], self.without.far[:, 1:]
-            trials, fewest = self.attempts.disjoint_pairs, self.attempts.fewest
-            at = jackknife_limits(rate, without, self.options.confidence, trials, fewest)
-        else:
-            at = self.options.limits(self.columns.far)
-        return interpolated(far, self.columns.far[:, 0], at, self.few_far, self.options)
-
-    def at_threshold(self, threshold: float) -> dict[str, Limits]:
-        """Return the limits of FAR and FRR at a threshold, an internal distance."""
-        place = self.place_of(threshold)
-        far = self.columns.far[[place], 0] if place >= 0 else np.zeros(1)
-        limits = {
-            "frr": self.frr_limits(np.array([threshold])),
-            "far": self.far_limits(far, jackknife=True),
-        }
-        return {name: (low[0], high[0]) for name, (low, high) in limits.items()}
-
-    def _curve(self, jackknife: bool) -> _Genuine:
-        columns = self.columns
-        copies = copies_of(self.tally)
-        return _Genuine.of(columns.genuine, columns.weights, self.options, copies, jackknife)
-
-    def limits(self) -> tuple[dict[str, Limits], list[Message]]:
-        """Return the limits of each measure, and messages."""
-        few_of: _FewOf = {"genuine": self._curve(self.jackknife).few, "impostor": self.few_far}
-        limits = {}
-        for measure in curve_measures():
-            if measure.name not in self.values:
-                continue
-            rule = measure.scalar.jackknife
-            if measure.rate_of:
-                limits[measure.name] = self._limits_of_rate(measure, few_of)
-            elif self.jackknife and rule:
-                low, high = self._point_without_each(measure)
-                if rule == "wider":
-                    drawn = self._percentiles(measure)
-                    low, high = np.fmin(low, drawn[0]), np.fmax(high, drawn[1])
-                limits[measure.name] = low, high
-            else:
-                limits[measure.name] = self._percentiles(measure)
-        if "auc" in limits:  # a curve with the EER e has an AUC of (1 - e)^2 at least
-            low, high = limits["auc"]
-            limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
-        return limits, _without_upper_limit(limits, self.tally)
-
-    def _percentiles(self, measure: CurveMeasure) -> Limits:
-        """Return the limits of a measure by its replicates alone."""
-        scalar = measure.scalar
-        low, high = self.options.limits(scalar.scaled(self.values[measure.name]), self.mixed)
-        return scalar.unscaled(low), scalar.unscaled(high)
-
-    def _limits_of_rate(self, measure: CurveMeasure, few_of: _FewOf) -> Limits:
-        """Return the limits of a rate of errors: where few people err, from these alone."""
-        of_class = {"genuine": self.subjects, "impostor": self.attempts.disjoint_pairs}
-        curves = [few_of[x] for x in measure.rate_of]
-        trials = min(of_class[x] for x in measure.rate_of)
-        values = self.values[measure.name]
-        x = values[..., 0]
-        low, high = self.options.limits(values)
-        if self.jackknife:
-            many = ~np.any([few[0].at(x) | few[1].at(1 - x) for few in curves], axis=0)
-            without_each = self._point_without_each(measure)
-            low = np.where(many, np.fmin(low, without_each[0]), low)
-            high = np.where(many, np.fmax(high, without_each[1]), high)
-        for few in curves:
-            low, high = around_few(x, (low, high), few, self.options.confidence)
-        return np.where(trials, low, np.nan), np.where(trials, high, np.nan)
-
-    def _point_without_each(self, measure: CurveMeasure) -> Limits:
-        """Return the limits of a measure, chosen anew without each person."""
-        values, confidence = self.values_without[measure.name], self.options.confidence
-        value, without, fewest = values[..., 0], values[..., 1:], self.attempts.fewest
-        # A cost is no proportion of trials.
-        anew = measure.scalar.kind == "cost"
-        limits = jackknife_limits(value, without, confidence, self.mixed, fewest, chosen_anew=anew)
-        return open_limits(value, *limits, self.mixed, confidence)
 
 
 def copies_of(tally: Verified) -> int:
@@ -335,28 +375,6 @@ def _wanted(tally: Verified) -> np.ndarray:
     return np.concatenate([*chosen, given_thresholds if len(given_thresholds) <= 64 else []])
 
 
-def _resampled(
-    dataset: xr.Dataset,
-    tally: Verified,
-    attempts: SubjectAttempts,
-    options: IntervalMethod,
-) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
-    """Return limits by resampling subjects, messages, and numbers of trials."""
-    grid = to_internal(dataset["threshold"].values, tally.about.kind)
-    drawn = Replicates.of(tally, attempts, options)
-    limits, remarks = drawn.limits()
-    frr = None
-    if not drawn.jackknife:
-        frr = options.limits(drawn.columns.frr_at(grid), drawn.subjects)
-    limits["frr"] = drawn.frr_limits(grid, frr)
-    limits["far"] = drawn.far_limits(_grid_far(dataset, tally), jackknife=drawn.jackknife)
-    if larger_is_closer(tally.about.kind):
-        for name in ("far", "frr"):
-            limits[name] = limits[name][0][::-1], limits[name][1][::-1]
-    people = attempts.persons_among(np.arange(attempts.people))
-    return limits, [*options.few_people(people), *remarks], {"genuine_subjects": drawn.subjects}
-
-
 def _without_upper_limit(limits: dict[str, Limits], tally: Verified) -> list[Message]:
     """Let FRR at each FAR that the people cannot support have the upper limit 1; return a message.
 
@@ -375,68 +393,3 @@ def _without_upper_limit(limits: dict[str, Limits], tally: Verified) -> list[Mes
         return []
     about = {"end": "upper", "rate": "frr", "limit": 1}
     return [Message("limit-not-supported", **about, targets=targets[unlimited].tolist())]
-
-
-def _grid_far(dataset: xr.Dataset, tally: Verified) -> np.ndarray:
-    """Return the FAR at the thresholds of a result, from strict to loose."""
-    far = dataset["far"].values
-    if larger_is_closer(tally.about.kind):
-        return far[::-1]
-    return far
-
-
-def interpolated(
-    rate: np.ndarray,
-    known: np.ndarray,
-    at: Limits,
-    few: tuple[FewErrors, FewErrors],
-    options: IntervalMethod,
-) -> Limits:
-    """Return limits at rates, interpolated linearly between those `at` known rates of the curve.
-
-    Without any known rate, from 0 to 1; where `few` pairs of people err, from these alone.
-    """
-    defined = ~np.isnan(known) & ~np.isnan(at[0]) & (known > 0) & (known < 1)
-    every = np.append(rate, known)
-    low, high = at[0][defined], at[1][defined]
-    known, first = np.unique(known[defined], return_index=True)
-    low = np.interp(every, np.append(0.0, known), np.append(0.0, low[first]))
-    high = np.interp(every, np.append(known, 1.0), np.append(high[first], 1.0))
-    low, high = without_contradiction(every, (low, high), few, options.confidence)
-    return low[: len(rate)], high[: len(rate)]
-
-
-@dataclass(frozen=True)
-class _Genuine:
-    """The genuine attempts by subject, along the thresholds that accept them."""
-
-    means: SubjectMeans
-    accepted: Placed
-
-    @classmethod
-    def of(
-        cls,
-        attempts: tuple[np.ndarray, ...],
-        weights: np.ndarray,
-        options: IntervalMethod,
-        copies: int,
-        jackknife: bool = False,
-    ) -> _Genuine:
-        """Count the genuine attempts of each subject, at their distances."""
-        distances, people = attempts
-        number = np.bincount(people, minlength=len(weights))
-        means = SubjectMeans(number, weights, options, copies=copies, jackknife=jackknife)
-        return cls(means, Placed.of(people, distances))
-
-    @property
-    def few(self) -> tuple[FewErrors, FewErrors]:
-        """Where few people are rejected, and where few are accepted."""
-        accepted, rejected = self.means.few(self.accepted)
-        return rejected, accepted
-
-    def frr_limits(self, grid: np.ndarray, frr: Limits | None = None) -> Limits:
-        """Return the limits of FRR at increasing distances, from those at each distance alone."""
-        if frr is None:
-            low, high = self.means.limits_along(self.accepted, grid)
-            return 1 - high, 1 - low
-        return self.means.without_contradiction(self.accepted, grid, frr, missed=True)

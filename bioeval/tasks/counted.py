@@ -137,6 +137,8 @@ class SearchCounted:
         SubjectAttempts.require_people(scores, limits.method)
         codes, square = scores._codes, scores.layout == "all-against-all"
         same = square and np.array_equal(np.unique(codes.probe), np.unique(codes.gallery))
+        if limits.resamples:  # of searches it draws those who search
+            return add(dataset, self.searches, scores._probe_people, limits, None)
         if same and not scores._no_person.any() and ties not in self.left_out:
             self.left_out[ties] = LeftOut.of(self.searches, self.reader, ties)
         people = scores._probe_people

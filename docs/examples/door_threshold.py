@@ -19,7 +19,7 @@ be.show(be.sample_size(scores, far=0.001, frr_width=0.01))
 
 # What happens on a day with 2,000 people at the door, one in a hundred of them an impostor?
 there = study.threshold.item()
-rates = be.verification(scores, thresholds=[there], interval="subject-bootstrap")
+rates = be.verification(scores, thresholds=[there], interval="people")
 be.show(be.workload(rates, threshold=there, people_per_day=2000, impostor_share=0.01))
 
 be.report(study, "door.html")

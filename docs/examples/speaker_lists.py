@@ -9,8 +9,8 @@ writes speakers.html. The same work on the command line, with the files that it 
         --cohort eval.cohort --method as --top 40 --save eval-as.txt
     bioeval threshold dev-as.txt --target min-dcf=0.01 --on eval-as.txt
     bioeval calibration eval-as.txt --calibrate logistic --train dev-as.txt --prior 0.01 \\
-        --priors 0.01,0.05 --interval subject-bootstrap --save eval-llr.txt
-    bioeval run eval-llr.txt --min-dcf 0.01,0.05 --interval subject-bootstrap
+        --priors 0.01,0.05 --interval people --save eval-llr.txt
+    bioeval run eval-llr.txt --min-dcf 0.01,0.05 --interval people
 """
 
 import numpy as np
@@ -69,7 +69,7 @@ be.show(judged)
 
 # Log-likelihood ratios: learnt from the development trials, evaluated on the others.
 ratios = be.Calibrator("logistic", prior=0.01).fit(normalised["dev"]).transform(normalised["eval"])
-be.show(be.calibration(ratios, priors=[0.01, 0.05], interval="subject-bootstrap"))
+be.show(be.calibration(ratios, priors=[0.01, 0.05], interval="people"))
 
 # Intervals for other speakers, and a page.
 rates = be.verification(

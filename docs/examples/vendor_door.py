@@ -68,7 +68,7 @@ for enrol in (1, 2, 3):
 # How many people does the next test need, and what happens on a day with 180 employees?
 be.show(be.sample_size(claims, far=0.01, frr_width=0.02))
 at = min(study.assured_threshold.item() for study in studies.values())
-rates = be.verification(claims, thresholds=[at], interval="subject-bootstrap")
+rates = be.verification(claims, thresholds=[at], interval="people")
 be.show(be.workload(rates, people_per_day=180, impostor_share=0.01))
 
 # The page for the customer: all numbers are at the threshold of the front camera.
@@ -76,6 +76,6 @@ at = studies["front"].assured_threshold.item()
 front = test.select(probes=np.flatnonzero(test.probe_meta["camera"] == "front"))
 claims = be.claim_scores(front, attempts="visit")
 thresholds = np.union1d(be.verification(claims).threshold, at)
-rates = be.verification(claims, thresholds=thresholds, interval="subject-bootstrap")
+rates = be.verification(claims, thresholds=thresholds, interval="people")
 who = [be.zoo(claims, threshold=at), be.check_data(front, threshold=at, claims=claims)]
 be.report([rates, *who], "vendor.html", title="Front camera")

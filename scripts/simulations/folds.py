@@ -46,7 +46,7 @@ def in_folds(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     for name, rule in RULES.items():
         truth = expected(cell, name)
         state = rng.bit_generator.state
-        for interval in ("subject-bootstrap", "nadeau-bengio"):
+        for interval in ("people", "nadeau-bengio"):
             rng.bit_generator.state = state  # the same people
             result = crossed(cell, rng, rule, interval)
             for rate in RATES:
@@ -65,10 +65,10 @@ def at_given(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
         far, frr = far_at(cell.population, at), frr_at(cell.population, at)
         truth = {"far": far, "frr": frr, "hter": (far + frr) / 2}
         rng.bit_generator.state = state  # the same people
-        result = crossed(cell, rng, at, "subject-bootstrap")
+        result = crossed(cell, rng, at, "people")
         for rate in RATES:
             low, high = result[f"{rate}_summary"].sel(statistic=["low", "high"]).values
-            words = f"{rate.upper()} where FAR is {share:.0%}, subject-bootstrap"
+            words = f"{rate.upper()} where FAR is {share:.0%}, people"
             measured[words] = Interval(float(low), float(high), truth[rate])
     return measured
 
@@ -78,7 +78,7 @@ CLAIMS = (
         "rates at thresholds of training parts",
         "95 % intervals hold the rates that are expected of the rule in 90 % (nadeau-bengio: a "
         "heuristic)",
-        "be.cross_evaluate(interval='subject-bootstrap' or 'nadeau-bengio')",
+        "be.cross_evaluate(interval='people' or 'nadeau-bengio')",
         in_folds,
         tuple(Cell(x, n) for x in "ENGRH" for n in (30, 100)),
         {"E": 0.85, "N": 0.85, "G": 0.85},
@@ -86,7 +86,7 @@ CLAIMS = (
     Claim(
         "rates of test parts at a threshold that is given",
         "95 % intervals hold FAR, FRR and HTER in 90 % (logit: a comparison)",
-        "be.cross_evaluate(threshold=t, interval='subject-bootstrap')",
+        "be.cross_evaluate(threshold=t, interval='people')",
         at_given,
         tuple(Cell(x, n) for x in "ENGRH" for n in (30, 100)),
         {"E": 0.85, "N": 0.85, "G": 0.85},

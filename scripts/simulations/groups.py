@@ -41,7 +41,7 @@ def grouped(
         np.repeat(group, cell.templates),
         threshold=threshold_of(cell.population, far=FAR),
         interval=be.stats.IntervalMethod(
-            "subject-bootstrap", replicates=replicates, random_state=int(rng.integers(1 << 30))
+            "people", replicates=replicates, random_state=int(rng.integers(1 << 30))
         ),
     )
 
@@ -131,7 +131,7 @@ CLAIMS = (
     Claim(
         "two equal groups",
         "limits of rates and measures hold, and tests do not reject, in 90 % (G: 85 %)",
-        "be.by_group(interval='subject-bootstrap')",
+        "be.by_group(interval='people')",
         partial(inequality, number=2, worse=0.0),
         cells((60, 200)),
         HOLDS,
@@ -139,7 +139,7 @@ CLAIMS = (
     Claim(
         "four equal groups",
         "limits of rates and measures hold, and tests do not reject, in 90 % (G: 85 %)",
-        "be.by_group(interval='subject-bootstrap')",
+        "be.by_group(interval='people')",
         partial(inequality, number=4, worse=0.0),
         cells((120, 200)),
         HOLDS,
@@ -147,14 +147,14 @@ CLAIMS = (
     Claim(
         "two groups, one with larger genuine distances",
         "limits of rates and measures hold in 90 % (G: 85 %)",
-        "be.by_group(interval='subject-bootstrap')",
+        "be.by_group(interval='people')",
         partial(inequality, number=2, worse=WORSE),
         cells((60, 200)),
     ),
     Claim(
         "one of two groups",
         "the limits of each rate by itself hold in 90 % (G: 85 %)",
-        "be.by_group(interval='subject-bootstrap')",
+        "be.by_group(interval='people')",
         of_one_group,
         cells((40, 100, 200)),
         HOLDS,
@@ -162,7 +162,7 @@ CLAIMS = (
     Claim(
         "differences of three equal groups",
         "limits of all differences hold together in 93 % (G: 90 %)",
-        "be.by_group(interval='subject-bootstrap')",
+        "be.by_group(interval='people')",
         partial(of_all_pairs, number=3, worse=0.0, nearer=0.0),
         cells((90, 300), "NG"),
         TOGETHER,
@@ -170,7 +170,7 @@ CLAIMS = (
     Claim(
         "differences of five equal groups",
         "limits of all differences hold together in 93 % (G: 90 %)",
-        "be.by_group(interval='subject-bootstrap')",
+        "be.by_group(interval='people')",
         partial(of_all_pairs, number=5, worse=0.0, nearer=0.0),
         cells((150, 500), "NG"),
         TOGETHER,
@@ -178,14 +178,14 @@ CLAIMS = (
     Claim(
         "differences of three groups, one worse",
         "no claim of what is told apart; limits of all differences hold together in 90 %",
-        "be.by_group(interval='subject-bootstrap')",
+        "be.by_group(interval='people')",
         partial(of_all_pairs, number=3, worse=WORSE, nearer=WORSE),
         cells((90, 300), "NG"),
     ),
     Claim(
         "differences of five groups, one worse",
         "no claim of what is told apart; limits of all differences hold together in 90 %",
-        "be.by_group(interval='subject-bootstrap')",
+        "be.by_group(interval='people')",
         partial(of_all_pairs, number=5, worse=WORSE, nearer=WORSE),
         cells((150,), "NG"),
     ),

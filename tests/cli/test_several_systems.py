@@ -82,7 +82,7 @@ def test_the_smallest_p_value_of_a_bootstrap_is_a_bound(inside, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "<= 0.02" in shown and "p-value" in shown and "adjusted p" not in shown
     assert "subject-bootstrap for new people (EER)" in shown
-    assert "subject-jackknife for new people (AUC)" in shown
+    assert "people for new people (AUC)" in shown
     assert "100 replicates, seed 7" in shown
     summary = json.loads(Path("both/summary.json").read_text())
     assert (summary["replicates"], summary["seed"]) == (100, "7")

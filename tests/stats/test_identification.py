@@ -1,34 +1,15 @@
-"""Intervals of identification for one gallery: probes of resampled people, recounted by hand.
-
-Those of all-against-all results are for new people: ``test_new_people.py``.
-"""
+"""Intervals of identification. Those by leaving out each person: ``test_people.py``."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-import naive
-import naive_few_errors
 import numpy as np
 import pytest
-import strategies
-from hypothesis import example, given, settings, strategies as st
 from limits import few_replicates
 from result_messages import arguments
-from strategies import examples_of
 
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.counting.identification import search as search_all
-from bioeval.protocol.tasks import OpenSet, Search
-from bioeval.results.identification import closed_set_dataset, open_set_dataset
-from bioeval.scores.blocks import BlockReader
-from bioeval.stats.identification import (
-    closed_set_intervals,
-    identification_replicates,
-    open_set_intervals,
-)
 
 TARGETS = (0.5, 0.2, 0.0)
 REPLICATES = 7
@@ -38,167 +19,41 @@ def people_of(scores):
     return scores._codes.values[np.unique(scores._codes.probe)].tolist()
 
 
-def by_hand(case, scores, unit, ties, impostors):
-    """Rates of each replicate: CMS by rank, FAR and DIR by threshold, DIR at FAR, EER."""
-    data = naive.read(**case.naive())
-    found = naive.ranked(data, unit, "min", ties)
-    if data.all_against_all:
-        playing = [True] * len(found)
-    else:
-        if impostors == "auto":
-            some = any(not r.enrolled for r in found)
-            impostors = "unenrolled" if some else "leave-subject-out"
-        playing = [
-            impostors == "both" or r.enrolled == (impostors == "leave-subject-out") for r in found
-        ]
-    people = people_of(scores)
-    weights = Stream(seed_sequence(3), 0).resampled(len(people), REPLICATES)
-    for r in range(REPLICATES):
-        genuine, nearest = [], []
-        for probe, of, plays in zip(found, data.probe_labels, playing, strict=True):
-            for _ in range(int(weights[people.index(of), r])):
-                if probe.rank is not None:
-                    genuine.append(probe)
-                if plays and probe.nearest_other is not None:
-                    nearest.append(probe.nearest_other)
-        yield genuine, nearest
-
-
-def rates(genuine, nearest, grid, ranks):
-    share = [naive.rate(sum(naive.within(g.rank, k) for g in genuine), len(genuine)) for k in ranks]
-    far = [naive.rate(sum(e <= t for e in nearest), len(nearest)) for t in grid]
-    dir_ = [
-        [
-            naive.rate(
-                sum(naive.within(g.rank, k) for g in genuine if g.best_mate <= t), len(genuine)
-            )
-            for k in ranks
-        ]
-        for t in grid
-    ]
-    at_far, eer = np.full(len(TARGETS), np.nan), np.nan
-    if genuine and nearest:
-        points = [naive.Point(None, Fraction(0), Fraction(1))]
-        for t in sorted({*nearest, *(g.best_mate for g in genuine)}):
-            hits = sum(naive.within(g.rank, 1) for g in genuine if g.best_mate <= t)
-            far_t = Fraction(sum(e <= t for e in nearest), len(nearest))
-            points.append(naive.Point(t, far_t, 1 - Fraction(hits) / len(genuine)))
-        for i, x in enumerate(TARGETS):
-            at_far[i] = max(1 - p.frr for p in points if naive.at_most(p.far, x))
-        eer = float(naive.crossing(points).value)
-    floats = [np.array(x, dtype=float) for x in (share, far, dir_)]
-    return (*floats, at_far, eer)
-
-
-def quantiles(values):
-    """Percentiles as numpy has them, a replicate without attempts left out."""
-    values = np.asarray(values, dtype=float)
-    out = []
-    for share in (0.025, 0.975):
-        flat = values.reshape(len(values), -1)
-        kept = [column[~np.isnan(column)] for column in flat.T]
-        ends = [np.quantile(k, share) if len(k) else np.nan for k in kept]
-        out.append(np.array(ends).reshape(values.shape[1:]))
-    return out
-
-
-def limits_by_hand(given, drawn, grid, ranks):
-    """The limits of CMS, of DIR at each rank, and of FAR, from their replicates."""
-    found, data, impostors, _ = given
-    labels = data.probe_labels
-    mated = [(r, of) for r, of in zip(found, labels, strict=True) if r.rank is not None]
-    some = any(not r.enrolled for r in found)
-    roles = {"auto": "unenrolled" if some else "leave-subject-out"}.get(impostors, impostors)
-    others = [
-        (r, of)
-        for r, of in zip(found, labels, strict=True)
-        if r.nearest_other is not None
-        and (
-            data.all_against_all or roles == "both" or r.enrolled == (roles == "leave-subject-out")
-        )
-    ]
-    curves = [("cms", None, mated, list(ranks)), ("far", None, others, grid.tolist())]
-    curves += [("dir", k, mated, grid.tolist()) for k in ranks]
-    for name, k, attempts, places in curves:
-        hits, number = {}, {}
-        for r, of in attempts:
-            number[of] = number.get(of, 0) + 1
-            if name == "cms":
-                weights = r.rank if isinstance(r.rank, dict) else {r.rank: 1}
-                new = [(float(x), float(w)) for x, w in weights.items()]
-            elif name == "far":
-                new = [(float(r.nearest_other), 1.0)]
-            else:
-                new = [(float(r.best_mate), float(naive.within(r.rank, k)))]
-            hits.setdefault(of, []).extend(new)
-        values = np.array(drawn[name], dtype=float)
-        low, high = quantiles(values if k is None else values[..., k - 1])
-        trials = len(number) if len(number) > 1 else 0
-        points = list(zip(places, low.tolist(), high.tolist(), strict=True))
-        yield name, k, naive_few_errors.limits_along(hits, number, trials, points)
-
-
-@settings(max_examples=examples_of(25))
-@example(  # the expected ranks of a tie sum up to a little less than 1
-    case=strategies.Case(
-        values=np.array([[0.0] * 9] * 3 + [[0.0] * 8 + [1.0]] + [[0.0] * 9], dtype=np.float16),
-        probe_labels=[7, 7, 7, 7, -3],
-        gallery_labels=[7, -3, -3, -3, 100, 100, 0, 42, 42],
-        kind="distance",
-        nan="reject",
-        mask=None,
-    ),
-    unit="template",
-    ties="expected",
-    impostors="auto",
-)
-@given(
-    case=strategies.matrices(nans=("reject", "exclude"), kinds=("distance",)),
-    unit=st.sampled_from(["template", "subject"]),
-    ties=st.sampled_from(["pessimistic", "optimistic", "expected"]),
-    impostors=st.sampled_from(["auto", "both"]),
-)
-def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
-    scores = be.Scores(**case.scores())
-    reader = BlockReader(scores)
-    tally = search_all(reader, Search(rank_unit=unit))
-    interval = few_replicates("subject-bootstrap", REPLICATES)
-    grid = np.array([-1.0, 0.1, 0.5, 2.0])
-    opened = open_set_dataset(
-        tally, thresholds=grid, ties=ties, impostors=impostors, far_targets=TARGETS
-    )
-    closed = closed_set_dataset(tally, ties=ties, unmated="skip")
-    if len(people_of(scores)) < 2:
-        assert np.isnan(
-            closed_set_intervals(closed, tally, scores._codes.probe, interval).cms_low
-        ).all()
-        return
-    ranks = range(1, min(10, opened.sizes["rank"]) + 1)
-    replicates = by_hand(case, scores, unit, ties, impostors)
-    share, far, dir_, at_far, eer = zip(*(rates(*x, grid, ranks) for x in replicates), strict=True)
-    opened = open_set_intervals(opened, tally, scores._codes.probe, interval)
-    closed = closed_set_intervals(closed, tally, scores._codes.probe, interval)
-    everyone = naive.read(**case.naive())
-    found = naive.ranked(everyone, unit, "min", ties)
-    given_ = found, everyone, impostors, TARGETS
-    values = {"cms": share, "dir": dir_, "far": far}
-    for name, k, expected in limits_by_hand(given_, values, grid, ranks):
-        ds = closed if name == "cms" else opened
-        for end, limits in zip(("low", "high"), np.transpose(expected), strict=True):
+@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
+@pytest.mark.cases(1)
+def test_limits_are_those_of_people_who_search_drawn_again(ties):
+    """Their probes are repeated as often as they are drawn, in the same gallery."""
+    scores = be.simulate(9, 4, within=0.9, random_state=2)
+    values = np.round(scores.values * 4) / 4
+    labels = scores.probe_labels
+    rows, columns = np.flatnonzero(np.arange(36) % 4 < 2), np.flatnonzero(np.arange(36) % 4 > 1)
+    searched = be.Scores(values[np.ix_(rows, columns)], labels[rows], labels[columns])
+    grid = np.unique(searched.values)
+    options = {"far_targets": TARGETS, "ties": ties, "max_rank": 3}
+    method = few_replicates("subject-bootstrap", REPLICATES)
+    opened = be.open_set(searched, thresholds=grid, interval=method, **options)
+    closed = be.closed_set(searched, ties=ties, max_rank=3, interval=method)
+    weights = Stream(seed_sequence(3), 0).resampled(9, REPLICATES)
+    drawn = []
+    for column in weights.T.astype(int):
+        copies = np.repeat(np.arange(18), column[np.arange(18) // 2])
+        part = searched.select(probes=copies)
+        drawn.append(be.open_set(part, thresholds=grid, **options))
+    for ds, name in (
+        (opened, "far"), (opened, "dir"), (opened, "dir_at_far"), (opened, "eer"), (closed, "cms"),
+    ):  # fmt: skip
+        if name == "cms":  # at any threshold
+            replicates = np.array([x["dir"].values[-1] for x in drawn])
+        else:
+            replicates = np.array([x[name].values for x in drawn])
+        value = ds[name].values
+        inside = (value > 1e-9) & (value < 1 - 1e-9)  # others have a bound by people
+        for end, level in (("low", 0.025), ("high", 0.975)):
+            expected = np.quantile(replicates, level, axis=0)
             ours = ds[f"{name}_{end}"].values
-            ours = ours[: len(limits)] if k is None else ours[:, k - 1]
-            np.testing.assert_allclose(ours, limits, atol=1e-9)
-    search = OpenSet(rank_unit=unit, ties=ties, impostors=impostors)
-    _, drawn, _, _ = identification_replicates(
-        tally, scores._codes.probe, search, np.array(TARGETS), interval
-    )
-    if not np.isnan(opened.eer):
-        np.testing.assert_allclose(drawn[:, 1:].T, np.array(at_far), atol=1e-12)
-        if not np.isnan(opened.eer_low) and 0 < opened.eer < 1:
-            low, high = np.ravel(quantiles(np.array(eer)[:, None]))
-            # Where few err, they are those of the curves.
-            assert opened.eer_low <= low + 1e-12
-            assert opened.eer_high >= high - 1e-12
+            if name == "dir_at_far" and end == "low":
+                inside = inside & (ours > 0)  # where the people support the target
+            np.testing.assert_allclose(ours[inside], expected[inside], atol=1e-9, err_msg=name)
 
 
 @pytest.fixture(scope="module")
@@ -247,11 +102,12 @@ def test_points_and_curves_say_the_same_of_a_rate(method, kind):
     low = opened.dir_low.values[all_][:, :10]
     assert (closed.cms_low == bound).all()
     np.testing.assert_allclose(opened.frr_high.values[all_], 1 - low[:, 0])
-    if method.startswith("subject"):
-        np.testing.assert_allclose(bound, 0.05 ** (1 / 30))  # at no rank do five people err
-        assert (low > bound).all() and (low == low[0]).all()  # but at stricter thresholds
-        # The threshold of a point is uncertain as well.
-        assert (opened.dir_at_far_low.values[:, :10] <= low[0]).all()
+    if method in ("people", "subject-bootstrap"):
+        np.testing.assert_allclose(bound, 0.05 ** (1 / 30))  # at no rank does anybody err
+        if method == "people":  # but at stricter thresholds
+            assert (low > bound).all() and (low == low[0]).all()
+            # The threshold of a point is uncertain as well.
+            assert (opened.dir_at_far_low.values[:, :10] <= low[0]).all()
         return
     assert (low == bound).all()
     assert (opened.dir_at_far_low.values[:, :10] == bound).all()
@@ -265,38 +121,6 @@ def test_points_and_curves_say_the_same_of_a_rate(method, kind):
             for end in ("low", "high"):
                 expected = alone[f"dir_{end}"]
                 np.testing.assert_allclose(ds[f"dir_at_far_{end}"][i, k], expected, atol=1e-12)
-
-
-def test_the_gallery_stays():
-    """A gallery's own subjects are never drawn: only those who probe count as people."""
-    scores = be.simulate(60, 1, layout="probe-against-gallery", probes=2, random_state=1)
-    few = scores.select(probes=scores.probe_labels <= 4)
-    ds = be.closed_set(few, interval="subject-bootstrap")
-    assert ds.attrs["interval_method"] == "subject-bootstrap"
-    assert ds.attrs["interval_for"] == "this gallery"
-    assert arguments(ds, "interval-of-few-subjects")["subjects"] == 4
-    found = be.ranks(few).identification_rank.values.reshape(4, 2) == 1
-    # Of 4 people, who are too few to show what correlates within them.
-    low, high = naive_few_errors.clopper_pearson(found.mean(), 4, 0.95)
-    np.testing.assert_allclose((ds.cms_low[0], ds.cms_high[0]), (low, high))
-    many = scores.select(probes=scores.probe_labels <= 40)
-    ds = be.closed_set(many, interval="subject-bootstrap")
-    found = be.ranks(many).identification_rank.values.reshape(40, 2) == 1
-    expected = stats.subject_bootstrap(found.sum(axis=1), np.full(40, 2))
-    assert (ds.cms_low[0], ds.cms_high[0]) == tuple(expected)
-
-
-def test_many_ranks_are_taken_in_parts(scores, monkeypatch):
-    scores = scores.select(np.arange(120) % 3 == 0, np.arange(120) % 3 > 0)
-    whole = be.closed_set(
-        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
-    monkeypatch.setattr("bioeval.stats.bootstrap.VALUES_AT_ONCE", 40 * 7)
-    parts = be.closed_set(
-        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
-    np.testing.assert_array_equal(whole.cms_low, parts.cms_low)
-    np.testing.assert_array_equal(whole.cms_high, parts.cms_high)
 
 
 @pytest.mark.slow
@@ -315,9 +139,7 @@ def test_an_evaluation_rests_on_the_same_draws(scores):
             if name in ("frr_at_far", "threshold_at_far") or "far_target" in alone[name].dims:
                 continue  # an evaluation may report other targets
             np.testing.assert_array_equal(alone[name], together[name], err_msg=str(name))
-        resampled = node == "verification/single"
-        method = "subject-bootstrap" if resampled else "subject-jackknife"
-        assert together.attrs["interval_method"] == method
+        assert together.attrs["interval_method"] == "subject-bootstrap"
         assert together.attrs["protocol"] == "course-all-vs-all"
 
 
@@ -326,7 +148,7 @@ def test_a_mask_alone_has_no_people():
     scores = be.Scores(np.arange(16.0).reshape(4, 4), mask=mask)
     for task in (be.open_set, be.closed_set, be.evaluate):
         with pytest.raises(be.ProtocolError, match="a mask does not"):
-            task(scores, interval="subject-bootstrap")
+            task(scores, interval="people")
     assert "cms_low" in be.closed_set(scores, interval="wilson")
 
 
@@ -335,8 +157,7 @@ def test_a_far_that_the_searches_cannot_support_leaves_dir_without_a_lower_limit
     scores = be.simulate(25, 4, within=0.5, random_state=1)
     if gallery == "this gallery":
         scores = scores.select(np.arange(100) % 4 < 2, np.arange(100) % 4 > 1)
-    few = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    ds = be.open_set(scores, far_targets=[0.2, 0.01], interval=few)
+    ds = be.open_set(scores, far_targets=[0.2, 0.01], interval="people")
     assert (ds.dir_at_far_low.sel(far_target=0.01, rank=1) == 0) and ds.impostor_attempts < 300
     assert ds.dir_at_far_low.sel(far_target=0.2, rank=1) > 0
     assert arguments(ds, "limit-not-supported")["targets"] == [0.01]

@@ -16,8 +16,8 @@ from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.counting.by_subject import PairCounts, listed_tables
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.stats.limits import open_limits, quantiles
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.limits import open_limits, percentile, quantiles
+from bioeval.stats.options import interval_of
 from bioeval.stats.people import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
@@ -171,17 +171,16 @@ GOLDEN = [[1, 1, 1, 1, 1], [1, 1, 0, 2, 1], [2, 0, 0, 0, 3], [1, 0, 3, 1, 0]]
 )
 def test_quantiles_are_those_of_numpy(values, share, holes):
     values[1, :holes] = np.nan
-    found = quantiles(values, np.full(3, share))
+    found = quantiles(values, share)
     np.testing.assert_allclose(found, np.nanquantile(values, share, axis=-1), atol=1e-15)
 
 
 def test_percentiles_of_known_replicates():
-    interval = IntervalMethod("subject-bootstrap", 0.9, 100)
     values = np.concatenate([[50.0], np.arange(1, 101)])
-    assert tuple(map(float, interval.limits(values))) == pytest.approx((5.95, 95.05))
+    assert tuple(map(float, percentile(values, 0.9))) == pytest.approx((5.95, 95.05))
     values[2:] = np.nan  # a replicate without attempts is left out
-    assert tuple(map(float, interval.limits(values))) == (1, 1)
-    assert np.isnan(interval.limits(np.array([0.5]))).all()
+    assert tuple(map(float, percentile(values, 0.9))) == (1, 1)
+    assert np.isnan(percentile(np.array([0.5]), 0.9)).all()
 
 
 def test_without_an_error_the_interval_is_one_sided():

@@ -16,7 +16,7 @@ from bioeval.cli.study_command import StudyCommand, study
 def command(run: StudyCommand) -> None:
     """Evaluate verification of DATA by demographic group.
 
-    bioeval groups scores.npz --by sex --interval subject-bootstrap
+    bioeval groups scores.npz --by sex --interval people
 
     The table gives the FRR of each group, the FAR of each pair of groups, and measures of
     inequality: FDR, GARBE, and ratios of the largest rate. With --interval, which groups differ.

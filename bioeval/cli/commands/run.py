@@ -77,7 +77,7 @@ def command(
 ) -> None:
     """Evaluate verification, identification or re-identification of DATA, scores or embeddings.
 
-    bioeval run scores.npz --interval subject-bootstrap --out results --plots
+    bioeval run scores.npz --interval people --out results --plots
     bioeval run matrix.npy --kind similarity --labels people.csv
     bioeval run features.mat --protocol market1501
 

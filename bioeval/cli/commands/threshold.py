@@ -92,7 +92,7 @@ def _choose(data: str, options: dict[str, Any]) -> None:
     for name in ("on", "threshold", "claim"):
         del options[name]
     seed = options["random_state"]
-    take_interval(options, "subject-bootstrap")
+    take_interval(options, "people")
     options["random_state"] = seed  # of the folds, too
     with StudyCommand(data, options) as run:
         from bioeval.studies.thresholds.threshold_study import study_threshold

@@ -19,7 +19,7 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import codes_of
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.independent import korn_graubard, largest_limits, sum_limits
-from bioeval.stats.limits import Limits, drawn_variance, open_limits
+from bioeval.stats.limits import Limits, open_limits, percentile
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import ratio
 from bioeval.studies.attacks.presentations import BONA_FIDE, Presentations
@@ -60,6 +60,19 @@ def drawn(units: int, options: IntervalMethod, key: int, columns: int) -> np.nda
             :, replicates
         ]
     return weights
+
+
+def drawn_variance(drawn: np.ndarray, units: np.ndarray | int) -> np.ndarray:
+    """Return the variance of a rate from its replicates, the last axis, over so many units.
+
+    Replicates of ``n`` units vary ``(n - 1) / n`` times as much as the rate does.
+    """
+    units = np.asarray(units)
+    there = ~np.isnan(drawn)
+    number = np.maximum(there.sum(axis=-1), 1)
+    mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
+    squares = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1)
+    return squares / number * units / np.maximum(units - 1, 1)
 
 
 def joined(codes: list[np.ndarray], weights: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -265,14 +278,14 @@ def with_limits(
         far_targets=(),
         costs=(),
         auc=False,
-        interval=options,
+        interval=options.for_new_people,
     )
     limits: dict[str, Limits] = {
         x: (bona_fide[f"{x}_low"].values[order], bona_fide[f"{x}_high"].values[order])
         for x in ("far", "frr")
     }
     pooled_rate = ratio(pooled[:-1], pooled[-1])
-    limits["iapar_pooled"] = options.limits(pooled_rate, trials_of(targets))
+    limits["iapar_pooled"] = percentile(pooled_rate, confidence, trials_of(targets))
     rate, replicates = of_species[..., 0], of_species[..., 1 : 1 + options.replicates]
     units = np.array([independent([x[here] for x in codes]) for here in members])
     variance = drawn_variance(replicates, units)

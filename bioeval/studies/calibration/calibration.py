@@ -22,7 +22,7 @@ from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BOOTSTRAP, Bootstrap, IntervalMethod, interval_of
+from bioeval.stats.options import BY_PEOPLE, IntervalMethod, PeopleName, interval_of
 from bioeval.studies.calibration.cost_intervals import (
     require_people,
     with_intervals,
@@ -244,7 +244,7 @@ def calibration(
     priors: Sequence[float] = PRIORS,
     *,
     costs: tuple[float, float] = (1.0, 1.0),
-    interval: Bootstrap | IntervalMethod | None = None,
+    interval: PeopleName | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Evaluate scores as log-likelihood ratios: Cllr, and decision costs by prior.
 
@@ -257,7 +257,7 @@ def calibration(
         Priors of a genuine attempt, for the decision costs.
     costs : (float, float)
         Costs of a miss and of a false accept. A miss is a false reject.
-    interval : "subject-bootstrap", optional
+    interval : {"people", "subject-bootstrap"}, optional
         Add intervals of Cllr and of the actual costs. For other subjects; of ``kind="llr"`` alone.
         They take the map to log-likelihood ratios as given.
 
@@ -305,7 +305,7 @@ def calibration(
         raise DataError(f"{Argument('priors')} is empty; expected at least one prior")
     if not isinstance(scores, Scores):
         raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
-    intervals = interval_of(interval, (BOOTSTRAP,))
+    intervals = interval_of(interval, BY_PEOPLE)
     if intervals is not None:
         require_people(scores, intervals)
     wanted, shifts = np.empty(0), None

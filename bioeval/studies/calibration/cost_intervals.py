@@ -16,8 +16,10 @@ from bioeval.results.variables import Variable
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.independent import sum_limits
+from bioeval.stats.limits import percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import bilinear_forms, linear_forms, ratio
+from bioeval.stats.weights import groups_of_people, without_each
 from bioeval.studies.calibration.counts import LOG2
 from bioeval.tasks.verification_task import verification
 
@@ -82,7 +84,8 @@ def _cost_limits(
 def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of Cllr.
 
-    In a replicate a genuine attempt of a person counts as often as the person was drawn, and an
+    Without a person its genuine attempts are missing, and the impostor attempts on either side. In
+    a replicate a genuine attempt of a person counts as often as the person was drawn, and an
     impostor attempt as often as both were, their product.
     """
     attempts = SubjectAttempts(Verifying(BlockReader(scores)))
@@ -102,8 +105,25 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
             losses.append(np.bincount(pair, np.logaddexp(0, -values[~same]), minlength=len(key)))
             numbers.append(np.bincount(pair, minlength=len(key)))
     key, loss, number = map(np.concatenate, (keys, losses, numbers))
-    weights = options.weights(people, attempts.no_person)
-    of_genuine = ratio(*linear_forms(genuine, weights))
-    sums = [bilinear_forms(key // people, key % people, x, weights) for x in (loss, number)]
-    cllr = (of_genuine + ratio(*sums)) / (2 * LOG2)
-    return options.limits(cllr)
+    probe, claimed = np.divmod(key, max(people, 1))
+    if options.resamples:
+        weights = options.weights(people, attempts.no_person)
+        of_genuine = ratio(*linear_forms(genuine, weights))
+        sums = [bilinear_forms(probe, claimed, x, weights) for x in (loss, number)]
+        cllr = (of_genuine + ratio(*sums)) / (2 * LOG2)
+        return percentile(cllr, options.confidence)
+    group, groups = groups_of_people(attempts.no_person)
+    one, other = group[probe], group[claimed]
+
+    def columns(own: np.ndarray, of_pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return sums over genuine, and over impostor attempts, without each person."""
+        alone = np.bincount(group, own, groups + 1)
+        each = np.bincount(one, of_pairs, groups + 1)
+        each += np.bincount(other, of_pairs * (one != other), groups + 1)
+        both = (alone, own.sum()), (each, of_pairs.sum())
+        left = [without_each(x[:groups], np.array(total)) for x, total in both]
+        return left[0], left[1]
+
+    losses_of, made_of = columns(genuine[0], loss), columns(genuine[1], number)
+    cllr = sum(ratio(*x) for x in zip(losses_of, made_of, strict=True)) / (2 * LOG2)
+    return student(cllr, options.confidence, bounds=(0.0, np.inf))

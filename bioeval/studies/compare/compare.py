@@ -33,7 +33,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.scores.provenance import left_out, notes_of
-from bioeval.stats.options import JACKKNIFE, IntervalMethod, required_interval
+from bioeval.stats.options import PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import (
     Differences,
     drawn_deviations,
@@ -209,7 +209,7 @@ def compare(
     normal = functools.cache(lambda people: normal_draws(people, method.seed))
     compared = [_compared(row, method, normal) for row in rows]
     details = systems.details()
-    left_out_alone = "jackknifed" in details and {x.method for x in compared} == {JACKKNIFE}
+    left_out_alone = "jackknifed" in details and {x.method for x in compared} == {PEOPLE}
     attrs = {
         **details,
         **(method.for_new_people if left_out_alone else method).attrs(),
@@ -481,9 +481,9 @@ def _draws(
     without = np.where(defined[:, None], without, 0.0)
     spread = errors = jackknife_errors(without)
     if rule == "alone" or not len(drawn):
-        known, method = defined, JACKKNIFE
+        known, method = defined, PEOPLE
     else:
-        method = f"subject-bootstrap and {JACKKNIFE}"
+        method = f"subject-bootstrap and {PEOPLE}"
         known = known & defined
         apart = draws["deviations"][:, None] - draws["deviations"]
         of_replicates = np.sqrt(np.nanmean(apart**2, axis=-1))

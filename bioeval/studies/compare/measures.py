@@ -28,10 +28,10 @@ from bioeval.results.variables import VARIABLES, Variable, best_values
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores, codes_of
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
-from bioeval.stats.identification import FEWEST, NewPeople, identification_replicates
-from bioeval.stats.limits import jackknife_limits, student_limits
+from bioeval.stats.identification import FEWEST, SearchColumns
+from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
-from bioeval.stats.verification import Replicates
+from bioeval.stats.verification import VerificationColumns
 from bioeval.studies.compare.wanted import (
     AT_THRESHOLD,
     CMS_AT_RANK,
@@ -186,11 +186,12 @@ def _verification(
         asked = wanted.chosen is not None or measure.usual
         if asked and wanted.asks(measure.name) and measure.is_defined(points):
             measures.append(measure)
-    drawn = Replicates.of(tally, subjects, interval, measures)
+    people_left_out = interval.for_new_people
+    drawn = VerificationColumns.of(tally, subjects, people_left_out, measures, drawn=True)
     limits, _ = drawn.limits()
     for measure in measures:
-        values = np.atleast_2d(drawn.values[measure.name])
-        without = np.atleast_2d(drawn.values_without[measure.name])
+        values = np.atleast_2d(drawn.drawn_values[measure.name])
+        without = np.atleast_2d(drawn.values[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])
         targets, at = [np.nan], [np.nan]
         if measure.targets is not None:
@@ -218,11 +219,9 @@ def _verification(
         rate = name.partition("_")[0]
         for threshold in wanted.numbers(name):
             at_distance = float(to_internal(np.array([threshold]), kind)[0])
-            rates, layer = getattr(drawn.without, rate), drawn.place_of(at_distance)
-            # Below all thresholds nothing is accepted.
-            column = rates[layer] if layer >= 0 else np.full(rates.shape[1], float(rate == "frr"))
+            column = drawn.at_threshold(at_distance)[rate]
             rejects, accepts = drawn.errors_of_each(at_distance)
-            low, high = drawn.at_threshold(at_distance)[rate]
+            low, high = getattr(drawn, rate).at(column[0])
             yield SystemMeasure(
                 scalar=scalar,
                 value=float(column[0]),
@@ -236,7 +235,7 @@ def _verification(
 
 
 def _decisions(
-    drawn: Replicates, measure: CurveMeasure, threshold: float
+    drawn: VerificationColumns, measure: CurveMeasure, threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers by which people are decided alike: rejects and accepts, or placements."""
     if measure.thresholds is None:
@@ -267,27 +266,30 @@ def _identification(
     ranks = sorted({1, *cms_ranks})
     who = LeftOut.subjects_of(scores)
     persons = ~scores._no_person[who]
-    people: NewPeople | None = None
-    population = THIS_GALLERY
+    population, left_out = THIS_GALLERY, None
     if gallery == "new" and int(persons.sum()) >= FEWEST:
         population = NEW_PEOPLE
         with rows_reported_to(None):
             left_out = LeftOut.of(tally, reader, search.ties, ranks=ranks[-1])
-        people = NewPeople(tally, left_out, search.ties, interval.for_new_people, search.impostors)
+    settings = tally, search.ties
+    drawn = SearchColumns(*settings, interval, search.impostors, subjects=person)
+    left = interval.for_new_people
+    people = SearchColumns(*settings, left, search.impostors, subjects=person, left_out=left_out)
     for rank in ranks:
         at_rank = targets if rank == 1 and scores.kind != "order" else targets[:0]
-        hit, at_far, _, trials = identification_replicates(
-            tally, person, search, at_rank, interval, rank
-        )
         hits, at_hits = _hits_within(tally, search, at_rank, rank)
-        low, high = (float(x[0]) for x in interval.limits(hit[None], trials))
-        at_low, at_high = interval.limits(at_far, trials)
+        hit = drawn.cms(np.array([rank]))[0]
+        at_far, at_far_columns = drawn.dir_at_far(at_rank, rank), people.dir_at_far(at_rank, rank)
+        value = at_hits.sum(axis=1) / max(int((tally.mates > 0).sum()), 1)
+        if not (non_mated and (tally.mates > 0).any()):
+            value[:] = np.nan
+        at_low, at_high = people.limits_at_targets(at_rank, value, rank)
+        ends = people.limits_at_ranks(people.cms(np.arange(1, rank + 1))[:, 0])
+        low, high = (float(x[-1]) for x in ends)
         without, at_far_without = NONE, [NONE] * len(at_rank)
-        if people is not None:
-            of_hits, of_targets = people.without_each(at_rank, rank)
-            without, at_far_without = of_hits[persons], list(of_targets[:, persons])
-            low, high = (float(x[-1]) for x in people.ranks(rank))
-            at_low, at_high = (x[:, 0] for x in people.points(at_rank, np.nan, 1)["dir_at_far"])
+        if left_out is not None:
+            without = people.cms(np.array([rank]))[0, 1:][persons]
+            at_far_without = list(at_far_columns[:, 1:][:, persons])
         recognised = SystemMeasure(
             scalar=VARIABLES["recognition_rate"],
             value=float(hit[0]),
@@ -309,7 +311,7 @@ def _identification(
                 lowest = 0.0
             yield SystemMeasure(
                 scalar=VARIABLES["dir_at_far"],
-                value=float(at_far[i, 0]),
+                value=float(value[i]),
                 limits=(lowest, float(at_high[i])),
                 place="target",
                 at=target,
@@ -409,15 +411,9 @@ def limits_without(
     """
     if np.isnan(value) or len(without) < 2 or np.isnan(without).any():
         return np.nan, np.nan
-    if np.isfinite(scalar.bounds).all():
-        low, high = jackknife_limits(
-            scalar.scaled(np.array(value)),
-            scalar.scaled(without),
-            interval.confidence,
-            max(trials, 1),
-        )
-        return float(scalar.unscaled(low)), float(scalar.unscaled(high))
-    return student_limits(value, without, interval.confidence, scalar.bounds)
+    columns = np.append(value, without)
+    low, high = student(columns, interval.confidence, max(trials, 1), scalar.bounds)
+    return float(low), float(high)
 
 
 def discordant_people(systems: Sequence[SystemMeasure]) -> np.ndarray:

@@ -30,7 +30,7 @@ from bioeval.studies.compare.measures import (
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.counts import plan_reid
-from bioeval.tasks.reid.intervals import QuerySubjects
+from bioeval.tasks.reid.intervals import QueryColumns
 from bioeval.tasks.reid.results import reid_dataset, reid_measures, require_matches
 from bioeval.tasks.reid.without_groups import means_without_groups
 
@@ -82,16 +82,15 @@ def by_queries(
             left_out = means_without_groups(scores, compared, group, named, of_all)
         without = dict(zip(means, left_out, strict=True))
     person = np.where(no_person[codes.probe], -1, codes.probe)
-    owners = QuerySubjects(person, measures.counted, interval)
+    owners = QueryColumns(person, measures.counted, interval)
     found = []
     for (name, rank), mean in means.items():
-        over, sums = owners.means_over(mean.counted), owners.sums(mean)
-        drawn = over.values(sums)[0]
-        low, high = over.limits(sums, cumulative=False)
-        ends = float(low[0]), float(high[0])
+        drawn = owners.of_mean(mean)[0]
+        low, high = owners.limits_of(drawn, mean.counted)
+        ends, trials = (float(low), float(high)), round(owners.independent(mean.counted))
         of_each = without.get((name, rank), NONE)
         if len(of_each):
-            ends = limits_without(VARIABLES[name], float(drawn[0]), of_each, over.trials, interval)
+            ends = limits_without(VARIABLES[name], float(drawn[0]), of_each, trials, interval)
         found.append(
             SystemMeasure(
                 scalar=VARIABLES[name],

@@ -420,4 +420,4 @@ def _limits(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Te
         yield say(text, made=Enumeration(texts, ";"), drawn=drawn, anew=anew)
     if two and "sequences" not in attrs:
         gallery = ", for this gallery" if "convention" in attrs else ""
-        yield f"The interval of each value{gallery}: bioeval run --interval subject-bootstrap."
+        yield f"The interval of each value{gallery}: bioeval run --interval people."

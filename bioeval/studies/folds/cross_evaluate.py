@@ -125,10 +125,10 @@ def cross_evaluate(
         Of verification, also ``min_dcf`` of each test part by itself, over ``cost``: its least
         normalised cost at these proportions of genuine attempts, both errors costing 1. Other costs
         are those of another prior: ``p c_miss / (p c_miss + (1 - p) c_fa)``.
-    interval : {"nadeau-bengio", "quantile", "subject-bootstrap"}
+    interval : {"nadeau-bengio", "quantile", "people"}
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
         quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
-        which is no confidence interval for other subjects. ``"subject-bootstrap"``, of
+        which is no confidence interval for other subjects. ``"people"``, of
         verification: of the pooled rate on the test parts, for new people: each subject is left out
         in turn, of both parts of each fold, and the thresholds are chosen anew, unless one is
         given. There are no intervals of the training parts then.

@@ -50,7 +50,7 @@ ThresholdTask = Literal["verification", "open_set"]
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
 
-FoldInterval = Literal["nadeau-bengio", "quantile", "subject-bootstrap"]
+FoldInterval = Literal["nadeau-bengio", "quantile", "people"]
 INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 
 
@@ -129,7 +129,7 @@ class FoldOptions:
     @property
     def by_subject(self) -> bool:
         """Whether each subject is left out in turn."""
-        return self.interval == "subject-bootstrap"
+        return self.interval == "people"
 
     @property
     def chooses_anew(self) -> bool:

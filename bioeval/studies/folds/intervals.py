@@ -12,9 +12,10 @@ from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.threshold_rules import Rule
 from bioeval.results.dataset import rates_of
 from bioeval.results.variables import rates_of_folds
-from bioeval.stats.limits import jackknife_limits, open_limits
+from bioeval.stats.limits import chosen_anew, of_rate, student
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import AttemptsOfEach, groups_of_people, ratio
+from bioeval.stats.people import AttemptsOfEach, ratio
+from bioeval.stats.weights import groups_of_people
 from bioeval.studies.folds.folds import TrainingThresholds
 
 
@@ -180,29 +181,25 @@ class LeftOutRates:
         pairs = min(self._disjoint, len(left), len(right), len(left | right) // 2)
         mixed = min(pairs, genuine_subjects)
         everyone = self._tested.any(axis=0) | self._trained  # who changes a rate, or a threshold
-        among, tested_pairs, fewest = everyone, everyone, np.inf
+        among, tested_pairs = everyone, everyone
         if not anew:  # who has no such attempt changes no such rate
             among, tested_pairs = self._tested
-            fewest = min((len(side) for side in self._sides if side), default=0)
-        of_genuine = genuine_subjects, among, np.inf
-        of_impostors = pairs, tested_pairs, fewest
-        units = {"far": of_impostors, "grr": of_impostors, "frr": of_genuine, "gar": of_genuine}
+        of_genuine = genuine_subjects, among, float(genuine[0])
+        of_impostors = pairs, tested_pairs, float(impostors[0])
+        of_rates = {"far": of_impostors, "grr": of_impostors, "frr": of_genuine, "gar": of_genuine}
         ends = {}
         for scalar in rates_of_folds():
-            trials, people, least = units.get(scalar.name, (mixed, everyone, fewest))
-            rate = scalar.scaled(values[scalar.name])
-            low, high = jackknife_limits(
-                rate[0],
-                rate[1:][people],
-                self.options.confidence,
-                trials,
-                least,
-                chosen_anew=anew,
-            )
-            if not anew:
-                low, high = open_limits(rate[0], low, high, trials, self.options.confidence)
-            ends_of = scalar.unscaled(np.array([low, high])).tolist()
-            ends[scalar.name] = float(values[scalar.name][0]), *ends_of
+            confidence = self.options.confidence
+            if scalar.name in of_rates:
+                units, people, made = of_rates[scalar.name]
+                columns = values[scalar.name][np.append(True, people)]
+                low, high = of_rate(columns, made, units, confidence)
+                if anew:
+                    low, high = chosen_anew(columns, (low, high), confidence)
+            else:
+                columns = values[scalar.name][np.append(True, everyone)]
+                low, high = student(columns, confidence, mixed, scalar.bounds)
+            ends[scalar.name] = float(values[scalar.name][0]), float(low), float(high)
         far, frr = np.array(ends["far"]), np.array(ends["frr"])
         if far[0] in (0, 1) or frr[0] in (0, 1):
             # It is so without each person, which hides how uncertain functions of both rates are.

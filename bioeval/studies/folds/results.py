@@ -27,8 +27,8 @@ from bioeval.results.variables import (
     rates_of_folds,
 )
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.limits import nadeau_bengio
 from bioeval.stats.people import ratio
+from bioeval.stats.repeated import nadeau_bengio
 from bioeval.studies.folds.folds import Fold, FoldOptions
 from bioeval.studies.folds.intervals import LeftOutRates
 from bioeval.studies.folds.splits import Place

@@ -9,9 +9,10 @@ import numpy as np
 import scipy
 
 from bioeval.base.random import Stream
-from bioeval.stats.limits import Limits, jackknife_limits, open_limits
+from bioeval.stats.limits import Limits, jackknife, of_rate
 from bioeval.stats.people import PeopleCounts, ratio
 from bioeval.stats.simultaneous import DRAWS, letters_of
+from bioeval.stats.weights import without_each
 
 #: Permutations of the test whether groups differ.
 PERMUTATIONS = 2000
@@ -36,7 +37,6 @@ class PeopleOfRate:
     - `errors`, `attempts`: all of them
     - `errors_of`, `attempts_of` (int64 (n,)): those that leave with each person
     - `trials`: number of independent trials: people, or disjoint pairs of people
-    - `fewest`: people on the smaller of the two sides of impostor attempts
     """
 
     errors: int
@@ -44,7 +44,6 @@ class PeopleOfRate:
     errors_of: np.ndarray
     attempts_of: np.ndarray
     trials: int
-    fewest: float = np.inf
 
     @property
     def rate(self) -> float:
@@ -52,21 +51,16 @@ class PeopleOfRate:
         return self.errors / self.attempts if self.attempts else np.nan
 
     @property
-    def without(self) -> np.ndarray:
-        """The rate without each person, float64 (n,)."""
-        return ratio(self.errors - self.errors_of, self.attempts - self.attempts_of)
+    def columns(self) -> np.ndarray:
+        """The rate, and the rate without each person, float64 (1 + n,)."""
+        errors, attempts = np.array(self.errors), np.array(self.attempts)
+        return ratio(without_each(self.errors_of, errors), without_each(self.attempts_of, attempts))
 
-    def limits(self, level: float, alone: bool = False) -> tuple[float, float]:
-        """Return the limits of the rate by leaving out each person.
-
-        Those of a rate `alone` are a one-sided bound of 0 or 1, and NaN without a trial.
-        """
+    def limits(self, level: float) -> tuple[float, float]:
+        """Return the limits of the rate; NaN without a trial."""
         if not self.attempts:
             return np.nan, np.nan
-        rate = np.array(self.rate)
-        low, high = jackknife_limits(rate, self.without, level, self.trials, self.fewest)
-        if alone:
-            low, high = open_limits(rate, low, high, self.trials, level)
+        low, high = of_rate(self.columns, self.attempts, self.trials, level)
         return float(low), float(high)
 
 
@@ -88,7 +82,9 @@ def differences_of_groups(
     some = [x for x in groups if x is not None and not np.isnan(x.rate)]
     if len(some) > 1:
         level = level_together(
-            np.array([jackknife_variance(x.without) for x in some]), confidence, stream
+            np.array([float(np.nan_to_num(jackknife(x.columns)[0])) for x in some]),
+            confidence,
+            stream,
         )
         alone = np.array([x.limits(level) for x in some]).T
         ends = limits_of_differences(rates[place], (alone[0], alone[1]))
@@ -105,14 +101,6 @@ def differences_of_groups(
         "separated": separated,
         "letters": np.array(letters_of(separated != 0, order), dtype=object),
     }
-
-
-def jackknife_variance(without: np.ndarray) -> float:
-    """Return the variance of a rate by the jackknife, from its values without each person."""
-    people = len(without)
-    if not people:
-        return 0.0
-    return float((people - 1) / people * ((without - without.mean()) ** 2).sum())
 
 
 # Rates of few errors are skewed, and so are their differences: a difference gets its limits from
@@ -194,10 +182,9 @@ class PairsOfGroups:
             leaving = np.concatenate([probing, claimed], axis=1)
             may_leave = person[np.append(probes, enrolled)]
         there = (leaving[1] > 0) & may_leave
-        sides = (probing[1, person[probes]] > 0).sum(), (claimed[1, person[enrolled]] > 0).sum()
         errors, attempts = probing.sum(axis=1).tolist()
         errors_of, attempts_of = leaving[:, there]
-        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, int(min(sides)))
+        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials)
 
 
 # ------------------------------------------------------------------------- the test

@@ -236,7 +236,7 @@ def group_intervals(
     of_far = [
         [pairs.people_of(g, h, int(disjoint[g, h])) for h in range(number)] for g in range(number)
     ]
-    alone = [[x.limits(confidence, alone=True) for x in row] for row in (of_frr, *of_far)]
+    alone = [[x.limits(confidence) for x in row] for row in (of_frr, *of_far)]
     frr, *far = np.array(alone) if defined else np.full((1 + number, number, 2), np.nan)
     limits: dict[str, Limits] = {
         "frr": (frr[:, 0], frr[:, 1]),

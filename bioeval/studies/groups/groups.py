@@ -40,7 +40,7 @@ def by_group(
     *,
     threshold: Any = "eer",
     alpha: float = 0.5,
-    interval: Literal["subject-bootstrap"] | IntervalMethod | None = None,
+    interval: Literal["people"] | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
 
@@ -57,7 +57,7 @@ def by_group(
         ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1. That of FRR is ``1 - alpha``.
-    interval : {None, "subject-bootstrap"}
+    interval : {None, "people"}
         Add confidence intervals by subject: those of the jackknife over the people of each group.
         The threshold of all groups stays.
 
@@ -115,7 +115,7 @@ def by_group(
     array([[0.009, 0.011],
            [0.011, 0.009]])
     """
-    options = interval_of(interval, ["subject-bootstrap"])
+    options = interval_of(interval, ["people"])
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
     advice = ""

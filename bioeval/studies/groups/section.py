@@ -79,7 +79,7 @@ def section(results: ResultsBySystem) -> Section:
 
 def _by_jackknife(ds: xr.Dataset) -> Text:
     """Return which limits do not come from resampling, where these are the usual ones."""
-    if ds.attrs.get("interval_method") != "subject-bootstrap":
+    if ds.attrs.get("interval_method") != "people":
         return ""
     return say("; limits of {frr} and {far} by leaving out each person (jackknife)")
 

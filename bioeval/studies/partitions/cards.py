@@ -56,7 +56,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     if method.method not in INTERVALS:
         raise ProtocolError(
             f"{Argument('interval', method.method)} is not for folds, as protocol {card.name} "
-            f"makes them; give {Argument('interval', 'subject-bootstrap')}"
+            f"makes them; give {Argument('interval', 'people')}"
         )
     decision = card.section("decision")
     rule = Rule("none")
@@ -89,7 +89,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
             nodes[f"folds/{name}"] = make(task=name, interval=uncertainty.interval, **search)
-    if method.method == "subject-bootstrap":
+    if method.method == "people":
         SubjectAttempts.require_people(scores, method.method)
     datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()), method)
     for dataset in datasets:

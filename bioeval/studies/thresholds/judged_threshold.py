@@ -85,7 +85,7 @@ def judge_threshold(
         ``"cost=prior,c_miss,c_fa"`` ...
     interval : str or :class:`bioeval.stats.IntervalMethod`, optional
         Method of the intervals on `test`, as for :func:`bioeval.verification`:
-        ``"subject-bootstrap"`` by default, and ``"wilson"`` where the subjects are not known.
+        ``"people"`` by default, and ``"wilson"`` where the subjects are not known.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def judge_threshold(
         )
     unknown = interval is None and not knows_people(test)
     if interval is None:
-        interval = "wilson" if unknown else "subject-bootstrap"
+        interval = "wilson" if unknown else "people"
     method = interval_of(interval)
     dev_reader = BlockReader(dev)
     with rows_reported():

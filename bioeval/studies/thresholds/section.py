@@ -228,8 +228,7 @@ def _rates(study: xr.Dataset) -> Table:
     resampled: Text = ""
     if any(row[2].interval for row in rows):
         resampled = say(
-            ", with the {confidence:rate} interval at this threshold (subject-bootstrap for new "
-            "people)",
+            ", with the {confidence:rate} interval at this threshold (by people, for new people)",
             confidence=float(study.attrs["confidence"]),
         )
     over = say(

@@ -28,7 +28,7 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, knows_people, require_scores
-from bioeval.stats.options import IntervalMethod, required_interval
+from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
     assured_threshold,
@@ -114,7 +114,7 @@ def study_threshold(
     random_state: RandomState = 0,
     fusion: FusionRule = "min",
     rank_unit: RankUnit = "template",
-    interval: str | IntervalMethod = "subject-bootstrap",
+    interval: str | IntervalMethod = "people",
     assure: float | None = None,
 ) -> xr.Dataset:
     """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
@@ -146,7 +146,7 @@ def study_threshold(
         Seed of the divisions.
     rank_unit, fusion
         As for :func:`bioeval.open_set`; of open set alone.
-    interval : "subject-bootstrap" or :class:`bioeval.stats.IntervalMethod`
+    interval : {"people", "subject-bootstrap"} or :class:`bioeval.stats.IntervalMethod`
         Of the rates at the threshold itself; its confidence is that of the other intervals, too.
     assure : float, optional
         Also find a threshold whose FAR is at most the target with this confidence, such as 0.95. It
@@ -157,7 +157,7 @@ def study_threshold(
     xarray.Dataset
         ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on, and
         ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the rates of
-        other subjects of the same population at this very threshold, by the subject bootstrap (of
+        other subjects of the same population at this very threshold, by leaving out each person (of
         HTER the means of the other limits; NaN where the subjects are not known). Expected with new
         subjects: ``far_mean``, ``far_sd``, ``far_pooled``, ``far_low``, ``far_high``,
         ``far_folds``, and the same of ``frr`` and ``hter``. Each fold: ``fold_threshold``,
@@ -230,7 +230,7 @@ def study_threshold(
         assure = check_assurance(assure, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    method = required_interval(interval, ("subject-bootstrap",))
+    method = required_interval(interval, BY_PEOPLE)
     splitter = _splitter(scores, folds, repeats, random_state, task)
     with rows_reported():
         if searched:

@@ -1,9 +1,7 @@
 """Sums of sequences, and intervals over them: the jackknife leaves out one video at a time.
 
-A measure is a ratio of sums over sequences, or a mean of such ratios. Its standard error comes from
-its values without each video, and its limits are Student's, with a degree of freedom less than
-there are videos (Tukey 1958; Efron and Tibshirani 1993, An introduction to the bootstrap,
-chapter 11). Sequences are taken as drawn from many of their kind.
+A measure is a ratio of sums over sequences, or a mean of such ratios. Its limits are those of
+Student, from its values without each video. Sequences are taken as drawn from many of their kind.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.stats.limits import student_limits
+from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.tracking.scalars import Counts, MatchSums, TrackingMeasure
 
@@ -94,8 +92,9 @@ class SequenceSums:
         """Return the limits of a measure, NaN where there are none."""
         if self.videos < FEWEST:
             return np.nan, np.nan
-        without = self.without(measure)
-        return student_limits(self.value(measure), without, confidence, measure.bounds)
+        columns = np.append(self.value(measure), self.without(measure))
+        low, high = student(columns, confidence, self.videos, measure.bounds)
+        return float(low), float(high)
 
     def attrs(self, method: IntervalMethod) -> dict[str, str | float]:
         """Return the attributes of a result with intervals; none where there are too few."""

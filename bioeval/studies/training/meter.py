@@ -261,7 +261,7 @@ class Meter:
         Parameters
         ----------
         **options
-            Further options of :func:`evaluate`, such as ``interval="subject-bootstrap"``.
+            Further options of :func:`evaluate`, such as ``interval="people"``.
 
         Returns
         -------

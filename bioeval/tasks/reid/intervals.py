@@ -9,44 +9,111 @@ import scipy
 import xarray as xr
 
 from bioeval.base.messages import Message
-from bioeval.results.query_means import QueryMean, QueryMeasures
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
-from bioeval.stats.bootstrap import SubjectMeans
+from bioeval.stats.chosen_thresholds import marks_of
+from bioeval.stats.limits import ROUNDING, Limits, RateCurve, of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
+from bioeval.stats.people import VALUES_AT_ONCE, by_subject, linear_forms, ratio
+from bioeval.stats.weights import groups_of_people, kish, without_each
 
-#: Lower and upper confidence limits.
-Limits = tuple[np.ndarray, np.ndarray]
-
-#: The largest value over the thresholds, which is chosen anew in each replicate.
+#: The largest value over the thresholds, which is chosen anew in each column.
 _LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp", "f1": "max_f1"}
 
 #: Areas under a curve over the thresholds.
 _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
 
 
-class QuerySubjects:
-    """The queries by subject, with the subjects' weights; those of no person are not resampled."""
+class QueryColumns:
+    """Means over queries without each person who asks, or with these people drawn again.
+
+    What is of no person, such as a distractor, stays.
+    """
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalMethod):
+        """Number the people of the queries that are counted."""
         who = np.unique(subjects[counted])
         self.person = np.minimum(np.searchsorted(who, subjects), max(len(who) - 1, 0))
-        self.no_person = who < 0
-        self.units, self.options = len(who), options
+        self.no_person, self.options = who < 0, options
         self.people = int((~self.no_person).sum())
-        self.weights = options.weights(len(self.no_person), self.no_person)
+        self.unit, self.units = self.person, len(who)
+        if not options.resamples and len(who):
+            group, self.units = groups_of_people(self.no_person)
+            self.unit = group[self.person]
 
-    def means_over(self, counted: np.ndarray) -> SubjectMeans:
-        """Return the means over the queries of a mask."""
-        queries = np.bincount(self.person[counted], minlength=self.units)
-        return SubjectMeans(queries, self.weights, self.options, self.no_person)
+    def independent(self, counted: np.ndarray) -> float:
+        """Return how many people with equal numbers of queries the queries of a mask are worth."""
+        made = np.bincount(self.person[counted], minlength=len(self.no_person))
+        return kish(made[~self.no_person])
 
-    def sums(self, mean: QueryMean) -> np.ndarray:
-        """Return the sum of the values of each subject, shape (k, people)."""
+    def columns(self, counted: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Return means over the queries of a mask, (k, columns), from sums of units (k, units).
+
+        The units are people, or the groups with which they are left out.
+        """
+        made = np.bincount(self.unit[counted], minlength=sums.shape[1])
+        if self.options.resamples:
+            weights = self.options.weights(len(self.no_person), self.no_person)
+            means = ratio(linear_forms(sums, weights), linear_forms(made[None], weights))
+        else:
+            leave = np.flatnonzero(made[: self.units])  # who asks
+            every = without_each(made[leave], made.sum())
+            means = ratio(without_each(sums[:, leave], sums.sum(axis=1)), every)
+        # Fractional weights of expected ties may exceed 1 by rounding.
+        return np.where(means > 1 - ROUNDING, np.minimum(means, 1.0), means)
+
+    @property
+    def _width(self) -> int:
+        return self.units + (not self.options.resamples)
+
+    def of_mean(self, mean: QueryMean) -> np.ndarray:
+        """Return a mean, or one at each threshold, in columns (k, columns)."""
         n, values = len(mean.query), mean.values
+        shape = self._width, n
         owner = scipy.sparse.csr_array(
-            (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.units, n)
+            (np.ones(n), (self.unit[mean.query], np.arange(n))), shape=shape
         )
-        return (owner @ (values if values.ndim > 1 else values[:, None])).T
+        sums = (owner @ (values if values.ndim > 1 else values[:, None])).T
+        return self.columns(mean.counted, sums)
+
+    def of_curve(self, curve: MatchCurve, ranks: np.ndarray) -> np.ndarray:
+        """Return the mean at each of increasing ranks, (ranks, columns)."""
+        place = curve.rank.astype(np.float64)
+        layers = by_subject(
+            place, self.unit[curve.query], ranks.astype(np.float64), self._width, curve.weight
+        )
+        sums = np.cumsum(layers[:-1], axis=0)
+        if curve.per_rank:
+            sums /= ranks[:, None]
+        return self.columns(curve.counted, sums)
+
+    def limits_of(self, columns: np.ndarray, counted: np.ndarray, *, rate: bool = False) -> Limits:
+        """Return the limits of means, or of rates, over the queries of a mask."""
+        confidence, units = self.options.confidence, self.independent(counted)
+        if self.options.resamples:
+            return percentile(columns, confidence, units)
+        if rate:
+            return of_rate(columns, float(counted.sum()), units, confidence)
+        return student(columns, confidence, units)
+
+    def limits_of_curve(self, curve: MatchCurve, means: np.ndarray, *, rate: bool) -> Limits:
+        """Return the limits of the means of a curve at ranks 1, 2, ..."""
+        if rate:
+            confidence, units = self.options.confidence, self.independent(curve.counted)
+            columns = self.of_curve(curve, marks_of(curve.rank.astype(np.float64)))
+            if self.options.resamples:
+                return RateCurve.drawn(columns, units, confidence).at(means)
+            made = float(curve.counted.sum())
+            return RateCurve.of(columns, made, units, confidence).at(means)
+        # Bounds memory.
+        step = max(1, VALUES_AT_ONCE // max(self._width, 1))
+        ranks = np.arange(1, len(means) + 1)
+        parts = [
+            self.limits_of(self.of_curve(curve, ranks[k : k + step]), curve.counted)
+            for k in range(0, len(ranks), step)
+        ]
+        low, high = zip(*parts, strict=True)
+        return np.concatenate(low), np.concatenate(high)
 
 
 def query_mean_intervals(
@@ -65,7 +132,7 @@ def query_mean_intervals(
     if options.by_subject:
         if subjects is None:
             raise TypeError(f"{options.method} intervals need the subjects of the queries")
-        owners = QuerySubjects(subjects, measures.counted, options)
+        owners = QueryColumns(subjects, measures.counted, options)
         limits, remarks = _by_subject(dataset, measures, owners)
     else:
         limits, remarks = _independent(dataset, measures, options)
@@ -73,43 +140,42 @@ def query_mean_intervals(
 
 
 def _by_subject(
-    dataset: xr.Dataset, measures: QueryMeasures, owners: QuerySubjects
+    dataset: xr.Dataset, measures: QueryMeasures, owners: QueryColumns
 ) -> tuple[dict[str, Limits], Sequence[Message]]:
-    """Return limits by resampling the subjects of queries, and warnings."""
+    """Return limits by the subjects of queries, and warnings."""
     limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
-        unknown = np.isnan(dataset[name].values)  # of lists that end before
-        low, high = owners.means_over(curve.counted).limits_at_ranks(
-            owners.person[curve.query],
-            curve.rank,
-            curve.weight,
-            dataset.sizes["rank"],
-            per_rank=curve.per_rank,
-            proportion=name == "cmc",
-        )
+        means = dataset[name].values
+        unknown = np.isnan(means)  # of lists that end before
+        low, high = owners.limits_of_curve(curve, means, rate=name == "cmc")
         limits[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
-        means, sums = owners.means_over(mean.counted), owners.sums(mean)
-        low, high = means.limits(sums, cumulative=False)
+        columns = owners.of_mean(mean)
+        rate = mean.values.dtype == bool
+        low, high = owners.limits_of(columns, mean.counted, rate=rate)
         if mean.values.ndim > 1:
             limits[name] = low, high
         else:
             limits[name] = low[0], high[0]
         if name in _AREAS:
-            limits[_AREAS[name]] = _area_limits(means, sums, dataset["threshold"].values)
+            limits[_AREAS[name]] = _area_limits(
+                owners, columns, mean.counted, dataset["threshold"].values
+            )
         if _LARGEST.get(name) in dataset:
-            largest = means.values(sums).max(axis=0)
-            limits[_LARGEST[name]] = means.drawn_limits(largest)
-    return limits, owners.options.few_people(owners.people)
+            limits[_LARGEST[name]] = owners.limits_of(columns.max(axis=0), mean.counted)
+    remarks = [*owners.options.few_people(owners.people), *owners.options.groups(owners.people)]
+    return limits, remarks
 
 
-def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limits:
+def _area_limits(
+    owners: QueryColumns, columns: np.ndarray, counted: np.ndarray, tau: np.ndarray
+) -> Limits:
     """Return the limits of the area under means over thresholds."""
     width = tau[-1] - tau[0]
     if not 0 < width < np.inf:
         return np.array(np.nan), np.array(np.nan)
-    low, high = means.limits(np.trapezoid(sums, tau / width, axis=0)[None], cumulative=False)
-    return low[0] * width, high[0] * width
+    low, high = owners.limits_of(np.trapezoid(columns, tau / width, axis=0), counted)
+    return low * width, high * width
 
 
 def _independent(

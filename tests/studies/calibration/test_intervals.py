@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import naive_limits
 import numpy as np
 import pytest
+import scipy
 from named_arguments import raises_about
 from result_messages import codes
 
 import bioeval as be
+from bioeval.stats.limits import percentile
 from bioeval.stats.options import IntervalMethod
 
 METHODS = ["subject-bootstrap"]
@@ -65,11 +68,26 @@ def test_limits_are_those_of_the_replicates(method, dtype, holes):
         interval=be.stats.IntervalMethod(method, confidence=0.9, replicates=200, random_state=5),
     )
     assert ds.cllr.item() == pytest.approx(expected[0], abs=1e-12)
-    low, high = options.limits(expected)
+    low, high = percentile(expected, 0.9)
     assert ds.cllr_low.item() == pytest.approx(float(low), abs=1e-12)
     assert ds.cllr_high.item() == pytest.approx(float(high), abs=1e-12)
     assert ds.cllr_low < ds.cllr < ds.cllr_high
     assert ds.attrs["interval_method"] == method and ds.attrs["replicates"] == 200
+
+
+def test_limits_are_those_of_leaving_out_each_person():
+    """Cllr has no largest value: Student's limits on its own scale."""
+    _, scores = trials(1)
+    ds = be.calibration(scores, interval="people")
+    subjects = np.asarray(scores.pair_subjects)
+    people = np.unique(subjects)
+    kept = [np.flatnonzero((subjects != person).all(axis=1)) for person in people]
+    columns = [ds.cllr.item(), *(be.calibration(scores.select(x)).cllr.item() for x in kept)]
+    variance, freedom = naive_limits.jackknife(columns)
+    half = scipy.stats.t.ppf(0.975, freedom) * math.sqrt(variance)
+    expected = max(columns[0] - half, 0.0), columns[0] + half
+    assert (ds.cllr_low.item(), ds.cllr_high.item()) == pytest.approx(expected, abs=1e-9)
+    assert ds.attrs["interval_method"] == "people" and "replicates" not in ds.attrs
 
 
 def test_a_matrix_and_its_list_have_the_same_limits():

@@ -11,7 +11,7 @@ from bioeval.counting.identification import search as search_all
 from bioeval.counting.left_out import LeftOut
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.identification import NewPeople
+from bioeval.stats.identification import SearchColumns
 from bioeval.stats.options import IntervalMethod
 
 PEOPLE = 25
@@ -74,9 +74,9 @@ def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
     reader = BlockReader(scores)
     tally = search_all(reader, search)
     left_out = LeftOut.of(tally, reader, ties, ranks=1)
-    options = IntervalMethod("subject-bootstrap").for_new_people
-    people = NewPeople(tally, left_out, ties, options)
-    recognised, at_far = people.without_each(np.array(TARGETS))
+    people = SearchColumns(tally, ties, IntervalMethod("people"), left_out=left_out)
+    recognised = people.cms(np.array([1]))[0, 1:]
+    at_far = people.dir_at_far(np.array(TARGETS))[:, 1:]
     for i, person in enumerate(people_of(scores)):
         others = without(scores, person)
         opened = be.open_set(others, rank_unit=unit, ties=ties, far_targets=TARGETS)
@@ -173,8 +173,8 @@ def test_retrieval_is_counted_anew_without_people(people):
     assert compared.attrs["jackknifed"] == (
         "each person" if few else "each of 100 groups of people"
     )
-    assert set(compared.interval_method.values) == {"subject-jackknife"}
-    assert compared.attrs["interval_method"] == "subject-jackknife"
+    assert set(compared.interval_method.values) == {"people"}
+    assert compared.attrs["interval_method"] == "people"
     assert "replicates" not in compared.attrs
     for label, name in (("mAP", "mean_ap"), ("CMC(1)", "cmc")):
         change = []

@@ -112,10 +112,10 @@ def test_folds_in_a_column(scores):
 @pytest.mark.slow
 def test_intervals_by_subject(scores):
     text = '[partition]\nby = "subject-folds"\nfolds = 4\n'
-    text += '[uncertainty]\ninterval = "subject-bootstrap"\n'
+    text += '[uncertainty]\ninterval = "people"\n'
     result = expanded(be.evaluate(scores, card(text)))["folds/verification/single"]
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=1, random_state=0)
-    plain = crossed(scores, splitter, interval="subject-bootstrap")
+    plain = crossed(scores, splitter, interval="people")
     assert result.far_high == plain.far_high
     assert result.attrs["interval_for"] == "new people"
 
@@ -124,13 +124,13 @@ def test_an_interval_that_is_given_is_of_verification(scores):
     folds = be.partition.RepeatedSubjectKFold(5, n_repeats=1, random_state=0)
     made = protocol.load("course-kfold")
     made = replace(made, partition=replace(made.partition, folds=5, repeats=1, seed=0))
-    tree = expanded(be.evaluate(scores, made, interval="subject-bootstrap"))["folds"]
-    alone = crossed(scores, folds, interval="subject-bootstrap")
+    tree = expanded(be.evaluate(scores, made, interval="people"))["folds"]
+    alone = crossed(scores, folds, interval="people")
     found = tree["verification/single"]
     for rate in ("far_pooled", "far_low", "far_high", "frr_high", "hter_low"):
         assert found[rate] == alone[rate]
     assert tree["open_set"].attrs["interval_method"] == "nadeau-bengio"
-    with pytest.raises(be.ProtocolError, match="give interval=.subject-bootstrap"):
+    with pytest.raises(be.ProtocolError, match="give interval=.people"):
         be.evaluate(scores, made, interval="wilson")
     with pytest.raises(be.ProtocolError, match="leave out thresholds and max_rank"):
         be.evaluate(scores, made, thresholds=10, max_rank=3)
@@ -208,8 +208,7 @@ def test_course_kfold_takes_either_layout(scores, tmp_path):
         ('[closed_set]\nunmated = "raise"\n[partition]\nby = "dev-eval"\n', "unmated = "),
         ('[curve]\ncount = 20\n[partition]\nby = "dev-eval"\n', "count = 20"),
         (
-            '[closed_set]\n[partition]\nby = "dev-eval"\n[uncertainty]\n'
-            'interval = "subject-bootstrap"\n',
+            '[closed_set]\n[partition]\nby = "dev-eval"\n[uncertainty]\ninterval = "people"\n',
             "for verification only",
         ),
         ('[reid]\n[partition]\nby = "dev-eval"\n', "[reid] is not evaluated in folds"),
@@ -376,7 +375,7 @@ def test_a_card_by_sample_is_its_experiment():
 
 def test_without_a_threshold_there_must_be_targets():
     scores = faces()
-    for options in ({"interval": "subject-bootstrap"}, {"splitter": "folds"}):
+    for options in ({"interval": "people"}, {"splitter": "folds"}):
         splitter = be.partition.Experiment(gallery_templates=1, too_few="probe", repeats=2)
         if options.pop("splitter", None):
             splitter = be.partition.SubjectKFold(3)

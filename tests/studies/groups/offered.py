@@ -10,7 +10,7 @@ CALLS = {
     "by_group": lambda s: be.by_group(
         s,
         "group",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=0),
+        interval=be.stats.IntervalMethod("people", replicates=100, random_state=0),
     )
 }
 SIDES = np.array(["women, 18 to 30 years", "men, 18 to 30 years", "women, over 30 years"])
@@ -20,7 +20,7 @@ VARIABLES = {
         lambda: be.by_group(
             square(),
             [x % 2 for x in square().probe_labels],
-            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            interval=be.stats.IntervalMethod("people", replicates=100),
         ),
         GROUPS,
     ),

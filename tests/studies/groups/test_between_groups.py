@@ -20,7 +20,7 @@ from bioeval.studies.groups.differences import (
     limits_of_differences,
 )
 
-OPTIONS = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
+OPTIONS = {"interval": be.stats.IntervalMethod("people", replicates=100)}
 
 
 def of_people(seed, people=66, groups="ab"):

@@ -119,7 +119,7 @@ def drawn(scores):
         scores,
         "sex",
         threshold="far=0.02",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=7),
+        interval=be.stats.IntervalMethod("people", replicates=100, random_state=7),
     )
 
 
@@ -160,7 +160,7 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
             of_scores,
             given,
             threshold=at,
-            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            interval=be.stats.IntervalMethod("people", replicates=100),
         )
         for g in "fm":
             mates = [(bool(x > at), (p,)) for x, (p, c) in zip(values, made, strict=True)
@@ -188,7 +188,7 @@ def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
         scores,
         group,
         threshold=3.0,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
     assert np.isnan(ds.frr_low.sel(group="x")) and not np.isnan(ds.frr_low.sel(group="y"))
     assert "x" in messages(ds)["groups-of-few-subjects"]["groups"]
@@ -200,7 +200,7 @@ def test_similarities_mirror_distances(scores, drawn):
     other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     ds = be.by_group(
         other, [x % 2 for x in scores.probe_labels], threshold="far=0.02",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=7),
+        interval=be.stats.IntervalMethod("people", replicates=100, random_state=7),
     )  # fmt: skip
     assert ds.threshold == -drawn.threshold
     for name in ("frr_low", "far_high"):
@@ -212,7 +212,7 @@ def test_no_error_is_no_certainty(scores):
         scores,
         "sex",
         threshold=-1.0,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
     assert (ds.far == 0).all() and (ds.frr == 1).all()
     within, across = be.stats.zero_error_bound([7, 15])
@@ -242,11 +242,9 @@ def test_pairs_are_grouped_by_both_sides(scores):
     listed = be.by_group(
         pairs,
         (sex[rows], sex[columns]),
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
-    whole = be.by_group(
-        scores, "sex", interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
+    whole = be.by_group(scores, "sex", interval=be.stats.IntervalMethod("people", replicates=100))
     for name in ("frr", "far", "fdr", "far_low"):
         np.testing.assert_allclose(listed[name], whole[name], atol=1e-12, err_msg=name)
 

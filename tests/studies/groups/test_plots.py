@@ -23,7 +23,7 @@ def grouped(scores):
         scores,
         group,
         threshold=4.0,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
 
 

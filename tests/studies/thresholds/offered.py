@@ -22,7 +22,7 @@ VARIABLES = {
             "eer",
             folds=2,
             repeats=1,
-            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            interval=be.stats.IntervalMethod("people", replicates=100),
         ),
         STUDY,
     )

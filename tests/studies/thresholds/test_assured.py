@@ -17,7 +17,7 @@ from bioeval.tables.sections import sections_of
 from bioeval.views.writers.data import answer_of
 
 STUDY = {
-    "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+    "interval": be.stats.IntervalMethod("people", replicates=200),
     "folds": 3,
     "repeats": 1,
 }
@@ -297,7 +297,7 @@ def test_no_number_of_people_helps_above_the_target():
         "far=0.1",
         folds=2,
         repeats=1,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
         assure=0.95,
     )
     assert np.isnan(result.people_estimated)
@@ -321,7 +321,7 @@ def test_impostors_that_nothing_accepts(confidence):
         "far=0.1",
         folds=2,
         repeats=1,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
         assure=confidence,
     )
     if confidence == 0.5:

@@ -13,7 +13,7 @@ import bioeval as be
 from bioeval.cli.program import main
 
 SHORT = {
-    "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+    "interval": be.stats.IntervalMethod("people", replicates=200),
     "task": "open_set",
     "folds": 3,
     "repeats": 1,
@@ -198,7 +198,7 @@ def test_the_interval_is_that_of_open_set_and_of_the_workload():
     there = be.open_set(
         scores,
         thresholds=[study.threshold.item()],
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+        interval=be.stats.IntervalMethod("people", replicates=200),
     )
     day = be.workload(there, people_per_day=100, impostor_share=0.5)
     for rate, event in (("far", "false-alarm"), ("frr", "rejected")):

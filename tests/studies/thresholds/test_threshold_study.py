@@ -72,7 +72,7 @@ def test_the_interval_by_subject_is_that_of_the_rates_there(scores, kind):
     ds = be.study_threshold(turned, "eer", folds=4, repeats=1)
     whole = be.verification(
         turned, thresholds=[ds.threshold.item()], auc=False,
-        interval="subject-bootstrap",
+        interval="people",
     )  # fmt: skip
     for rate in ("far", "frr"):
         for end in ("low", "high"):
@@ -83,7 +83,7 @@ def test_the_interval_by_subject_is_that_of_the_rates_there(scores, kind):
         "eer",
         folds=4,
         repeats=1,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100, confidence=0.5),
+        interval=be.stats.IntervalMethod("people", replicates=100, confidence=0.5),
     )
     assert again.optimistic_far_low > ds.optimistic_far_low
 
@@ -192,7 +192,7 @@ def test_no_errors_in_any_fold_are_no_certainty():
     assert ds.optimistic_far_low == 0 < ds.optimistic_far_high
     assert "far" in [x.arguments.get("rate") for x in be.messages(ds) if "no-spread" in x.code]
     folds = be.partition.SubjectKFold(4)
-    by_subject = crossed(scores, folds, interval="subject-bootstrap")
+    by_subject = crossed(scores, folds, interval="people")
     assert by_subject.far_low == 0 < by_subject.far_high
     assert not any("no-spread" in code for code in codes(by_subject))
 
@@ -254,7 +254,7 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
     none, some = ("far", "frr") if swap else ("frr", "far")
     assert study[f"optimistic_{none}"] == 0 < study[f"optimistic_{some}"]
     folds = be.partition.SubjectKFold(2)
-    by_fold = crossed(scores, folds, threshold=0.5, interval="subject-bootstrap")
+    by_fold = crossed(scores, folds, threshold=0.5, interval="people")
     for ds, prefix in ((study, "optimistic_"), (by_fold, "")):
         ends = {
             end: [ds[f"{prefix}{rate}_{end}"].item() for rate in ("far", "frr")]
@@ -275,7 +275,7 @@ def both_ways(scores: be.Scores) -> be.Scores:
 def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     matrix = be.simulate(20, 3, random_state=1)
     options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "interval": be.stats.IntervalMethod("people", replicates=100),
         "folds": 4,
         "repeats": 1,
     }
@@ -301,7 +301,7 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
 def test_scores_near_chance_and_upside_down_are_doubted():
     matrix = be.simulate(30, 3, random_state=1)
     options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "interval": be.stats.IntervalMethod("people", replicates=100),
         "folds": 3,
         "repeats": 1,
     }

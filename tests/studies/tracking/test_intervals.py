@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import naive_limits
 import numpy as np
 import pytest
 import scipy
@@ -35,15 +36,15 @@ def leave_one_out(truths, results, names, confidence: float) -> dict[str, tuple[
         kept = [name for name in truths if name not in group]
         one = be.tracking({x: truths[x] for x in kept}, {x: results[x] for x in kept})
         values.append({name: float(one[name]) for name in MEASURES})
-    n, limits = len(values), {}
-    quantile = scipy.stats.t(n - 1).ppf(1 - (1 - confidence) / 2)
+    limits = {}
     for name in MEASURES:
-        without = [value[name] for value in values]
-        mean = sum(without) / n
-        error = math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in without))
-        low, high = float(whole[name]) - quantile * error, float(whole[name]) + quantile * error
-        least, most = MEASURES[name].bounds
-        limits[name] = max(low, least), min(high, most)
+        columns, bounds = [float(whole[name]), *(x[name] for x in values)], MEASURES[name].bounds
+        if np.isfinite(bounds).all():  # on the scale of logits
+            limits[name] = naive_limits.student(columns, len(values), confidence, bounds)
+            continue
+        variance, freedom = naive_limits.jackknife(columns)
+        half = scipy.stats.t(freedom).ppf(0.5 + confidence / 2) * math.sqrt(variance)
+        limits[name] = max(columns[0] - half, bounds[0]), min(columns[0] + half, bounds[1])
     return limits
 
 

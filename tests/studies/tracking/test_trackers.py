@@ -50,6 +50,14 @@ def error_of(values: list[float]) -> float:
     return math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in values))
 
 
+def freedom_of(values: list[float]) -> float:
+    """Return Satterthwaite's degrees of freedom."""
+    n, mean = len(values), sum(values) / len(values)
+    squares = [(x - mean) ** 2 for x in values]
+    varies = sum(x**2 for x in squares) - sum(squares) ** 2 / n
+    return min(2 * sum(squares) ** 2 / varies, n - 1)
+
+
 def test_two_trackers_as_a_loop_over_sequences(four):
     truths, results = four
     measure = "mota"
@@ -75,7 +83,8 @@ def test_two_trackers_as_a_loop_over_sequences(four):
     for tracker in two:
         value = ds.sel(measure=LABELS[measure], system=tracker)
         assert value["value"].item() == pytest.approx(whole[tracker], abs=1e-12)
-        half = quantile * error_of(without[tracker])
+        student = scipy.stats.t(freedom_of(without[tracker]))
+        half = student.ppf(0.95) * error_of(without[tracker])
         assert value.value_low.item() == pytest.approx(whole[tracker] - half, abs=1e-12)
         assert value.value_high.item() == pytest.approx(min(whole[tracker] + half, 1), abs=1e-12)
 

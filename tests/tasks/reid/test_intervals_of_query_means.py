@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from fractions import Fraction
 
-import naive_few_errors
+import naive_limits
 import naive_reid
 import numpy as np
 import pytest
@@ -70,12 +69,14 @@ def replicates(scores, cameras, case, counted, evaluate):
 def assert_percentiles(result, name, drawn, counted):
     """Assert that the limits are percentiles of the replicates, or the bound by subjects."""
     drawn = np.array([np.asarray(x, dtype=float) for x in drawn])
-    value, people = result[name].values, len(set(counted))
+    value = result[name].values
+    numbers = [counted.count(x) for x in set(counted)]
+    people = naive_limits.kish(numbers) if len(numbers) > 1 else 0
     for end, share in (("low", 0.025), ("high", 0.975)):
         kept = [x[~np.isnan(x)] for x in drawn.reshape(len(drawn), -1).T]
         ends = np.array([np.quantile(x, share) if len(x) else np.nan for x in kept])
         ends = np.where(np.isnan(value), np.nan, ends.reshape(value.shape))
-        both = open_limits(value, ends, ends, people if people > 1 else 0, 0.95)
+        both = open_limits(value, ends, ends, people, 0.95)
         expected = both[end == "high"]
         np.testing.assert_allclose(result[f"{name}_{end}"].values, expected, atol=1e-12)
 
@@ -115,20 +116,7 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
     means += tuple(name for name, _ in naive_reid.OF_LISTS)
     for name in ("precision_at_k", "recall_at_k", *means):
         assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
-    curve = measures.cmc
-    hits, number = {}, {}
-    for person in counted:
-        number[person] = number.get(person, 0) + 1
-    for query, rank, weight in zip(curve.query, curve.rank, curve.weight, strict=True):
-        hits.setdefault(people[query], []).append((float(rank), float(weight)))
-    trials = len(number) if len(number) > 1 else 0
-    ends = [(math.nan, math.nan)] * len(result.cmc)
-    if trials:
-        drawn = np.array([x.cmc for x in expected], dtype=float)
-        ends = np.nanquantile(drawn, [0.025, 0.975], axis=0).T.tolist()
-    points = [(float(k), *x) for k, x in enumerate(ends, 1)]
-    limits = naive_few_errors.limits_along(hits, number, trials, points)
-    np.testing.assert_allclose(np.transpose([result.cmc_low, result.cmc_high]), limits, atol=1e-9)
+    assert_percentiles(result, "cmc", [x.cmc for x in expected], counted)
 
 
 @pytest.mark.slow

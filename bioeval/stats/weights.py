@@ -1,0 +1,73 @@
+"""Weights of people: the data themselves, the data without each person, and people drawn again.
+
+Every limit is computed from a measure at several weights of people. The first column is the data,
+where everyone weighs 1. In the others one person weighs 0 on all sides (the jackknife: Quenouille
+1956, Tukey 1958), or people are drawn with replacement, and weigh as often as they were drawn (the
+subsets bootstrap: Bolle, Ratha and Pankanti 2004).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.base.random import Stream
+
+#: Of more people, so many groups of them are left out in turn.
+GROUPS = 1000
+
+
+def groups_of(people: int) -> np.ndarray:
+    """Return the group with which each person is left out: its own, up to a thousand people."""
+    return np.arange(people) * min(people, GROUPS) // max(people, 1)
+
+
+def groups_of_people(no_person: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the group with which each subject is left out, and the number of groups.
+
+    What is of no person, such as a distractor, is never left out: its number is that of the groups.
+    """
+    group = groups_of(int((~no_person).sum()))
+    groups = int(group.max(initial=-1)) + 1
+    of_each = np.full(len(no_person), groups)
+    of_each[~no_person] = group
+    return of_each, groups
+
+
+def without_each(each: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
+    """Return sums, and the sums without each person, (..., 1 + people).
+
+    `each` (..., people) is what leaves with each person. The `total` is the sum of these, unless
+    what leaves with a person leaves with another one, too, or some of it with nobody.
+    """
+    if total is None:
+        total = each.sum(axis=-1)
+    return np.concatenate([total[..., None], total[..., None] - each], axis=-1)
+
+
+def resampled(
+    subjects: int, seed: np.random.SeedSequence, replicates: int, no_person: np.ndarray | None
+) -> np.ndarray:
+    """Return the weights of subjects in the data and in replicates, float32 (subjects, columns).
+
+    What is of no person, such as all distractors, is not drawn: its weight is 1.
+    """
+    if no_person is not None and no_person.any():
+        people = int(np.count_nonzero(~no_person))
+        drawn = resampled(people, seed, replicates, None)
+        weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
+        weights[~no_person] = drawn
+        return weights
+    data = np.ones((subjects, 1), dtype=np.float32)
+    if subjects < 2 or not replicates:
+        return data
+    return np.concatenate([data, Stream(seed, 0).resampled(subjects, replicates)], axis=1)
+
+
+def kish(attempts: np.ndarray) -> float:
+    """Return how many people with equal numbers of attempts are worth these (Kish 1965).
+
+    That is ``(sum n)^2 / sum n^2``, and 0 without an attempt.
+    """
+    attempts = np.asarray(attempts, dtype=np.float64)
+    squares = float((attempts**2).sum())
+    return float(attempts.sum()) ** 2 / squares if squares else 0.0

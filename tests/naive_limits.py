@@ -1,0 +1,166 @@
+"""Slow twin of limits from values without each person, by plain loops.
+
+``columns`` are a value, and the value without each person.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import scipy
+
+Columns = Sequence[float]
+Ends = tuple[float, float]
+
+
+def exact(rate: float, trials: float, miss: float) -> Ends:
+    """Clopper and Pearson: the two rates at which so many errors have the probability `miss`."""
+    errors = rate * trials
+    low, high = 0.0, 1.0
+    if rate > 0:
+        low = float(scipy.stats.beta.ppf(miss, errors, trials - errors + 1))
+    if rate < 1:
+        high = float(scipy.stats.beta.ppf(1 - miss, errors + 1, trials - errors))
+    return low, high
+
+
+def jackknife(columns: Columns) -> tuple[float, float]:
+    """The variance, and its degrees of freedom."""
+    without = columns[1:]
+    n = len(without)
+    mean = sum(without) / n
+    squares = [(x - mean) ** 2 for x in without]
+    total = sum(squares)
+    spread = sum(x**2 for x in squares) - total**2 / n
+    if not total > 1e-20:
+        return (n - 1) / n * total, 0.0
+    return (n - 1) / n * total, min(2 * total**2 / spread if spread > 0 else n, n - 1)
+
+
+def effective(columns: Columns, miss: float) -> tuple[float, float] | None:
+    """Effective attempts with and without (z / t)^2; None where too few people err."""
+    variance, freedom = jackknife(columns)
+    n, p = len(columns) - 1, columns[0]
+    if not variance > 1e-20:
+        return None
+    alone = p * (1 - p) / variance
+    z = scipy.stats.norm.ppf(miss)
+    t = scipy.stats.t.ppf(miss, max(freedom, 1))
+    known = freedom >= min(10, 0.4 * (n - 1))
+    return (alone * (z / t) ** 2 if known else math.nan), alone
+
+
+def interpolated(x: float, at: Sequence[float], values: Sequence[float]) -> float:
+    """The value at x, linear between increasing places, constant beyond them."""
+    if x <= at[0]:
+        return values[0]
+    for k in range(1, len(at)):
+        if x <= at[k]:
+            share = (x - at[k - 1]) / (at[k] - at[k - 1])
+            return values[k - 1] + share * (values[k] - values[k - 1])
+    return values[-1]
+
+
+def curve(
+    places: Sequence[Columns], attempts: float, units: float, confidence: float = 0.95
+) -> Callable[[float], Ends]:
+    """The limits of a rate as a function of it, from its columns along a curve."""
+    n, miss = len(places[0]) - 1, (1 - confidence) / 2
+    by_rate = {columns[0]: list(columns) for columns in reversed(places)}
+    by_rate |= {0.0: [0.0] * (n + 1), 1.0: [1.0] * (n + 1)}
+    rates = sorted(by_rate)
+    found = [effective(by_rate[x], miss) for x in rates]
+    known = [(x, f[0]) for x, f in zip(rates, found, strict=True) if f and not math.isnan(f[0])]
+    ends = []
+    for x, f in zip(rates, found, strict=True):
+        trials = units
+        if known:
+            trials = interpolated(x, *zip(*known, strict=True))
+            if f:
+                trials = min(trials, f[1])
+        trials = min(max(trials, min(units, attempts)), attempts)
+        sides = 2 if trials <= units and x in (0, 1) else 1
+        ends.append(exact(x, trials, sides * miss))
+    low, high = (list(x) for x in zip(*ends, strict=True))
+    for k in range(len(rates) - 2, -1, -1):
+        low[k] = min(low[k], low[k + 1])
+    for k in range(1, len(rates)):
+        high[k] = max(high[k], high[k - 1])
+    return lambda x: (interpolated(x, rates, low), interpolated(x, rates, high))
+
+
+def rate(
+    columns: Columns, attempts: float, units: float, confidence: float = 0.95
+) -> tuple[float, float]:
+    """The limits of a rate that has no curve."""
+    value, miss = columns[0], (1 - confidence) / 2
+    if not units or math.isnan(value):
+        return math.nan, math.nan
+    trials, sides = units, 2 if value in (0, 1) else 1
+    if len(columns) > 2 and all(x == x for x in columns):
+        found = effective(columns, miss)
+        if found and not math.isnan(found[0]):
+            trials, sides = found[0], 1
+    return exact(value, min(max(trials, min(units, attempts)), attempts), sides * miss)
+
+
+def student(
+    columns: Columns, units: float, confidence: float = 0.95, bounds: Ends = (0.0, 1.0)
+) -> Ends:
+    """Student's limits of logits, no wider than those of so many independent units."""
+    scaled = [(x - bounds[0]) / (bounds[1] - bounds[0]) for x in columns]
+    value, miss = scaled[0], (1 - confidence) / 2
+    bound = 1 - (1 - confidence) ** (1 / units)
+    low, high = max(value - bound, 0.0), min(value + bound, 1.0)
+    if all(0 < x < 1 for x in scaled):
+        logits = [math.log(x / (1 - x)) for x in scaled]
+        variance, freedom = jackknife(logits)
+        if variance >= 1e-20:
+            half = scipy.stats.t.ppf(1 - miss, max(freedom, 1)) * math.sqrt(variance)
+            ends = (1 / (1 + math.exp(-(logits[0] + s * half))) for s in (-1, 1))
+            widest = exact(value, units, miss)
+            (low, high), (least, most) = ends, widest
+            low, high = max(low, least), min(high, most)
+    return tuple(bounds[0] + (bounds[1] - bounds[0]) * x for x in (low, high))
+
+
+def chosen_anew(columns: Columns, few: Ends, confidence: float = 0.95) -> Ends:
+    """The limits of a rate whose threshold is chosen anew: everyone moves the threshold."""
+    miss, n = (1 - confidence) / 2, len(columns) - 1
+    variance, freedom = jackknife(columns)
+    if not 0 < columns[0] < 1 or freedom < min(10, 0.4 * (n - 1)):
+        return min(few[0], columns[0]), max(few[1], columns[0])
+    z, t = scipy.stats.norm.ppf(miss), scipy.stats.t.ppf(miss, n - 1)
+    return exact(columns[0], columns[0] * (1 - columns[0]) / variance * (z / t) ** 2, miss)
+
+
+def crossing(far: Sequence[float], frr: Sequence[float]) -> float:
+    """Where two curves cross, linear between their places, from reject-all to accept-all."""
+    far, frr = [0.0, *far, 1.0], [1.0, *frr, 0.0]
+    k = next(k for k in range(len(far)) if far[k] >= frr[k])
+    before, after = frr[k - 1] - far[k - 1], far[k] - frr[k]
+    return far[k - 1] + before / (before + after) * (far[k] - far[k - 1])
+
+
+def equal_error(
+    columns: Columns,
+    frr: Sequence[Columns],
+    low: Sequence[Sequence[float]],
+    rates: Sequence[Sequence[float]],
+    high: Sequence[Sequence[float]],
+    confidence: float = 0.95,
+) -> Ends:
+    """The limits of the EER: `low`, `rates` and `high` are FAR and FRR along a curve."""
+    miss = (1 - confidence) / 2
+    at = next(k for k in range(len(frr)) if rates[0][k] >= rates[1][k])
+    found = effective(frr[at], miss)
+    few = crossing(*low), crossing(*high)
+    if found is None or math.isnan(found[0]):
+        return min(few[0], columns[0]), max(few[1], columns[0])
+    return chosen_anew(columns, few, confidence)
+
+
+def kish(counts: Sequence[float]) -> float:
+    """How many people with equal numbers are worth these."""
+    return sum(counts) ** 2 / sum(x**2 for x in counts)

@@ -1,0 +1,243 @@
+"""Limits by leaving out each person: from values of the others, which are evaluated anew."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive_limits
+import numba
+import numpy as np
+import pytest
+from result_messages import arguments
+
+import bioeval as be
+
+PEOPLE = 12
+
+
+def crowd(seed: int = 5, people: int = PEOPLE, each: int = 3, steps: float = 40) -> be.Scores:
+    """All against all, with so few distinct scores that nothing is interpolated."""
+    scores = be.simulate(people, each, within=0.9, random_state=seed)
+    values = np.round(scores.values * steps) / steps
+    return be.Scores(np.minimum(values, values.T), scores.probe_labels)
+
+
+def without(scores: be.Scores, person: object) -> be.Scores:
+    """The scores of the others, on both sides."""
+    if scores.layout == "pairs":
+        subjects = np.asarray(scores.subjects_of_pairs)
+        return scores.select(np.flatnonzero((subjects != person).all(axis=1)))
+    kept = [np.flatnonzero(x != person) for x in (scores.probe_labels, scores.gallery_labels)]
+    return scores.select(probes=kept[0], gallery=kept[1])
+
+
+def matrix(layout: str) -> be.Scores:
+    """Scores of people who are on both sides, on one side each, or on both and uneven."""
+    scores = crowd()
+    if layout == "symmetric":
+        return scores
+    if layout == "uneven":
+        keep = np.flatnonzero(np.arange(36) % 3 < 1 + np.arange(36) // 3 % 3)
+        return scores.select(keep, keep)
+    each = np.arange(36) % 3
+    return scores.select(np.flatnonzero(each == 0), np.flatnonzero(each > 0))
+
+
+def people_of(scores: be.Scores) -> list:
+    return np.union1d(scores.probe_labels, scores.gallery_labels).tolist()
+
+
+def attempts_of(scores: be.Scores, genuine: bool) -> list[tuple[int, int]]:
+    """The people of probe and template of each attempt, each comparison once."""
+    probes, gallery = scores.probe_labels.tolist(), scores.gallery_labels.tolist()
+    symmetric = scores.layout == "all-against-all"
+    return [
+        (probes[i], gallery[j])
+        for i, j in itertools.product(range(len(probes)), range(len(gallery)))
+        if (i < j or not symmetric) and (probes[i] == gallery[j]) == genuine
+    ]
+
+
+def units_of(scores: be.Scores) -> tuple[float, float]:
+    """Independent units of impostor and of genuine attempts."""
+    pairs = attempts_of(scores, genuine=False)
+    people = people_of(scores)
+    one, other = ([sum(p[k] == a for p in pairs) for a in people] for k in (0, 1))
+    both = [x + y for x, y in zip(one, other, strict=True)]
+    far = naive_limits.kish(both) / 2
+    if scores.layout != "all-against-all":  # each comparison is of a probe and a template
+        far = min(far, naive_limits.kish(one), naive_limits.kish(other))
+    own = [sum(p[0] == a for p in attempts_of(scores, genuine=True)) for a in people]
+    return min(far, len(people) // 2), naive_limits.kish(own)
+
+
+@pytest.mark.parametrize("layout", ["symmetric", "uneven", "gallery"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
+def test_limits_of_verification_are_those_of_the_definition(layout, kind):
+    scores = matrix(layout)
+    if kind == "similarity":
+        scores = be.Scores(-scores.values, scores.probe_labels, scores.gallery_labels, kind=kind)
+        if layout != "gallery":
+            scores = be.Scores(scores.values, scores.probe_labels, kind=kind)
+    every = np.unique(scores.values)
+    targets = {"far_targets": (0.2, 0.05), "frr_targets": (0.3,)}
+    ds = be.verification(scores, thresholds=every, interval="people", **targets)
+    assert ds.attrs["interval_method"] == "people" and "replicates" not in ds.attrs
+    assert len(every) <= 512
+    everyone = people_of(scores)
+    others = [be.verification(without(scores, a), thresholds=every, **targets) for a in everyone]
+    mated = {a for a, _ in attempts_of(scores, genuine=True)}  # others change no FRR
+    of_mated = [x for a, x in zip(everyone, others, strict=True) if a in mated]
+
+    def columns(name, *place):
+        left_out = of_mated if name == "frr" else others
+        return [float(x[name].values[place]) for x in (ds, *left_out)]
+
+    of_far, of_frr = units_of(scores)
+    made = [len(attempts_of(scores, genuine)) for genuine in (False, True)]
+    for name, attempts, units in (("far", made[0], of_far), ("frr", made[1], of_frr)):
+        places = [columns(name, k) for k in range(len(every))]
+        limits = naive_limits.curve(places, attempts, units)
+        expected = np.array([limits(x) for x in ds[name].values])
+        np.testing.assert_allclose(ds[f"{name}_low"], expected[:, 0], atol=1e-9)
+        np.testing.assert_allclose(ds[f"{name}_high"], expected[:, 1], atol=1e-9)
+    expected = naive_limits.student(columns("auc"), min(of_far, of_frr))
+    at_least = (1 - ds.eer_high.item()) ** 2
+    assert ds.auc_low.item() == pytest.approx(max(expected[0], at_least), abs=1e-9)
+    assert ds.auc_high.item() == pytest.approx(expected[1], abs=1e-9)
+    expected = naive_limits.student(columns("min_dcf", 0), min(of_far, of_frr))
+    assert (ds.min_dcf_low[0], ds.min_dcf_high[0]) == pytest.approx(expected, abs=1e-9)
+    order = slice(None, None, -1 if kind == "similarity" else 1)
+    expected = naive_limits.equal_error(
+        columns("eer"),
+        [[float(x.frr[order][k]) for x in (ds, *others)] for k in range(len(every))],
+        *([ds[f"{x}{end}"].values[order] for x in ("far", "frr")] for end in ("_low", "", "_high")),
+    )
+    assert (ds.eer_low, ds.eer_high) == pytest.approx(expected, abs=1e-9)
+    for name in ("frr_at_far", "far_at_frr"):
+        low, high = ds[f"{name}_low"].values, ds[f"{name}_high"].values
+        assert (low <= ds[name]).all() and (ds[name] <= high).all()
+
+
+def test_limits_depend_on_no_other_threshold_and_on_no_order():
+    scores = be.simulate(25, 4, within=0.8, random_state=1)  # most scores are no threshold
+    at = [4.2, 5.0]
+    alone = be.verification(scores, thresholds=at, interval="people")
+    whole = be.verification(scores, thresholds=[3.0, *at, 6.0, 7.5], interval="people")
+    mixed = np.random.default_rng(0).permutation(100)
+    other = be.verification(scores.select(mixed, mixed), thresholds=at, interval="people")
+    fewer = be.verification(scores, thresholds=at, interval="people", far_targets=(0.2,))
+    for name in ("far_low", "far_high", "frr_low", "frr_high"):
+        np.testing.assert_array_equal(alone[name], whole[name].sel(threshold=at))
+        np.testing.assert_allclose(alone[name], other[name], rtol=1e-12)
+        np.testing.assert_array_equal(alone[name], fewer[name])
+    assert (alone.eer_low, alone.eer_high) == (fewer.eer_low, fewer.eer_high)
+
+
+def test_limits_do_not_depend_on_threads():
+    scores = be.simulate(40, 4, within=0.8, random_state=1)
+    many = be.verification(scores, interval="people")
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        assert be.verification(scores, interval="people").identical(many)
+    finally:
+        numba.set_num_threads(threads)
+
+
+def test_without_an_error_limits_are_the_rule_of_3_on_people():
+    labels = np.repeat(np.arange(20), 3)
+    values = np.where(labels[:, None] == labels, 0.0, 1.0)
+    ds = be.verification(be.Scores(values, labels), thresholds=[0.5], interval="people")
+    assert ds.frr_high.item() == pytest.approx(1 - 0.05 ** (1 / 20))
+    assert ds.far_high.item() == pytest.approx(1 - 0.05 ** (1 / 10))  # ten disjoint pairs
+    assert (ds.frr_low, ds.far_low) == (0, 0)
+
+
+@pytest.mark.parametrize("unit", ["template", "subject"])
+@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
+def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, ties):
+    scores = crowd(steps=8)
+    options = {"rank_unit": unit, "ties": ties, "max_rank": 3}
+    grid = np.unique(scores.values)
+    ds = be.open_set(scores, thresholds=grid, interval="people", **options)
+    closed = be.closed_set(scores, interval="people", **options)
+    assert ds.attrs["interval_method"] == "people"
+    assert ds.attrs["interval_for"] == closed.attrs["interval_for"] == "new people"
+    others = [without(scores, a) for a in people_of(scores)]
+    apart = [be.open_set(x, thresholds=grid, **options) for x in others]
+    ranked = [be.closed_set(x, **options) for x in others]
+    for name, units in (("far", PEOPLE / 2), ("dir", PEOPLE)):
+        for k in range(3 if name == "dir" else 1):
+            rate, low, high = (
+                x if name == "far" else x[:, k]
+                for x in (ds[f"{name}{end}"].values for end in ("", "_low", "_high"))
+            )
+            rates = [x[name].values if name == "far" else x[name].values[:, k] for x in apart]
+            places = [[rate[t], *(x[t] for x in rates)] for t in range(len(grid))]
+            limits = naive_limits.curve(places, scores.shape[0], units)
+            expected = np.array([limits(x) for x in rate])
+            np.testing.assert_allclose(low, expected[:, 0], atol=1e-7)
+            np.testing.assert_allclose(high, expected[:, 1], atol=1e-7)
+    places = [[closed.cms.values[k], *(x.cms.values[k] for x in ranked)] for k in range(3)]
+    limits = naive_limits.curve(places, scores.shape[0], PEOPLE)
+    expected = np.array([limits(x) for x in closed.cms.values])
+    np.testing.assert_allclose(closed.cms_low, expected[:, 0], atol=1e-9)
+    np.testing.assert_allclose(closed.cms_high, expected[:, 1], atol=1e-9)
+    assert 0 < ds.eer_low < ds.eer < ds.eer_high < 1
+    assert (ds.dir_at_far_low <= ds.dir_at_far).all() and (
+        ds.dir_at_far <= ds.dir_at_far_high
+    ).all()
+
+
+def test_where_people_are_drawn_again_the_gallery_stays():
+    scores = be.simulate(30, 3, within=0.9, random_state=1)
+    few = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    for task in (be.open_set, be.closed_set):
+        ds = task(scores, interval=few)
+        assert ds.attrs["interval_for"] == "this gallery" and ds.attrs["replicates"] == 100
+    about = be.verification(scores, interval=few).attrs
+    assert (about["interval_unit"], about["interval_for"]) == ("people", "new people")
+    about = be.verification(scores, interval="wilson").attrs
+    assert (about["interval_unit"], about["interval_for"]) == ("attempts", "new attempts")
+
+
+def test_no_targets_have_no_limits():
+    ds = be.open_set(be.simulate(6, 3), far_targets=[], interval="people")
+    assert ds.dir_at_far_low.shape[0] == 0 and ds.eer_low <= ds.eer_high
+
+
+def test_ranks_without_room_have_no_limits(monkeypatch):
+    scores = be.simulate(12, 3, within=2.0, random_state=0)
+    closed = be.closed_set(scores, interval="people")
+    monkeypatch.setattr("bioeval.counting.left_out.MOST_PAIRS", 100)
+    fewer = be.closed_set(scores, interval="people")
+    some = int(np.isfinite(fewer.cms_low).sum())
+    assert 1 < some < 10 and arguments(fewer, "no-interval")["of"] == f"ranks above {some}"
+    assert np.isfinite(closed.cms_low).all()
+    opened = be.open_set(scores, interval="people")
+    assert np.isfinite(opened.dir_low[:, :some]).all() and np.isnan(opened.dir_low[:, some:]).all()
+
+
+def test_two_people_are_too_few():
+    scores = be.simulate(2, 4, random_state=0)
+    for task, names in ((be.open_set, ("far", "dir", "eer")), (be.closed_set, ("cms",))):
+        ds = task(scores, interval="people")
+        assert arguments(ds, "no-interval")["of"] == "rates for new people"
+        assert all(np.isnan(ds[f"{name}_{end}"]).all() for name in names for end in ("low", "high"))
+
+
+def test_of_many_people_groups_are_left_out(monkeypatch):
+    scores = crowd(people=9)
+    monkeypatch.setattr("bioeval.stats.weights.GROUPS", 3)
+    ds = be.verification(scores, interval="people")
+    assert arguments(ds, "left-out-in-groups") == {"subjects": 9, "groups": 3}
+    labels = scores.probe_labels
+    group = np.unique(labels, return_inverse=True)[1] // 3
+    values = [
+        float(be.verification(scores.select(*[np.flatnonzero(group != g)] * 2)).auc)
+        for g in range(3)
+    ]
+    expected = naive_limits.student([float(ds.auc), *values], 4)
+    assert (ds.auc_low, ds.auc_high) == pytest.approx(expected, abs=1e-9)
