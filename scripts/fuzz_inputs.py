@@ -158,12 +158,6 @@ def valid_inputs(folder: Path) -> list[Input]:
         *_lists(d, who, folder),
         *(Input("mat 5", {"a.mat": raw}, ["run", "a.mat", *market]) for raw in packed.values()),
         Input("mat 7.3", {"c.mat": written["c.mat"]}, ["run", "c.mat", *market]),
-        Input(
-            "top-K text",
-            {"t.txt": _text(*(" ".join(map(str, row)) for row in top)), "l.csv": label},
-            ["convert", "t.txt", "out.npz", "--labels", "l.csv", "--gallery", "l.csv",
-             "--lists", "first_index=0"],
-        ),
         Input("labels csv", base, [*run, "--labels", "l.csv", "--exclude", "camera"]),
         Input(
             "names of images",
@@ -225,18 +219,13 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     pyarrow.parquet.write_table(pyarrow.table(table), folder / "p.parquet")
     with h5py.File(folder / "s.h5", "w") as file:
         file["scores"], file["labels"] = d.astype(np.float32), who
-    shape, compared = f" {n} {n} ".encode(), ~np.eye(n, dtype=bool)
-    mask = np.where(who == who[:, None], 255, 127).astype("u1") * compared
-    for name, cells in (("s.mtx", d.astype("<f4")), ("s.mask", mask)):
-        head = b"D2\ngallery\nprobes\n" + (b"MF" if name == "s.mtx" else b"MB") + shape
-        (folder / name).write_bytes(head + b"\x78\x56\x34\x12" + cells.tobytes())
     named = {"probe": [f"s{i}" for i in who]} | {f"s{i}": d[3 * i] for i in range(6)}
     pyarrow.parquet.write_table(pyarrow.table(named), folder / "w.parquet")
     table = [",".join(map(str, row)) for row in zip(*named.values(), strict=True)]
     wide = {"w.csv": _text(",".join(named), *table)}
     wide["w.parquet"] = (folder / "w.parquet").read_bytes()
     zstd = pyarrow.compress(bob, codec="zstd", asbytes=True)
-    made = ("p.parquet", "s.h5", "s.mtx", "s.mask")
+    made = ("p.parquet", "s.h5")
     written = {name: (folder / name).read_bytes() for name in made}
     matrix = ["convert", "s.txt", "out.npz", "--lists", "as=matrix", *kind]
     return [
@@ -284,10 +273,6 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
             "npy in order",
             {"s.npy": _npy([d[i, j] for i, j in reversed(pairs)]), "t.txt": trials},
             ["run", "s.npy", "t.txt", *kind],
-        ),
-        Input(
-            "bee", {name: written[name] for name in ("s.mtx", "s.mask")},
-            ["run", "s.mtx", "s.mask"],
         ),
     ]  # fmt: skip
 
