@@ -158,9 +158,7 @@ class SubjectAttempts:
             codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
         else:
             codes = known.probe, known.gallery
-        #: Whether some attempts failed, and how many each two people have, once they were counted.
-        self.failed = False
-        self._made: CountPeople | tuple[np.ndarray, np.ndarray]
+        self.failed = False  # whether some attempts did, once they were counted
         who = np.unique(np.concatenate(codes))
         self.people = len(who)
         self._person = np.full(len(known.values), -1, dtype=np.int64)
@@ -183,11 +181,6 @@ class SubjectAttempts:
         """Return how many people some subjects are: distractors and junk are none."""
         distinct = np.unique(subjects)
         return len(distinct) - int(self.no_person[distinct].sum())
-
-    @property
-    def fewest(self) -> int:
-        """The people on the smaller of the sides that have any."""
-        return min((n for n in map(self.persons_among, self.sides) if n), default=0)
 
     #: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
     EXACT = 512
@@ -300,16 +293,17 @@ class SubjectAttempts:
             if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
                 scores = scores.select(probes=np.argsort(codes, kind="stable"))
             counting = _CountLayers(self._person, self.use.fused, thresholds, sinks)
-            everyone = CountPeople(np.empty(0), self.use.fused)
+            genuine = CountPeople(np.empty(0), self.use.fused)
             rows = parts_of(scores, nearest=False)
             tiles = parts_of(scores, nearest=self.use.fused in (None, "min"))
             if isinstance(tiles, TileParts):  # a few of them have all mates, as verification has
                 assert isinstance(rows, RowParts)
                 rows.mates_at_hand = tiles.mates
+            genuine.prepare(rows)
             with rows_reported_to(report):  # of the stage that counts them
-                reduce(scores, everyone, counting, parts=rows)
-            self.failed, self._made = counting.failed, everyone
-            return everyone.genuine, everyone.genuine_person
+                reduce(scores, counting, parts=rows)
+            self.failed = counting.failed
+            return genuine.genuine, genuine.genuine_person
         parts = zip(*self.listed_in_parts(), strict=True)
         values, probe_person, claimed_person = map(np.concatenate, parts)
         self.failed = bool(np.isnan(values).any())
@@ -320,18 +314,7 @@ class SubjectAttempts:
         key, counts = np.unique(pair * layers + layer, return_counts=True)
         for sink in sinks:
             sink.add(PairCounts.of(key // layers // n, key // layers % n, key % layers, counts))
-        self._made = np.unique(pair, return_counts=True)
         return values[same], probe_person[same]
-
-    def made(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield which two people have attempts, ``probe * people + claimed``, and how many.
-
-        They are known once the attempts were counted.
-        """
-        if isinstance(self._made, CountPeople):
-            yield from self._made.rows()
-        else:
-            yield self._made
 
 
 class _CountLayers(Reducer):
