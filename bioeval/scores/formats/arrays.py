@@ -596,10 +596,7 @@ def _attempts(file: Arrays, pairs: Scores, found: _Found, m: int) -> Scores:
 def _pairs(file: Arrays, name: str) -> Scores:
     """Return a list of pairs: classes in an array, or those of a list of pairs in order."""
     given, genuine, count = file.given, file.name("genuine"), max(file.arrays[name].shape)
-    values = file.read(name)
-    failed = given.take("failed")
-    if failed is not None:
-        values = np.where(values == failed, np.nan, values)
+    values = given.with_failures(file.read(name))
     how: dict[str, Any] = {"kind": file.kind(name), "nan": file.nan, "name": file.path.stem}
     if genuine is None and "trials" in given:
         pairs = in_order(file.path, values, given, how)
@@ -671,7 +668,7 @@ def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
     one, other = (file.arrays[name].read().reshape(-1) for name in (genuine, impostor))
     file.used |= {genuine, impostor}
     pairs = Scores.from_pairs(
-        np.concatenate([one, other]),
+        file.given.with_failures(np.concatenate([one, other])),
         np.repeat([True, False], [len(one), len(other)]),
         kind=file.kind(genuine),
         nan=file.nan,

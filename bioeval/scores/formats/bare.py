@@ -48,7 +48,7 @@ def read_npy(path: Path, given: Given, impostor: Path | None, as_read: bool) -> 
     if impostor is None:
         return in_order(path, values, given, how)
     other = _second(impostor, "a .npy file of impostor scores")
-    return two_classes(path, values, impostor, _vector(impostor, other), how)
+    return two_classes(path, values, impostor, _vector(impostor, other), given, how)
 
 
 def read_numbers(head: Head, given: Given) -> Scores:

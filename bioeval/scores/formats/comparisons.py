@@ -324,6 +324,7 @@ def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list
 def in_order(path: Path, values: np.ndarray, given: Given, how: dict[str, Any]) -> Scores:
     """Return scores without names, in the order of a list of comparisons."""
     listed = read_comparisons(given.take("trials"), given)
+    values = given.with_failures(values)
     if listed.genuine is None:
         raise DataError(
             f"{listed.path}: lists genuine pairs alone, and {path.name} has no names to find them "

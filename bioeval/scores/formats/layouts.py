@@ -242,8 +242,8 @@ def has_three_classes(words: Iterable[str]) -> bool:
 def require_few(path: Any, line: int, cells: Sequence[str]) -> None:
     """Raise where a line has more columns than a list or a table."""
     if len(cells) > MOST_COLUMNS:
-        expected = f"expected at most {MOST_COLUMNS:,} (a matrix of scores is read from .npy or "
-        raise fault(path, f"has {len(cells):,} columns", f"{expected}.npz)", line=line)
+        found = f"has more than {MOST_COLUMNS:,} columns"
+        raise fault(path, found, "a matrix of scores is read from .npy or .npz", line=line)
 
 
 def require_names(path: Any, line: int, cells: Sequence[str]) -> None:

@@ -153,7 +153,7 @@ def _scores_alone(
             "expected distances or similarities in both",
             line=other.first,
         )
-    return two_classes(path, _only_column(head), impostor, _only_column(other), how)
+    return two_classes(path, _only_column(head), impostor, _only_column(other), given, how)
 
 
 def _only_column(head: Head) -> np.ndarray:
@@ -162,7 +162,12 @@ def _only_column(head: Head) -> np.ndarray:
 
 
 def two_classes(
-    path: Path, genuine: np.ndarray, other: Path, impostor: np.ndarray, how: dict[str, Any]
+    path: Path,
+    genuine: np.ndarray,
+    other: Path,
+    impostor: np.ndarray,
+    given: Given,
+    how: dict[str, Any],
 ) -> Scores:
     """Return the scores of two files, of genuine and of impostor attempts."""
     same = np.array_equal(genuine, impostor, equal_nan=True) and (genuine != genuine[0]).any()
@@ -173,7 +178,8 @@ def two_classes(
             "expected genuine scores in one file and impostor scores in another",
         )
     flags = np.repeat([True, False], [len(genuine), len(impostor)])
-    scores = Scores.from_pairs(np.concatenate([genuine, impostor]), flags, **how)
+    values = given.with_failures(np.concatenate([genuine, impostor]))
+    scores = Scores.from_pairs(values, flags, **how)
     return scores._with(
         _reading=(f"genuine scores from {path.name}, impostor scores from {other.name}",)
     )
@@ -188,10 +194,7 @@ class Listed:
     def __init__(self, table: Columns, layout: Layout, given: Given):
         """Find the class and the subjects of each pair."""
         self.table, self.layout, self.given = table, layout, given
-        self.values = table.numbers[layout.score]
-        failed = given.take("failed")
-        if failed is not None:
-            self.values = np.where(self.values == failed, np.nan, self.values)
+        self.values = given.with_failures(table.numbers[layout.score])
         self.rows: Any = slice(None)  # all, or their places
         #: Whether each row that is kept has its names in the other order than its trial.
         self.exchanged: np.ndarray | None = None

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from bioeval.base.arguments import (
     require_flag,
     require_integer,
@@ -131,6 +133,11 @@ class Given:
             "keep": self.take("lists.keep", ()),
             "unordered": self.take("lists.unordered", False),
         }
+
+    def with_failures(self, values: np.ndarray) -> np.ndarray:
+        """Return scores of comparisons with NaN in place of the code of those that failed."""
+        failed = self.take("failed")
+        return values if failed is None else np.where(values == failed, np.nan, values)
 
     def refuse_unused(self, place: Any, what: str) -> None:
         """Raise where an argument had no effect: nothing that a user says is passed over."""

@@ -12,9 +12,9 @@ from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.comparisons import is_lfw
 from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming, say
-from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file, mark_of
+from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file
 from bioeval.scores.formats.labels import lists_templates
-from bioeval.scores.formats.layouts import MOST_COLUMNS, like_number, names_columns
+from bioeval.scores.formats.layouts import like_number, names_columns
 from bioeval.scores.formats.lists import read_list
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import head_of
@@ -189,7 +189,8 @@ def _has_names(path: Path) -> bool:
 def _what_text_is(path: Path, given: Given) -> str:
     """Return what a text without names of columns is: a matrix where labels are given for it."""
     labels, gallery = given.peek("labels"), given.peek("gallery")
-    numbers = _first_numbers(path)
+    cells = head_of(path).cells[0]
+    numbers = len(cells) if all(map(like_number, cells)) else 0
     listed = (
         any(x in given for x in ("columns.scores", "trials", "subject_from"))
         or labels is not None
@@ -197,8 +198,6 @@ def _what_text_is(path: Path, given: Given) -> str:
         and lists_templates(labels)
     )
     if not listed and (labels or gallery) and numbers >= (2 if gallery else 3):
-        if numbers > MOST_COLUMNS:
-            raise fault(path, _matrix_advice())
         return "matrix-text"
     if gallery:
         raise fault(
@@ -208,36 +207,13 @@ def _what_text_is(path: Path, given: Given) -> str:
             "numbers alone, without names of rows and columns",
         )
     if not listed and numbers >= 3:  # fewer are a list without its header, more likely
-        raise fault(path, _matrix_advice())
+        raise fault(
+            path,
+            "begins with a line of numbers, as a matrix does",
+            f"a matrix of scores needs {say('labels')} (in a list of pairs, write the names of the "
+            "columns in a first line, such as 'genuine template_a template_b score')",
+        )
     return "text"
-
-
-def _first_numbers(path: Path) -> int:
-    """Return how many numbers the first line of a text has, 0 where it has others."""
-    with suppress(DataError):
-        cells = head_of(path).cells[0]
-        return len(cells) if all(map(like_number, cells)) else 0
-    return MOST_COLUMNS + 1 if _is_long(path) else 0
-
-
-def _is_long(path: Path) -> bool:
-    """Whether the first line of a text has more numbers than a table has columns."""
-    if content(path) != "text":
-        return False
-    with open(path, "rb") as file:
-        line = file.readline(1 << 16).decode("utf-8-sig", "replace")
-    mark = mark_of(line)
-    cells = line.split(None if mark == " " else mark)[:-1]
-    return len(cells) > MOST_COLUMNS and all(map(like_number, map(str.strip, cells)))
-
-
-def _matrix_advice() -> str:
-    return (
-        "begins with a line of numbers, as a matrix does; a matrix of scores needs "
-        f"{say('labels')}, and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file "
-        "(in a list of pairs, write the names of the columns in a first line, such as 'genuine "
-        "template_a template_b score')"
-    )
 
 
 # ------------------------------------------------------------------------- for commands

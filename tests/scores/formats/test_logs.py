@@ -121,3 +121,17 @@ def test_a_code_has_no_meaning_for_a_matrix(tmp_path):
         False,
         True,
     ]
+
+
+def test_a_code_in_scores_alone(tmp_path):
+    """Of two files, and in the order of a list of trials."""
+    (tmp_path / "g.txt").write_text("0.5\n-1\n")
+    (tmp_path / "i.txt").write_text("0.1\n0.2\n")
+    (tmp_path / "t.txt").write_text("a b target\nc d nontarget\n")
+    how = {"kind": "similarity", "failed": -1, "nan": "reject"}
+    two = be.load((tmp_path / "g.txt", tmp_path / "i.txt"), **how)
+    np.testing.assert_array_equal(two.values, [0.5, np.nan, 0.1, 0.2])
+    np.save(tmp_path / "s.npy", [0.5, -1.0])
+    for name in ("g.txt", "s.npy"):
+        found = be.load(tmp_path / name, trials=tmp_path / "t.txt", **how)
+        np.testing.assert_array_equal(found.values, [0.5, np.nan])
