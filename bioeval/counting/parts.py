@@ -209,12 +209,13 @@ class RowParts:
         m, n = self.scores.shape
         if self.few:
             _ = self.reader.most_rows  # an error says so where not even a row fits
-            take()(self._rows(0, m) if self._at_hand else self.block(self.reader.block(0, m)))
+            none = np.empty((0, n), self.dtype)
+            take()(self._rows(0, m, none) if self._at_hand else self.block(self.reader.block(0, m)))
             report_rows(m, m)
             return
         from bioeval.kernels.compiling import in_turns
 
-        adding: list[Add] = []
+        adding: list[tuple[Add, np.ndarray]] = []
         rows = range(m) if part is None else part
         height = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
         for first in range(rows.start, rows.stop, self.step):
@@ -243,13 +244,16 @@ class RowParts:
         columns, _ = self.scores._exclusions.of_columns
         return np.flatnonzero(np.isin(self.reader.gallery.columns[0], columns))
 
-    def _rows(self, low: int, high: int) -> Block:
-        """Return rows that are at hand; where one failed, or there is a mask, cell by cell."""
+    def _rows(self, low: int, high: int, room: np.ndarray) -> Block:
+        """Return rows that are at hand, in a room of as many, or of none where they are few.
+
+        Where one failed, or there is a mask, cell by cell.
+        """
         scores, order = self.scores, self.reader.gallery.order
         if scores._mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
             return self.block(self.reader.block(low, high))
         raw = scores._read_rows(low, high)
-        values, failed = self._with_own_nan(raw, low)
+        values, failed = self._with_own_nan(raw, low, room[: len(raw)])
         if scores.nan == "raise" and failed.any():
             return self.block(self.reader.block(low, high))
         columns, others = scores._exclusions.of_columns
@@ -262,7 +266,9 @@ class RowParts:
         probe, columns = np.arange(low, high)[:, None], self.reader.gallery.columns
         return Block(values, probe, columns, low, self.columns, few=self.few)
 
-    def _with_own_nan(self, raw: np.ndarray, low: int) -> tuple[np.ndarray, np.ndarray]:
+    def _with_own_nan(
+        self, raw: np.ndarray, low: int, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return distances with NaN in place of each probe's own subject; and the other NaN."""
         order, turned = self.reader.gallery.order, larger_is_closer(self.scores.kind)
         starts, own = self._own_cells
@@ -278,7 +284,7 @@ class RowParts:
         from bioeval.kernels.rows import impostors
 
         raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
-        values, failed = np.empty(raw.shape, self.dtype), np.empty(len(raw), np.int64)
+        failed = np.empty(len(raw), np.int64)
         order = np.empty(0, np.int64) if order is None else order
         sign = self.dtype.type(-1 if turned else 1)
         impostors.on_one_thread(raw, sign, order, starts, own, values, failed)
@@ -289,18 +295,18 @@ class RowParts:
         read: RowBlock | None,
         starts: range,
         take: Callable[[], Add],
-        adding: list[Add],
+        adding: list[tuple[Add, np.ndarray]],
         turns: Iterator[int],
     ) -> None:
         """Add the blocks of some rows on one thread, by what no other thread has now."""
         try:
-            add = adding.pop()
+            add, room = adding.pop()
         except IndexError:
-            add = take()
+            add, room = take(), np.empty((starts.step, self.scores.shape[1]), self.dtype)
         for turn in turns:
             low, high = starts[turn], min(starts[turn] + starts.step, starts.stop)
-            add(self._rows(low, high) if read is None else self.block(read.rows(low, high)))
-        adding.append(add)
+            add(self._rows(low, high, room) if read is None else self.block(read.rows(low, high)))
+        adding.append((add, room))
 
 
 class TileParts:

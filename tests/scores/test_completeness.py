@@ -53,6 +53,17 @@ def test_searches_say_with_how_many_candidates(search):
     assert not said(search(rejected))  # a comparison that failed was made
 
 
+def test_repeated_searches_say_it_of_the_whole_gallery():
+    """Of re-identification, of what its convention does not remove: dan is junk of this card."""
+    cameras = {"probe_meta": {"camera": [1, 1, 1]}, "gallery_meta": {"camera": [2, 2, 2, 2]}}
+    partitions = [([0, 1, 2], [0, 1, 2, 3]), ([0, 1], [0, 1, 2])]
+    labels = ["1", "2", "3"], ["1", "2", "3", "-1"]
+    scores = be.Scores(np.where(COMPARED, D, np.nan), *labels, nan="exclude", **cameras)
+    found = be.repeat(scores, partitions, "market1501")["reid"].to_dataset()
+    assert said(found) == [NUMBERS | {"most": 3, "candidates": 3}]
+    assert said(found) == said(be.reid(scores, "market1501"))
+
+
 def test_numbers_stay_and_attributes_have_the_candidates():
     result = be.closed_set(door(mask=COMPARED))
     assert float(result.recognition_rate) == 2 / 3 and float(be.closed_set(door()).cms[0]) == 1 / 3

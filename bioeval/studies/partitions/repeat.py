@@ -268,7 +268,7 @@ def repeated(
             parts.append(PartitionScalars(shown, of_curves))
             cards.append(card.name)
             tell(place + 1, len(sets))
-    return partitions_tree(parts, cards, scores, grid)
+    return partitions_tree(parts, cards, scores, grid, card)
 
 
 def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:

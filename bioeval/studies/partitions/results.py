@@ -14,6 +14,7 @@ import xarray as xr
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
+from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, Variables, dataset, in_order, tree_of
 from bioeval.results.support import ComparedPeople, support_messages
 from bioeval.results.variables import TASKS, Variable, described, verification_variables
@@ -21,6 +22,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import transaction_notes
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
 from bioeval.tasks.options import EvaluationOptions
+from bioeval.tasks.reid.candidates import Candidates
+from bioeval.tasks.reid.convention import convention_of
 from bioeval.views.tasks import figure_scalars
 
 
@@ -65,8 +68,12 @@ def partitions_tree(
     protocols: Sequence[str],
     scores: Scores,
     grid: CurveGrid | None,
+    card: Protocol,
 ) -> xr.DataTree:
-    """Join the numbers of all partitions; what a partition lacks is NaN, of float64."""
+    """Join the numbers of all partitions; what a partition lacks is NaN, of float64.
+
+    `card` is that of the last one: re-identification has one convention in all of them.
+    """
     number = len(parts)
     about: dict[str, str | int | float] = {
         "protocol": " or ".join(dict.fromkeys(protocols)),
@@ -89,6 +96,10 @@ def partitions_tree(
         notes = [*remarks_on_partitions(joined, node)]
         if node in ("open_set", "closed_set"):
             notes += scores.completeness.messages()
+        elif node in ("reid", "gom"):
+            queries = Candidates(scores, convention_of(card, (node,)))
+            lists = queries.under(queries.rules.removed).completeness
+            notes += lists.among(~queries.left_out).messages()
         joined.attrs |= message_attrs([*transaction_notes(scores), *notes])
         if grid is not None and any(node in part.curves for part in parts):
             curves = _stacked([part.curves.get(node) for part in parts])
