@@ -85,7 +85,7 @@ HOSTILE: dict[str, Any] = {
 
 
 #: Intervals that are quick.
-FEW = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+FEW = be.stats.IntervalMethod("people")
 
 
 def systems() -> dict[str, Any]:
@@ -201,7 +201,7 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
             square,
             folds=2,
             repeats=2,
-            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            interval="people",
         ),
         "bayes_error": about,
         "empirical_cross_entropy": about,

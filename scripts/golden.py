@@ -1379,11 +1379,11 @@ def cases_of_folds() -> None:
         (
             {"templates": "multi"},
             {"templates": "multi", "fusion": "mean"},
-            few(),
+            few("people"),
             {"task": "open_set", "rank_unit": "subject", "ties": "optimistic", "ranks": (1, 3)},
             {"task": "closed_set", "rank_unit": "subject", "ties": "expected"},
             {"far_targets": (0.1, 0.01)},
-            few(confidence=0.8),
+            few("people", confidence=0.8),
             {"claims": Lazy(lambda: be().partition.ClaimSampler(2, 0.3, random_state=1))},
         )
     ):
@@ -1530,7 +1530,7 @@ def cases_of_people() -> None:
                 {"threshold": "far=0.02"},
                 {"threshold": 2.0, "alpha": 0.2},
                 {"templates": "multi", "fusion": "mean"},
-                *map(few, INTERVALS[:3]),
+                few("people"),
             )
         ):
             case(
@@ -2008,7 +2008,7 @@ def cases_of_plots() -> None:
     one(
         "groups",
         "interval",
-        lambda: be().by_group(scores("columns"), "sex", **few()),
+        lambda: be().by_group(scores("columns"), "sex", **few("people")),
     )
     one("epc", "one", lambda: be().epc(systems()[0], systems()[1], alphas=(0.1, 0.5, 0.9)))
     one(

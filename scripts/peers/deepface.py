@@ -37,11 +37,7 @@ def main() -> None:
         ]
     print_figures("DeepFace", figures)
     scores = be.Scores.from_embeddings(x, who, metric="l2")
-    ds = be.verification(
-        scores,
-        thresholds=[0.6],
-        interval=be.stats.IntervalMethod("subject-bootstrap", random_state=0),
-    )
+    ds = be.verification(scores, thresholds=[0.6], interval="people")
     study = be.study_threshold(scores, target="far=0.01", assure=0.95)
     low, high = ds.far_low.item(), ds.far_high.item()
     print(
