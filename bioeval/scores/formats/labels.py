@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -465,16 +465,3 @@ def _places(head: Head) -> tuple[dict[str, int], bool]:
         f"first line is {listed}; expected the names of the columns, such as "
         "'template,subject,gender', and a row for each name in the list"
     )
-
-
-def values_of(names: Sequence[str], values: Mapping[str, str], path: Path, table: Path) -> list:
-    """Return the value of each name by a table of templates; raise where it lacks some."""
-    lacking = [name for name in names if name not in values]
-    if lacking:
-        more = ", ..." if len(lacking) > 3 else ""
-        raise DataError(
-            f"{path}: {table} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
-            f"{', '.join(map(repr, lacking[:3]))}{more}; add them to the table, or leave their "
-            "pairs out"
-        )
-    return [values[name] for name in names]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, counted
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
@@ -18,7 +18,7 @@ from bioeval.scores.columns import CodedSides, places_among, united
 from bioeval.scores.formats.comparisons import in_order, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault, say
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.labels import Templates, read_templates, values_of
+from bioeval.scores.formats.labels import Templates, read_templates
 from bioeval.scores.formats.layouts import (
     Layout,
     has_three_classes,
@@ -321,31 +321,19 @@ class Listed:
             people = [self.table.words[i] for i in layout.subjects]
             if any(len(x.values) == 1 < len(y.values) for x, y in zip((a, b), people, strict=True)):
                 return None  # one name of several people names none
-            self._refuse_two_people(names)
+            sides = [
+                dict(zip(x.values, self._owners(x, y), strict=True))
+                for x, y in zip((a, b), people, strict=True)
+            ]
+            if len(names.values) < len(a.values) + len(b.values):  # one set
+                for name in sides[0].keys() & sides[1].keys():
+                    require_one_owner(self.table.path, name, sides[0][name], sides[1][name])
         names = names.take(self.rows)
         same = names.a == names.b
         # Names that are equal in every genuine pair, and in no impostor pair, are of subjects.
         if same.any() and np.array_equal(same, self.genuine) and not layout.one_set:
             return None
         return names
-
-    def _refuse_two_people(self, names: CodedSides) -> None:
-        """Raise where the columns of a list give one template two subjects."""
-        one, other = self.layout.subjects
-        people = both_sides(self.table.words[one], self.table.words[other])
-        codes, who = np.concatenate([names.a, names.b]), np.concatenate([people.a, people.b])
-        owner = np.empty(len(names.values), dtype=np.int64)
-        owner[codes[::-1]] = who[::-1]  # the first line of a name decides
-        for place in np.flatnonzero(owner[codes] != who)[:1].tolist():
-            first = int(np.argmax(codes == codes[place]))
-            here, before = (people.values[who[i]] for i in (place, first))
-            name, rows = names.values[codes[place]].removesuffix(" (b)"), len(names.a)
-            raise fault(
-                self.table.at(place % rows),
-                f"the template {name!r} is of the subject {here!r}, and on "
-                f"{places(self.table.noun, self.table.lines([first % rows]))} of {before!r}",
-                "give each template its own name, such as the subject with a number",
-            )
 
     def _names(self, option: Any) -> Two:
         """Return the names of the templates of both sides, which an option needs."""
@@ -458,7 +446,16 @@ class Listed:
 
     def _of_templates(self, names: Two, values: Mapping[str, str], source: Templates) -> Two:
         """Return the values of the templates of both sides of each row, from a table."""
-        values_of(self._every_name(), values, self.table.path, source.path)
+        every = self._every_name()
+        lacking = [name for name in every if name not in values]
+        if lacking:
+            more = ", ..." if len(lacking) > _EXAMPLES else ""
+            raise fault(
+                self.table.path,
+                f"{source.path} lacks {counted(len(lacking), 'templates')} of {len(every):,}: "
+                f"{', '.join(map(repr, lacking[:_EXAMPLES]))}{more}",
+                "add them to the table, or leave their pairs out",
+            )
         a, b = (x.renamed([values[name] for name in x.values]) for x in names)
         return a, b
 
@@ -506,9 +503,19 @@ class Listed:
                 f"{subjects.values[subjects.codes[row]]!r}, and on "
                 f"{places(self.table.noun, self.table.lines([first]))} of "
                 f"{subjects.values[whose[code]]!r}",
-                "a matrix needs a different name for each template",
+                "give each template its own name, such as the subject with a number",
             )
         return np.array(subjects.values, dtype=object)[whose]
+
+
+def require_one_owner(path: Path, name: str, one: str, other: str) -> None:
+    """Raise where a template is of two subjects, one on each side."""
+    if one != other:
+        raise fault(
+            path,
+            f"the template {name!r} is of {one!r} on one side and of {other!r} on the other",
+            "give each template its own name, such as the subject with a number",
+        )
 
 
 def named_by(shown: Mapping[str, str]) -> str:
@@ -629,12 +636,8 @@ def _one_set(path: Path, first: _Side, second: _Side) -> tuple[_Side, _Side]:
     if first.subjects is not None and second.subjects is not None:
         subjects = np.empty(len(names), dtype=object)
         subjects[other] = second.subjects
-        two = subjects[: len(first.names)] != first.subjects
-        for i in np.flatnonzero(two & np.isin(np.arange(len(first.names)), other))[:1]:
-            raise DataError(
-                f"{path}: the template {first.names[i]!r} is of {first.subjects[i]!r} on one side "
-                f"and of {subjects[i]!r} on the other"
-            )
+        for i in np.intersect1d(np.arange(len(first.names)), other).tolist():
+            require_one_owner(path, first.names[i], first.subjects[i], subjects[i])
         subjects[: len(first.names)] = first.subjects
     meta = {}
     for name, values in first.meta.items():
