@@ -134,7 +134,7 @@ def resolve(protocol: str, scores: Scores, given: Mapping[str, Any]) -> str | Pr
         return protocol
     from bioeval.protocol.loading import for_layout, of_claims
 
-    of_claim_scores = protocol == "auto" and scores._claims
+    of_claim_scores = protocol == "auto" and scores.claims
     if protocol == "auto" and "folds" in given:
         protocol = "course-kfold"
         searched = {"rank_unit", "single_gallery"} & {*given}

@@ -31,6 +31,7 @@ from bioeval.cli.outputs import (
     write_csv,
     write_results,
 )
+from bioeval.scores.people import knows_people, subject_pattern
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -175,12 +176,12 @@ class StudyCommand:
         """Return the given interval, or the one that the scores allow, with a note."""
         if interval is not None:
             return interval
-        if scores._knows_subjects:
+        if knows_people(scores):
             return "people"
         note(
             "the subjects of the pairs are not known, so intervals are Wilson's and assume "
             "independent attempts; if names contain the subjects, give --subject-from "
-            f"'{scores._subject_pattern}'"
+            f"'{subject_pattern(scores)}'"
         )
         return "wilson"
 

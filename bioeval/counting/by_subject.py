@@ -25,7 +25,8 @@ from bioeval.counting.verification import Verified, Verifying, gather_claims
 from bioeval.kernels import count as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.disjoint import disjoint_among
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people, require_people
 from bioeval.scores.provenance import disjoint_pairs
 
 # Cells of tables that are listed at once.
@@ -135,10 +136,10 @@ class SubjectAttempts:
             wilson = Argument("interval", "wilson")
             return f"; or give {wilson} to take all {attempts} as independent"
 
-        if scores._knows_subjects:
+        if knows_people(scores):
             return
         if scores.layout == "pairs":
-            scores._require_subjects(purpose, instead("pairs"))
+            require_people(scores, purpose, instead("pairs"))
         raise ProtocolError(
             f"{purpose} needs the subjects of probes and gallery; a mask does not give the "
             f"subjects of the templates. Give labels{instead('attempts')}"
@@ -150,12 +151,12 @@ class SubjectAttempts:
         self.scores, self.reader, self.use = scores, reader, verifying.use
         self.claims = verifying.claims
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        known = codes_of(scores)
+        known = scores.codes
         if scores.layout == "pairs":
             self._pairs = codes = known.probe, known.gallery
         elif self.claims is not None:
             probes, groups = self.claims
-            codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
+            codes = scores.codes.probe[probes], reader.gallery.subjects[groups]
         else:
             codes = known.probe, known.gallery
         self.failed = False  # whether some attempts did, once they were counted
@@ -254,14 +255,14 @@ class SubjectAttempts:
         """
         person = self._person.astype(np.int32)
         if self._pairs is not None:
-            row = self.scores._distances()
+            row = self.scores.pair_distances()
             there = ~np.isnan(row)
             yield (
                 self._scored(row[there]).astype(np.float64),
                 *(person[side[there]] for side in self._pairs),
             )
             return
-        enrolled, probing = person[self.reader.gallery.subjects], self.scores._codes.probe
+        enrolled, probing = person[self.reader.gallery.subjects], self.scores.codes.probe
         claims = self.claims
         for block in self.reader:
             if self.use.fused is not None:
@@ -288,7 +289,7 @@ class SubjectAttempts:
         ``thresholds[k]``; the last layer, all others. A genuine score is NaN where one failed.
         """
         if self._pairs is None and self.claims is None:
-            scores, codes = self.scores, self.scores._codes.probe
+            scores, codes = self.scores, self.scores.codes.probe
             changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
             if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
                 scores = scores.select(probes=np.argsort(codes, kind="stable"))
@@ -339,7 +340,7 @@ class _CountLayers(Reducer):
         assert isinstance(parts, RowParts)
         self._limits = parts.reader.among_distances(self.thresholds)
         self._guide = guide_to(self._limits)  # of many thresholds it costs as much as a block
-        self._probe = self.person[parts.scores._codes.probe]
+        self._probe = self.person[parts.scores.codes.probe]
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""

@@ -151,11 +151,11 @@ class FoldAttempts(Reducer):
             self.dtype = np.dtype(np.float64)
         probe, column, distance = mates.probe, mates.gallery, mates.distance
         if self.fusion is not None:
-            self.of_person = np.zeros((divisions, len(scores._codes.values)), np.int16)
-            self.of_person[:, scores._codes.gallery] = self.gallery
+            self.of_person = np.zeros((divisions, len(scores.codes.values)), np.int16)
+            self.of_person[:, scores.codes.gallery] = self.gallery
             distance = mates.fused(self.fusion)
             probe = np.flatnonzero(~np.isnan(distance))
-            distance, folds = distance[probe], self.of_person[:, scores._codes.probe[probe]]
+            distance, folds = distance[probe], self.of_person[:, scores.codes.probe[probe]]
         else:
             folds = self.gallery[:, column]
         own = Placed(distance, self.probe[:, probe], folds)

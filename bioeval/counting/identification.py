@@ -16,6 +16,7 @@ from bioeval.counting.reduce import Reducer, reduce
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
+from bioeval.scores.people import has_subjects
 from bioeval.scores.provenance import Provenance
 
 # Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
@@ -131,7 +132,7 @@ class Searching:
         by_subject = search.rank_unit == "subject"
         if by_subject or scores.layout == "pairs":
             require_subjects(scores, "a rank among subjects" if by_subject else "identification")
-        elif not scores._derives_subjects:
+        elif not has_subjects(scores):
             raise ProtocolError(
                 "the mask gives no consistent subjects: two templates that genuine cells connect "
                 "also meet in an impostor cell. Identification needs labels"

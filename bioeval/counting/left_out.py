@@ -52,7 +52,7 @@ class LeftOut:
             ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
         fusion = tally.fusion if unit == "subject" else None
         arrays = _count(reader, fusion, ties, ranks)
-        who, person = cls.subjects_of(reader.scores), reader.scores._codes.probe
+        who, person = cls.subjects_of(reader.scores), reader.scores.codes.probe
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
         arrays["subject"] = subject[arrays["subject"]]
@@ -61,7 +61,7 @@ class LeftOut:
     @staticmethod
     def subjects_of(scores: Scores) -> np.ndarray:
         """Return the codes of the subjects of probes and gallery, in the order of their numbers."""
-        return np.union1d(scores._codes.probe, scores._codes.gallery)
+        return np.union1d(scores.codes.probe, scores.codes.gallery)
 
 
 def _before_mate(

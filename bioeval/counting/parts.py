@@ -26,7 +26,9 @@ from bioeval.scores.blocks import (
     is_mapped,
     rows_within,
 )
+from bioeval.scores.excluded import excluded
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people, mate_cells
 
 if TYPE_CHECKING:
     from bioeval.counting.squares import Squares
@@ -73,16 +75,14 @@ class RowParts:
     def mates_at_hand(self) -> Mates | None:
         """The genuine attempts, where cells can be read one by one."""
         scores, gallery = self.scores, self.reader.gallery
-        plain = isinstance(scores._base, np.ndarray) and scores._labelled
-        if not plain or not isinstance(scores._mask, np.ndarray | None):
+        cells = scores.cells
+        plain = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
+        if not plain or not cells.in_memory:
             return None
         row, position = self._same_subject
         some = position != gallery.probe_position[row]
         row, column = row[some], gallery.columns[0][position[some]]
-        kept = ~scores._excluded(row, column)
-        if scores._mask is not None:
-            mask = scores._mask[scores._base_rows(row), scores._base_columns(column)]
-            kept &= mask != Mask.IGNORE
+        kept = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
         row, column = row[kept], column[kept]
         parts = []
         step = TOGETHER if is_mapped(scores) else max(len(row), 1)
@@ -134,7 +134,7 @@ class RowParts:
 
     def _genuine_cells(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the genuine attempts of rows that were read."""
-        if self.scores._labelled:
+        if knows_people(self.scores):
             return block.own()
         row, position = np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
         return row, position
@@ -149,7 +149,7 @@ class RowParts:
     def block(self, rows: RowBlock) -> Block:
         """Return rows that were read as a block: NaN in place of mates."""
         values = np.array(rows.values, dtype=self.dtype, order="C")
-        if self.scores._labelled:
+        if knows_people(self.scores):
             values[rows.same_subject_cells()] = np.nan
         else:
             values[rows.mask == Mask.GENUINE] = np.nan
@@ -166,7 +166,7 @@ class RowParts:
     def sample(self) -> list[Block]:
         """Return some rows from everywhere; none of what cannot be read at any place."""
         scores = self.scores
-        if self.few or not isinstance(scores._base, np.ndarray):
+        if self.few or not scores.cells.in_memory:
             return []
         m, n = scores.shape
         number = max(1, min(m // 16, SAMPLE_ROWS * max(1, (1 << 14) // n), (1 << 22) // n))
@@ -194,7 +194,7 @@ class RowParts:
     def step(self) -> int:
         """The number of rows that are read together."""
         scores, step = self.scores, self.reader.rows_per_block()
-        if isinstance(scores._base, np.ndarray) and not scores._streams:
+        if scores.cells.in_memory and not scores.streams:
             step = max(step, min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step)))
         return step
 
@@ -230,7 +230,7 @@ class RowParts:
     def _at_hand(self) -> bool:
         """Whether a thread can read the rows that it counts, while they are in its cache."""
         _ = self._own_cells  # found once, before threads want it
-        return isinstance(self.scores._base, np.ndarray) and not is_mapped(self.scores)
+        return self.scores.cells.in_memory and not is_mapped(self.scores)
 
     @cached_property
     def _own_cells(self) -> tuple[np.ndarray, np.ndarray]:
@@ -241,7 +241,7 @@ class RowParts:
     @cached_property
     def _left_out_columns(self) -> np.ndarray:
         """The positions of gallery templates that are left out for every probe."""
-        columns, _ = self.scores._exclusions.of_columns
+        columns, _ = self.scores.exclusions.of_columns
         return np.flatnonzero(np.isin(self.reader.gallery.columns[0], columns))
 
     def _rows(self, low: int, high: int, room: np.ndarray) -> Block:
@@ -250,13 +250,13 @@ class RowParts:
         Where one failed, or there is a mask, cell by cell.
         """
         scores, order = self.scores, self.reader.gallery.order
-        if scores._mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
+        if scores.cells.mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
             return self.block(self.reader.block(low, high))
-        raw = scores._read_rows(low, high)
+        raw = scores.cells.read(low, high)
         values, failed = self._with_own_nan(raw, low, room[: len(raw)])
         if scores.nan == "raise" and failed.any():
             return self.block(self.reader.block(low, high))
-        columns, others = scores._exclusions.of_columns
+        columns, others = scores.exclusions.of_columns
         if len(columns):
             values[:, self._left_out_columns] = np.nan
         if others.of_all:
@@ -384,7 +384,7 @@ class TileParts:
         squares.without_mates(i, j, values)
         row, column = squares.row[squares.rows[i]], squares.column[squares.columns[j]]
         both, number = squares.symmetric and i != j, len(squares.columns)
-        if not self.scores._exclusions.of_all:
+        if not self.scores.exclusions.of_all:
             mirrored = lines[i] if both else None
             return [
                 Block(values, row[:, None], column[None], i * number + j, lines[j], rows=mirrored)
@@ -394,7 +394,7 @@ class TileParts:
             turned = np.ascontiguousarray(values[: len(row), : len(column)].T)
             blocks.append(Block(turned, column[:, None], row[None], j * number + i, lines[i]))
         for block in blocks:
-            gone = self.scores._exclusions.hold_for_all(block.probe, block.candidates)
+            gone = self.scores.exclusions.hold_for_all(block.probe, block.candidates)
             cells = block.values[: len(block.probe), : len(block.candidates)]
             np.copyto(cells, np.nan, where=gone)
         return blocks
@@ -427,7 +427,7 @@ class PairParts:
     @cached_property
     def mates(self) -> Mates:
         """The genuine pairs."""
-        distance = self.scores._distances()
+        distance = self.scores.pair_distances()
         place = np.flatnonzero(self.scores.genuine & ~np.isnan(distance))
         rejected = self.scores.nan == "reject"
         return Mates(place, place, distance[place], self.size, rejected=rejected)
@@ -451,7 +451,7 @@ class PairParts:
 
     def _block(self, place: np.ndarray, number: int) -> Block:
         scores = self.scores
-        distance = scores._distances(scores.values[place])
+        distance = scores.pair_distances(scores.values[place])
         distance = np.where(scores.genuine[place], distance.dtype.type(np.nan), distance)
         rejected = scores.nan == "reject"
         return Block(distance, place, place, number, few=self.few, rejected=rejected)
@@ -478,8 +478,8 @@ class ListParts:
     def mates(self) -> Mates:
         """The genuine attempts, listed or not; those that are not have no distance."""
         scores, (q, n) = self.scores, self.scores.shape
-        row, column = scores._mate_cells(np.arange(q))
-        kept = ~scores._excluded(row, column)
+        row, column = mate_cells(scores, np.arange(q))
+        kept = ~excluded(scores, row, column)
         row, column = row[kept], column[kept]
         query, place = np.nonzero(scores.indices >= 0)
         entry = query * n + scores.indices[query, place]
@@ -513,9 +513,9 @@ class ListParts:
         gallery = scores.indices[probe]
         row, place = np.nonzero(gallery >= 0)
         column = gallery[row, place]
-        codes = scores._codes
+        codes = scores.codes
         gone = codes.probe[probe[row]] == codes.gallery[column]
-        gone |= scores._excluded(probe[row], column)
+        gone |= excluded(scores, probe[row], column)
         values = np.full(gallery.shape, np.nan)
         values[row[~gone], place[~gone]] = place[~gone]
         return Block(values, probe[:, None], gallery, int(probe[0]), few=self.few)

@@ -13,7 +13,6 @@ from bioeval.counting.parts import PairParts, Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.thresholds import rounded_down
 from bioeval.scores.arrays import scored
-from bioeval.scores.matrix import codes_of
 
 # Counts of all pairs of people that a table has room for; of more, those that occur are listed.
 MOST_CELLS = 1 << 22
@@ -67,7 +66,7 @@ class CountPeople(Reducer):
 
     def prepare(self, parts: Parts) -> None:
         """Number the people, and take the genuine attempts."""
-        scores, codes = parts.scores, codes_of(parts.scores)
+        scores, codes = parts.scores, parts.scores.codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
         self.people, self.names = len(who), codes.values[who].tolist()
         self.no_person = codes.no_person[who]

@@ -19,6 +19,7 @@ from bioeval.kernels.squares import Excluded, Mates as Found, leave_out_subjects
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
+from bioeval.scores.people import knows_people
 
 # Bytes of the tiles that are held for the next visit.
 HELD = 64 << 20
@@ -29,9 +30,9 @@ Visit = Callable[[int, int, int, np.ndarray], None]
 
 def source_of_tiles(scores: Any) -> EmbeddingSource | None:
     """Return what computes the tiles of scores; None if they are to be read by rows."""
-    if scores.layout == "pairs" or not scores._labelled or scores._has_mask:
+    if scores.layout == "pairs" or not knows_people(scores) or scores.has_mask:
         return None
-    source = scores._embedding_source
+    source = scores.cells.embeddings
     if source is None or callable(source.metric) or type(source) is not EmbeddingSource:
         return None
     if scores.kind != "distance":
@@ -46,11 +47,11 @@ def may_compute(scores: Any) -> bool:
 
     Of a matrix that is yet to be made this is so once: the second time it is made.
     """
-    if scores._streams:
+    if scores.streams:
         return True
-    if scores._source.counted:
+    if scores.cells.source.counted:
         return False
-    scores._source.counted = True
+    scores.cells.source.counted = True
     return True
 
 
@@ -110,10 +111,10 @@ class Squares:
         """The distances."""
         scores = self.scores
         rows = TemplateTiles(
-            scores._base_rows(self.row), self.rows.starts, self.rows.subjects, self.rows.layers
+            scores.cells.rows_at(self.row), self.rows.starts, self.rows.subjects, self.rows.layers
         )
         columns = TemplateTiles(
-            scores._base_columns(self.column),
+            scores.cells.columns_at(self.column),
             self.columns.starts,
             self.columns.subjects,
             self.columns.layers,
@@ -250,7 +251,7 @@ class Squares:
     @property
     def _exclusions(self) -> Excluded:
         """Codes of rows and columns, and whether pairs with equal or unequal ones are left out."""
-        rules = self.scores._exclusions.rules
+        rules = self.scores.exclusions.rules
         probe = np.empty((len(rules), self.shape[0]), dtype=np.int64)
         gallery = np.empty((len(rules), self.shape[1]), dtype=np.int64)
         for c, rule in enumerate(rules):

@@ -39,7 +39,9 @@ from bioeval.scores.blocks import (
     require_subjects,
     threads_for,
 )
+from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 
 UnenrolledClaims = Literal["raise", "skip"]
@@ -206,12 +208,12 @@ class Verifying:
         """Return the subjects of pairs or claims; None if they are those of the scores."""
         scores = self.reader.scores
         if scores.layout == "pairs":
-            if not scores._knows_subjects:
+            if not knows_people(scores):
                 return None
-            codes = scores._pair_codes
+            codes = scores.codes
             probe_person, claimed_person = codes.probe, codes.gallery
         elif self.claims is not None:
-            codes = scores._codes
+            codes = scores.codes
             probe_person = codes.probe[self.claims.probe]
             claimed_person = self.reader.gallery.subjects[self.claims.group]
         else:
@@ -367,24 +369,25 @@ def is_symmetric(scores: Scores) -> bool:
     """
     n = scores.shape[0]
     if scores.layout == "pairs":
-        return scores._knows_subjects and _listed_both_ways(scores)
+        return knows_people(scores) and _listed_both_ways(scores)
     if n < 2:
         return False
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     # Of a stored matrix, templates whose rows are in one chunk.
-    sample = sample_of(min(n, max(scores._row_chunk, SYMMETRY_SAMPLE)) if scores._is_stored else n)
+    cells = scores.cells
+    sample = sample_of(min(n, max(cells.row_chunk, SYMMETRY_SAMPLE)) if cells.is_stored else n)
     some = scores.select(probes=sample, gallery=sample)
-    left_out = some._left_out(0, len(sample))
+    left_out = left_out_rows(some, 0, len(sample))
     if left_out is not None and (left_out != left_out.T).any():
         return False  # each pair once, or so
-    source = scores._embedding_source
+    source = cells.embeddings
     if source is not None:
         return not callable(source.metric)  # the named metrics are symmetric
     step = len(sample) if not is_mapped(scores) else 1
     parts = []
     for low in range(0, len(sample), step):
-        parts.append(some._read_rows(low, low + step))
+        parts.append(some.cells.read(low, low + step))
         give_back(scores)
     return same_both_ways(np.concatenate(parts))
 
@@ -396,7 +399,7 @@ def same_both_ways(values: np.ndarray) -> bool:
 
 def _listed_both_ways(scores: Scores) -> bool:
     """Return whether the impostor pairs of each two subjects have the same scores both ways."""
-    codes, people = scores._pair_codes, np.uint64(len(scores._pair_codes.values))
+    codes, people = scores.codes, np.uint64(len(scores.codes.values))
     sums = np.zeros(2, dtype=np.uint64)  # of keys of pairs, in either direction: in any order
     for low in range(0, len(codes.probe), _PAIRS_AT_ONCE):
         some = slice(low, low + _PAIRS_AT_ONCE)

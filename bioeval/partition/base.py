@@ -19,6 +19,7 @@ from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest, places_in_order
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people, people_of_probes
 
 _NUMBERS = (bool, int, float)
 
@@ -128,7 +129,7 @@ class SplitInput:
         self._meta = meta
         self.no_person = np.zeros(self.n, dtype=bool)
         if isinstance(X, Scores) and X.layout != "pairs":
-            self.no_person = X._probe_people < 0
+            self.no_person = people_of_probes(X) < 0
 
     def at(self, index: np.ndarray) -> SplitInput:
         """Return some of the samples, with their subjects and metadata."""
@@ -248,7 +249,7 @@ def _of_scores(who: str, scores: Scores, y: object, groups: object, meta: Any) -
             "the labels of both sides together, split(y=np.concatenate([scores.probe_labels, "
             "scores.gallery_labels])), and tell the sides apart by index"
         )
-    if y is None and groups is None and scores._labelled:
+    if y is None and groups is None and knows_people(scores):
         y = scores.probe_labels
     return y, groups, scores.probe_meta if meta is None else meta
 

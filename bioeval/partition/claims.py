@@ -21,8 +21,10 @@ from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Parameters, require_seed
 from bioeval.scores.arrays import Mask
+from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people, mate_cells
 
 if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
@@ -110,7 +112,7 @@ class ClaimSampler(Parameters):
         ProtocolError
             If the scores have no labels.
         """
-        if not isinstance(scores, Scores) or not scores._labelled:
+        if not isinstance(scores, Scores) or scores.layout == "pairs" or not knows_people(scores):
             raise ProtocolError(
                 f"{subject('claims')} are drawn among labelled templates of a matrix; give scores "
                 "with labels"
@@ -118,10 +120,10 @@ class ClaimSampler(Parameters):
         draws = shuffling.stream(
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
         )
-        enrolled = np.unique(scores._codes.gallery)
-        place = np.searchsorted(enrolled, scores._codes.probe)
+        enrolled = np.unique(scores.codes.gallery)
+        place = np.searchsorted(enrolled, scores.codes.probe)
         place[place == len(enrolled)] = 0
-        known = enrolled[place] == scores._codes.probe
+        known = enrolled[place] == scores.codes.probe
         inside = np.flatnonzero(known)
         genuine = self._genuine(scores, inside, draws)
         numbers = np.full(len(known), self.per_probe)
@@ -132,7 +134,7 @@ class ClaimSampler(Parameters):
         )
         row, claimed = np.append(row, genuine), np.append(claimed, place[genuine])
         order = np.lexsort((claimed, row))
-        labels = scores._codes.values[enrolled[claimed[order]]]
+        labels = scores.codes.values[enrolled[claimed[order]]]
         return DrawnClaims(row[order], labels, known[row[order]])
 
     def _genuine(self, scores: Scores, inside: np.ndarray, draws: Stream) -> np.ndarray:
@@ -166,14 +168,14 @@ class ClaimSampler(Parameters):
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
     """Return which probes have a template of their own subject to be compared with."""
-    number, column = scores._mate_cells(probes)
+    number, column = mate_cells(scores, probes)
     row = probes[number]
-    usable = ~scores._excluded(row, column)
-    if scores._has_mask:
+    usable = ~excluded(scores, row, column)
+    if scores.has_mask:
         step = max(1, (1 << 22) // scores.shape[1])
         for low in range(0, scores.shape[0], step):
             here = np.flatnonzero((row >= low) & (row < low + step))
-            mask = scores._read_mask(low, min(low + step, scores.shape[0]))
+            mask = scores.cells.read_mask(low, min(low + step, scores.shape[0]))
             usable[here] &= mask[row[here] - low, column[here]] != Mask.IGNORE
     return np.bincount(number[usable], minlength=len(probes)) > 0
 
@@ -232,11 +234,11 @@ def parse_claims(
             f"claims name {int(wrong.sum())} probes outside 0..{m - 1}, the first is "
             f"{int(probes[np.argmax(wrong)])}"
         )
-    groups = reader.gallery.group_of(scores._codes.codes_of(labels, "claims"))
+    groups = reader.gallery.group_of(scores.codes.codes_of(labels, "claims"))
     missing = groups < 0
     if missing.any() and unenrolled == "raise":
         i = int(np.argmax(missing))
-        enrolled = [scores._codes.values[x] for x in reader.gallery.subjects[:10_000]]
+        enrolled = [scores.codes.values[x] for x in reader.gallery.subjects[:10_000]]
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims "

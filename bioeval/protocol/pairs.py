@@ -16,8 +16,10 @@ from bioeval.base.messages import Message
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import Mask
+from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.labels import places_in_order
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import left_out
 
 
@@ -47,24 +49,24 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     if rule == "ordered":
         return scores
     require_choice("pairs", rule, Verification.fields()["pairs"].words())
-    scores._require_matrix()
+    require_all_scores(scores)
     if scores.layout != "all-against-all" or not np.array_equal(
         scores.probe_ids, scores.gallery_ids
     ):
         raise ProtocolError(
             f"{Argument('pairs', rule)} compares each pair of one set of templates once; these "
-            f"scores are {scores._layout_in_words}, {scores.shape[0]} x {scores.shape[1]}"
+            f"scores are {scores.layout_in_words}, {scores.shape[0]} x {scores.shape[1]}"
         )
-    if not scores._labelled:
+    if not knows_people(scores):
         raise ProtocolError(
             f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
         )
-    codes, n = scores._codes.gallery, scores.shape[0]
+    codes, n = scores.codes.gallery, scores.shape[0]
     place, by = places_in_order(scores.probe_meta, n)
     first = np.full(n, rule == "unordered")
     in_order = np.argsort(place)
     first[in_order[np.unique(codes[in_order], return_index=True)[1]]] = True
-    left_out = scores._left_out(0, n)
+    left_out = left_out_rows(scores, 0, n)
     if left_out is None:
         left_out = np.zeros((n, n), dtype=bool)
     mask = np.full((n, n), Mask.IGNORE, dtype=np.uint8)
@@ -82,9 +84,7 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     notes = _notes(mask, rule, codes, cells, orders)
     if rule == "first-impostors" and not by:
         notes.append(Message("first-by-order", what="impostor attempts"))
-    notes = [note for note in notes if note not in scores._remarks]
-    scores = scores.with_mask(mask)
-    return scores._with(_remarks=(*scores._remarks, *notes))
+    return scores.with_mask(mask).with_remarks(*notes)
 
 
 def _notes(

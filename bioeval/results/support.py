@@ -19,6 +19,7 @@ from bioeval.counting.verification import Verified
 from bioeval.results.variables import RANKS
 from bioeval.scores.disjoint import distinct_pairs
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance, pairs_of_people
 
 #: The largest number of attempts that results hold (int64).
@@ -127,15 +128,15 @@ class ComparedPeople:
     def of_scores(cls, scores: Scores) -> ComparedPeople | None:
         """Of all attempts of scores; None where their people are unknown."""
         if scores.layout == "pairs":
-            if not scores._knows_subjects:
+            if not knows_people(scores):
                 return None
-            codes = scores._pair_codes
+            codes = scores.codes
             people = ~(codes.no_person[codes.probe] | codes.no_person[codes.gallery])
             pairs = distinct_pairs(codes.probe[people], codes.gallery[people], len(codes.values))
             return cls(len(codes.people(codes.probe, codes.gallery)), pairs.shape[1])
-        if not scores._labelled:
+        if not knows_people(scores):
             return None
-        codes = scores._codes
+        codes = scores.codes
         probe, gallery = codes.people(codes.probe), codes.people(codes.gallery)
         return cls.of_sides((len(probe), len(gallery), len(np.union1d(probe, gallery))))
 

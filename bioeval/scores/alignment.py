@@ -12,7 +12,8 @@ from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import as_objects, plain, require_one_type
-from bioeval.scores.matrix import Scores, codes_of, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"
@@ -72,7 +73,7 @@ class Named:
                     return None
             if names is None:
                 return None
-            return cls((_NamedSide("pairs", names),), scores.unordered)
+            return cls((_NamedSide("pairs", names),), scores.pairs.unordered)
         probes, gallery = _unique(scores.probe_meta), _unique(scores.gallery_meta)
         if probes is None or gallery is None:
             return None
@@ -188,9 +189,9 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
         return b
     if a.layout == "pairs" and b.layout == "pairs":
         if knows_people(a) and knows_people(b):
-            return b._with(_pair_codes=a._pair_codes)
+            return b._with(_pair_codes=a.codes)
         return b
-    return b._with(_codes=codes_of(a))
+    return b._with(_codes=a.codes)
 
 
 def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
@@ -265,7 +266,7 @@ def _turned_as(a: Scores, b: Scores) -> Scores:
     other_names = np.array(b.pairs.templates.values, dtype=object)
     turned = names[a.pairs.templates.a] != other_names[b.pairs.templates.a]
     if turned.any():
-        return b._with_pairs(b.pairs.exchanged(turned))
+        return b.with_pairs(b.pairs.exchanged(turned))
     return b
 
 

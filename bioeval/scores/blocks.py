@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
@@ -43,13 +43,11 @@ from bioeval.scores.arrays import (
     with_failures,
     writable_alias,
 )
+from bioeval.scores.excluded import excluded, excluded_rows, left_out_rows
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance
-
-if TYPE_CHECKING:
-    from bioeval.scores.labelled_matrix import LabelledMatrix
-
 
 # Bytes of tables and results; of a template: labels, codes, metadata and the facts of its ranks; of
 # a genuine score: its place, and the score itself, also sorted.
@@ -68,15 +66,15 @@ _CELL, _SHARE = 8, 0.65
 MAPPED = 1 << 30
 
 
-def fixed_bytes(scores: LabelledMatrix) -> int:
+def fixed_bytes(scores: Scores) -> int:
     """Return about how many bytes are needed however few rows are read together."""
     m, n = scores.shape
     genuine = 0
     if scores._labelled:
-        size = np.bincount(scores._codes.gallery, minlength=len(scores._codes.values))
-        cell_bytes = scores._codes.probe
+        size = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
+        cell_bytes = scores.codes.probe
         genuine = int(size[cell_bytes[cell_bytes >= 0]].sum())
-    held = getattr(scores._mask, "nbytes", 0) if scores._mask is not None else 0
+    held = getattr(scores.cells.mask, "nbytes", 0) if scores.cells.mask is not None else 0
     return estimated_bytes(m, n, genuine) + held
 
 
@@ -86,18 +84,18 @@ def estimated_bytes(probes: int, gallery: int, genuine: int) -> int:
     return _TABLES + _TEMPLATE * (probes + gallery) + _GENUINE * genuine + sampled
 
 
-def row_bytes(scores: LabelledMatrix) -> int:
+def row_bytes(scores: Scores) -> int:
     """Return about how many bytes a row takes while it is read and counted."""
     n, cell_bytes = scores.shape[1], scores.dtype.itemsize
     copies = 1
-    if scores._streams:
+    if scores.streams:
         copies = _COMPUTED
-    if rows_of(scores._base) == "container":
+    if rows_of(scores.cells.base) == "container":
         copies = _STORED
     return n * (copies * cell_bytes + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
-def rows_within(scores: LabelledMatrix, chunk: int) -> int:
+def rows_within(scores: Scores, chunk: int) -> int:
     """Return how many rows may be read together under the limit of the scores.
 
     Raise :class:`DataError` if not even a chunk of rows fits; it says how much would do.
@@ -121,12 +119,12 @@ def rows_within(scores: LabelledMatrix, chunk: int) -> int:
     )
 
 
-def is_mapped(scores: LabelledMatrix) -> bool:
+def is_mapped(scores: Scores) -> bool:
     """Whether the scores are a mapped file so large that its pages are to be released."""
     return _pages(scores) is not None
 
 
-def give_back(scores: LabelledMatrix) -> None:
+def give_back(scores: Scores) -> None:
     """Release the pages of a mapped file; they count as memory of the process.
 
     They stay in the system's cache of files as long as there is room, and are mapped again where
@@ -137,9 +135,9 @@ def give_back(scores: LabelledMatrix) -> None:
         pages.madvise(mmap.MADV_DONTNEED)
 
 
-def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
+def _pages(scores: Scores) -> mmap.mmap | None:
     """Return the memory map behind scores; None where it is small, or has private changes."""
-    array = getattr(scores._source, "_values", scores._source)
+    array = getattr(scores.cells.source, "_values", scores.cells.source)
     most = scores._memory_limit // 4 if scores._limited else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
@@ -329,7 +327,7 @@ class Gallery:
 
     def __init__(self, scores: Scores, *, grouped: bool = True):
         """Order the gallery by subject, and find the place of each probe in it."""
-        codes = scores._codes.gallery
+        codes = scores.codes.gallery
         # Subjects in the order of their first column, so that their names change nothing, not even
         # the last digit of a sum.
         _, first, back = np.unique(codes, return_index=True, return_inverse=True)
@@ -345,10 +343,10 @@ class Gallery:
         self.subjects = codes[np.sort(first)]  # the subject code of each group
         # Group g is at positions starts[g]:starts[g + 1].
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
-        self._group = np.full(len(scores._codes.values), -1, dtype=np.int64)
+        self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
         self._group[self.subjects] = np.arange(len(self.subjects))
         # The group of each probe's own subject, and the position of the probe itself.
-        self.probe_group = self._group[scores._codes.probe]
+        self.probe_group = self._group[scores.codes.probe]
         self.mate_start = np.where(self.probe_group >= 0, self.starts[self.probe_group], 0)
         self.mate_stop = np.where(self.probe_group >= 0, self.starts[self.probe_group + 1], 0)
         if self.order is None:
@@ -401,11 +399,11 @@ class GivenRows:
     def read(self, low: int, high: int) -> np.ndarray:
         """Return the scores of rows ``low:high``; they hold until the next are read."""
         scores = self.scores
-        if not scores._streams or scores._rows is not None or scores._columns is not None:
-            return scores._read_rows(low, high)
+        if not scores.streams or scores.cells.rows is not None or scores.cells.columns is not None:
+            return scores.cells.read(low, high)
         if self._room is None or len(self._room) < high - low:
             self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
-        return scores._base.read(low, high, self._room[: high - low])
+        return scores.cells.base.read(low, high, self._room[: high - low])
 
     def distances(self, low: int, high: int, *, exact: bool = True) -> np.ndarray:
         """Return the distances of rows ``low:high``; scores need not be `exact` in float64."""
@@ -415,9 +413,9 @@ class GivenRows:
 
     def masked(self, low: int, high: int) -> np.ndarray:
         """Return which comparisons of rows ``low:high`` the mask leaves out."""
-        if not self.scores._has_mask:
+        if not self.scores.has_mask:
             return np.zeros((high - low, self.scores.shape[1]), dtype=bool)
-        return self.scores._read_mask(low, high) == Mask.IGNORE
+        return self.scores.cells.read_mask(low, high) == Mask.IGNORE
 
 
 class BlockReader:
@@ -429,7 +427,7 @@ class BlockReader:
 
     def __init__(self, scores: Scores, *, grouped: bool = True):
         require_scores(scores)
-        scores._require_matrix()
+        require_all_scores(scores)
         self.scores, self.grouped = scores, grouped
 
     @cached_property
@@ -440,7 +438,7 @@ class BlockReader:
     @property
     def codes(self) -> Codes:
         """The subjects of both sides as integers, and their labels."""
-        return self.scores._codes
+        return self.scores.codes
 
     @cached_property
     def gallery(self) -> Gallery:
@@ -455,11 +453,11 @@ class BlockReader:
     def attempted(self, low: int, high: int) -> np.ndarray:
         """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""
         scores = self.scores
-        raw = scores._read_rows(low, high)
+        raw = scores.cells.read(low, high)
         values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
         values = np.array(values, dtype=np.float64, order="C")
         values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
-        left_out = scores._left_out(low, high)
+        left_out = left_out_rows(scores, low, high)
         if left_out is not None:
             values[left_out] = np.nan
         return values
@@ -472,7 +470,7 @@ class BlockReader:
 
     def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the distances of some cells."""
-        return as_distances(self.scores._cells(rows, columns)[None], self.scores.kind)[0]
+        return as_distances(self.scores.cells.at(rows, columns)[None], self.scores.kind)[0]
 
     @property
     def is_small(self) -> bool:
@@ -482,23 +480,23 @@ class BlockReader:
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
         n = self.scores.shape[1]
-        if self.scores._streams:
+        if self.scores.streams:
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
             size = self.scores.dtype.itemsize * n
             most = self.scores._memory_limit // (STREAM_COPIES * size)
-            tile = self.scores._base.tile  # fewer rows than a tile compute it again
+            tile = self.scores.cells.base.tile  # fewer rows than a tile compute it again
             pair = 2 * tile if 2 * tile * size <= STREAM_BYTES else tile
             rows = max(1, min(1024, max(64, pair, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
-        chunk = self.scores._row_chunk
+        chunk = self.scores.cells.row_chunk
         return min(max(chunk, rows // chunk * chunk), self.most_rows)
 
     @cached_property
     def most_rows(self) -> int:
         """The largest number of rows read together under the memory limit."""
-        return rows_within(self.scores, self.scores._row_chunk)
+        return rows_within(self.scores, self.scores.cells.row_chunk)
 
     def __iter__(self) -> Iterator[Block]:
         return self.blocks(reported=False)
@@ -528,10 +526,10 @@ class BlockReader:
         """Return rows as distances: NaN where no attempt is, by the policy where one failed."""
         scores, gallery = self.scores, self.gallery
         position = gallery.probe_position[low:high]
-        raw = scores._read_rows(low, high, gallery.order)
+        raw = scores.cells.read(low, high, gallery.order)
         mask = None
-        if scores._mask is not None:
-            mask = scores._read_mask(low, high, gallery.order)
+        if scores.cells.mask is not None:
+            mask = scores.cells.read_mask(low, high, gallery.order)
             self._check_mask(mask, low)
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
         cells = self.excluded_cells(low, high) if self.scores.exclude else None
@@ -557,15 +555,15 @@ class BlockReader:
     @cached_property
     def enrolled(self) -> np.ndarray:
         """Which probes are of an enrolled subject."""
-        return self.scores._enrolled_probes()
+        return are_enrolled(self.scores)
 
     def excluded_cells(self, low: int, high: int) -> Any:
         """Return an index of the cells of rows ``low:high`` that `exclude` leaves out."""
         scores, order = self.scores, self.gallery.order
-        if scores._exclusions.of_all:
-            return scores._excluded_rows(low, high, order)
+        if scores.exclusions.of_all:
+            return excluded_rows(scores, low, high, order)
         row, position = self.same_subject_cells(low, high)
-        gone = scores._excluded(low + row, position if order is None else order[position])
+        gone = excluded(scores, low + row, position if order is None else order[position])
         return row[gone], position[gone]
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
@@ -621,9 +619,9 @@ class BlockReader:
         step = self.rows_per_block()
         for low in range(0, scores.shape[0], step):
             high = min(low + step, scores.shape[0])
-            failed = np.isnan(scores._read_rows(low, high))
+            failed = np.isnan(scores.cells.read(low, high))
             failed &= scores.probe_ids[low:high, None] != scores.gallery_ids[None, :]
-            left_out = scores._left_out(low, high)
+            left_out = left_out_rows(scores, low, high)
             if left_out is not None:
                 failed &= ~left_out
             if first is None and failed.any():
@@ -671,12 +669,12 @@ def require_subjects(scores: Scores, input_name: Part) -> None:
             f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
             "subjects of the templates. Give labels"
         )
-    scores._require_matrix()
+    require_all_scores(scores)
 
 
 def require_templates(scores: Scores, task: str) -> None:
     """Raise :class:`ProtocolError` of claim scores, which have no templates to rank."""
-    if scores._claims:
+    if scores.claims:
         raise ProtocolError(
             f"{task} ranks the templates of a gallery, and these are claim scores, which are for "
             "verification; give the scores that the claims were made of"

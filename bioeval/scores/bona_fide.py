@@ -84,7 +84,7 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
 def attacks_of(scores: Scores, name: str = ATTACK) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows and which gallery templates are attack presentations, by a column."""
     if scores.layout == "pairs":
-        column = scores.attack if name == ATTACK else None
+        column = scores.pairs.attack if name == ATTACK else None
         return _are_attacks(column, scores.shape[0]), np.zeros(0, dtype=bool)
     m, n = scores.shape
     rows = _are_attacks(scores.probe_meta.get(name), m)
@@ -119,7 +119,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     if scores.layout != "pairs" and scores.probe_ids is not scores.gallery_ids:
         left_out += int(columns.sum())
     remark = Message("attacks-left-out", presentations=left_out, column=name)
-    return view._with(_attacks_left_out=left_out, _remarks=(*scores._remarks, remark))
+    return view._with(_attacks_left_out=left_out, remarks=(*scores.remarks, remark))
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:

@@ -14,8 +14,10 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion, scored, with_failures
 from bioeval.scores.blocks import Block, BlockReader, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.excluded import left_out_by_protocol
 from bioeval.scores.labels import Codes, missing_values, natural_places, places_in_order
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
 
 
@@ -131,15 +133,15 @@ def claim_scores(
     # A row is an attempt and no template, though it has the name of its first try.
     claims = claims._with(probe_ids=np.arange(n, n + m, dtype=np.int64))
     lacking = np.column_stack([claims.probe_ids[incomplete[0]], claims.gallery_ids[incomplete[1]]])
-    return claims._marking(scores.distractor_ids, scores._junk_ids)._with(
-        _origin=scores._origin,
-        _metric=scores._metric,
-        _reading=scores._reading,
-        _remarks=(*scores._remarks, *_about_enrolled(scores, enrol)),
+    return marking(claims, scores.distractor_ids, scores.junk_ids)._with(
+        origin=scores.origin,
+        metric=scores.metric,
+        reading=scores.reading,
+        remarks=(*scores.remarks, *_about_enrolled(scores, enrol)),
         _attacks_left_out=scores._attacks_left_out,
         _excluded_before=tuple(excluded),
-        _claims=_in_words(tries, attempts, templates, fusion, enrol),
-        _tries=tries,
+        claims=_in_words(tries, attempts, templates, fusion, enrol),
+        tries=tries,
         _incomplete=lacking if len(lacking) else None,
     )
 
@@ -149,7 +151,7 @@ def _kind(scores: Scores, tries: int, templates: str) -> Kind:
 
     The largest, a mean or a median of several is no ratio of what was observed.
     """
-    of_several = templates == "multi" and int(np.bincount(scores._codes.gallery).max()) > 1
+    of_several = templates == "multi" and int(np.bincount(scores.codes.gallery).max()) > 1
     if scores.kind == "llr" and (tries > 1 or of_several):
         return "similarity"
     return scores.kind
@@ -203,7 +205,7 @@ def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
     A try that the protocol does not compare with any template of the subject is not missing.
     """
     rows = np.arange(block.low, block.low + len(block.values))
-    left_out = scores._left_out_by_protocol(rows)[:, block.columns[0]]
+    left_out = left_out_by_protocol(scores, rows)[:, block.columns[0]]
     compared = ~np.isnan(block.values) & ~left_out
     if templates == "multi":
         compared = np.logical_or.reduceat(compared, block.starts[:-1], axis=1)
@@ -224,8 +226,8 @@ def _in_float64(block: Block) -> np.ndarray:
 def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
     """Whether all gallery templates of a subject have the same value in a metadata column."""
     distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
-    pairs = scores._codes.gallery * len(distinct) + codes.reshape(-1)
-    return len(np.unique(pairs)) == len(np.unique(scores._codes.gallery))
+    pairs = scores.codes.gallery * len(distinct) + codes.reshape(-1)
+    return len(np.unique(pairs)) == len(np.unique(scores.codes.gallery))
 
 
 def _in_words(
@@ -279,7 +281,7 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     Attempts are in the order of their subjects' first probes.
     """
     values = _known_column(scores.probe_meta, column, "attempts", "probe")
-    subject, value = scores._codes.probe, Codes(values, values, column).probe
+    subject, value = scores.codes.probe, Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
     _, first, attempt = np.unique(key, return_index=True, return_inverse=True)
     _, of_subject, back = np.unique(subject, return_index=True, return_inverse=True)
@@ -315,7 +317,7 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
             f"{Argument('fusion')} is {fusion!r}, but {counted(number, 'templates')} of each "
             f"subject are enrolled; expected kth:{number} or less, or more templates"
         )
-    subject = scores._codes.gallery
+    subject = scores.codes.gallery
     most = int(np.bincount(subject).max())
     if number > most:
         raise DataError(
@@ -345,7 +347,7 @@ def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
     notes = []
     if not column and not places_in_order(scores.gallery_meta, scores.shape[1])[1]:
         notes.append(Message("first-by-order", what="those enrolled"))
-    codes = scores._codes
+    codes = scores.codes
     each = np.bincount(codes.gallery)[codes.people(codes.gallery)]
     fewer = int(np.count_nonzero(each < number))
     code = "fewer-templates-than-enrolled"

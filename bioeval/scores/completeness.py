@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.messages import Message
+from bioeval.scores.excluded import has_rules, left_out_by_protocol
+from bioeval.scores.people import columns_of_probes
 
 if TYPE_CHECKING:
-    from bioeval.scores.labelled_matrix import LabelledMatrix
+    from bioeval.scores.matrix import Scores
 
 # Cells that are looked at together.
 _CELLS = 1 << 20
@@ -32,31 +34,31 @@ class Completeness:
     wanted: np.ndarray
 
     @classmethod
-    def of(cls, scores: LabelledMatrix) -> Completeness:
+    def of(cls, scores: Scores) -> Completeness:
         """Count the comparisons of each probe; only where some may be missing is anything read."""
         none = np.zeros(0, dtype=np.int64)
         failures = scores.nan == "exclude" and scores.dtype.kind == "f"
-        if scores.layout in ("pairs", "top-k") or not (scores._has_mask or failures):
+        if scores.layout in ("pairs", "top-k") or not (scores.has_mask or failures):
             return cls(none, none)
         m, n = scores.shape
         missing, left_out = np.zeros((2, m), dtype=np.int64)
-        rules = scores._has_rules
-        itself = scores._columns_of_probes
+        rules = has_rules(scores)
+        itself = columns_of_probes(scores)
         step = max(1, _CELLS // n)
         for low in range(0, m, step):
             high = min(low + step, m)
-            absent = scores._missing_rows(low, high)
+            absent = scores.cells.missing(low, high, scores.nan == "exclude")
             known = np.flatnonzero(itself[low:high] >= 0)
             absent[known, itself[low:high][known]] = False
             if rules and absent.any():
-                absent &= ~scores._left_out_by_protocol(np.arange(low, high))
+                absent &= ~left_out_by_protocol(scores, np.arange(low, high))
             missing[low:high] = _true_in_rows(absent)
         if not missing.any():
             return cls(none, none)
         left_out[itself >= 0] = 1
         for low in range(0, m if rules else 0, step):
             rows = np.arange(low, min(low + step, m))
-            left_out[rows] = _true_in_rows(scores._left_out_by_protocol(rows))
+            left_out[rows] = _true_in_rows(left_out_by_protocol(scores, rows))
         return cls(n - left_out - missing, n - left_out)
 
     def among(self, probes: np.ndarray) -> Completeness:

@@ -454,7 +454,7 @@ def spellings(values: np.ndarray) -> list[list[Any]]:
 
 
 #: Labels of distractors and of junk: their names in files, and the attributes of scores.
-IDS_OF_NO_PERSON = {"distractor_ids": "distractor_ids", "junk_ids": "_junk_ids"}
+IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
 
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:

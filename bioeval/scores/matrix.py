@@ -1,51 +1,64 @@
-"""Scores of comparisons with labels and metadata, as a matrix or as pairs.
+"""Scores of comparisons: two sides, and a source of values.
 
-A :class:`Scores` is made from a matrix, from embeddings or from pairs; protocols read it in blocks
-of rows.
+A matrix is made from values or from embeddings (:class:`Cells`), fixed trials are a list of pairs
+(:class:`PairList`), and searches have their nearest entries alone (:class:`TopKLists`); `layout`
+says which. A template has an identity, a number: by it no template is compared with itself, in a
+square matrix and in any selection of one.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_list, require_text
-from bioeval.base.array_libraries import joined_labels
-from bioeval.base.errors import (
-    Argument,
-    DataError,
-    Part,
-    ProtocolError,
-    counted,
-    require_choice,
-)
-from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.errors import DataError, Part, ProtocolError, require_choice
+from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.base.options import OPTIONS
-from bioeval.scores.arrays import Mask, as_index, named_choice
-from bioeval.scores.labelled_matrix import (
-    MEMORY_LIMIT,
-    LabelledMatrix,
-    NanPolicy,
-    length_of,
-    memory_attributes,
+from bioeval.base.progress import stage
+from bioeval.scores.arrays import (
+    as_array,
+    as_mask,
+    as_values,
+    named_choice,
+    unlike_all_against_all,
 )
-from bioeval.scores.labels import Codes, as_labels, as_meta, plain
-from bioeval.scores.listed_templates import ListRules, places, require_classes
+from bioeval.scores.cells import Cells
+from bioeval.scores.completeness import Completeness
+from bioeval.scores.excluded import as_exclusions
+from bioeval.scores.exclusions import Exclusions
+from bioeval.scores.labels import Codes, digest, fixed, present
+from bioeval.scores.listed_templates import ListRules, places
+from bioeval.scores.making import (
+    MEMORY_LIMIT,
+    OF_EMBEDDINGS,
+    NanPolicy,
+    as_ids,
+    compared,
+    memory_attributes,
+    searched_lists,
+    sides_of_matrix,
+    words_of,
+)
 from bioeval.scores.pairs import PairList
-from bioeval.scores.template_names import NamedTemplates
-from bioeval.scores.top_k import OwnEntries, TopKLists
+from bioeval.scores.people import ids_of_no_person
+from bioeval.scores.selecting import chosen_sides, pairs_at, selected
+from bioeval.scores.top_k import TopKLists
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import FloatType, Metric
     from bioeval.scores.listed_templates import Kept
 
+# Arrays that are read-only in all scores, also in copies and after unpickling.
+_FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
 
-class Scores(LabelledMatrix):
+
+class Scores:
     """A matrix of scores with the labels of its rows (probes) and columns (gallery).
 
     Parameters
@@ -116,6 +129,111 @@ class Scores(LabelledMatrix):
     :meth:`with_values`, :meth:`with_mask` and :meth:`select` make new ones, and setting an
     attribute raises :class:`AttributeError`. An array of values stays the one that was given.
     """
+
+    kind: Kind
+    nan: NanPolicy
+    name: str | None
+    probe_labels: np.ndarray
+    gallery_labels: np.ndarray
+    probe_ids: np.ndarray
+    gallery_ids: np.ndarray
+    _source: Any  # Cells, PairList or TopKLists
+    _codes: Codes
+    _mask_is_consistent: bool
+    _probe_meta: Mapping[str, np.ndarray] = {}
+    _gallery_meta: Mapping[str, np.ndarray] = {}
+    _without_gallery_labels = False  # whether a matrix is all against all for want of others
+    origin = ""
+    metric = ""  # that of bioeval by which the scores were computed from embeddings
+    is_derived = False  # whether they were made of other scores, by fusion or calibration
+    _memory_limit = MEMORY_LIMIT
+    _limited = False  # whether the limit was stated, and holds for all that is counted
+    _labelled = True
+    exclude: tuple[str, ...] = ()
+    #: What the scores that these were made of left out.
+    _excluded_before: tuple[str, ...] = ()
+    #: What an attempt of claim scores is, in words; empty: a comparison.
+    claims = ""
+    #: The tries of an attempt, at most.
+    tries = 1
+    #: Identities of probe and gallery of incomplete claims, int64 (k, 2).
+    _incomplete: np.ndarray | None = None
+    #: What was found when a file was read or the scores were made, for every result.
+    remarks: tuple[Message, ...] = ()
+    #: Attack presentations that were left out.
+    _attacks_left_out = 0
+    #: Columns of a table of templates that are no metadata, and why.
+    _columns_left_out: Mapping[str, str] = {}
+    #: How a file was read, for the description of the data: phrases.
+    reading: tuple[str, ...] = ()
+    #: Identities that mark distractors and junk: as given, or as the names of images say.
+    distractor_ids: tuple[int, ...] = ()
+    junk_ids: tuple[int, ...] = ()
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        self._refuse_change(name)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self._refuse_change(name)
+
+    def _refuse_change(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"{type(self).__name__} do not change: {name} cannot be set; scores.replace, "
+            "with_values, with_mask and select make other ones"
+        )
+
+    def _set(self, **attributes: Any) -> None:
+        """Set attributes of scores that are being made."""
+        for name in _FIXED:
+            if isinstance(attributes.get(name), np.ndarray):
+                fixed(attributes[name])
+        self.__dict__.update(attributes)
+
+    def _with(self, **attributes: Any) -> Self:
+        """Return a view with other attributes; what was computed of the former ones is dropped."""
+        view = copy(self)
+        for name in [*view.__dict__]:
+            if isinstance(getattr(type(view), name, None), cached_property):
+                del view.__dict__[name]
+        view._set(**attributes)
+        return view
+
+    def with_pairs(self, pairs: PairList, **attributes: Any) -> Self:
+        """Return a view of other pairs."""
+        meta = {"_probe_meta": pairs.meta_of(1), "_gallery_meta": pairs.meta_of(0)}
+        return self._with(_source=pairs, **meta, **attributes)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(**state)
+        for columns in (self._probe_meta, self._gallery_meta):
+            for column in columns.values():
+                fixed(column)
+
+    def __init__(
+        self,
+        values: Any,
+        labels: Any = None,
+        gallery_labels: Any = None,
+        *,
+        kind: Kind = "distance",
+        nan: NanPolicy = "raise",
+        mask: Any = None,
+        probe_meta: Mapping[str, Any] | None = None,
+        gallery_meta: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        exclude: Sequence[str] = (),
+        distractor_ids: Sequence[int] = (),
+    ):
+        """Check what is given, and mark what is left out."""
+        made = as_values(values)
+        self._set(**words_of(kind, nan, name), **memory_attributes())
+        marked = as_ids(distractor_ids)
+        metas = probe_meta, gallery_meta
+        sides = sides_of_matrix(
+            values, made.shape, labels, gallery_labels, mask, *metas, distractor_ids=marked
+        )
+        self._set(_source=Cells(made, sides.pop("mask")), distractor_ids=marked, **sides)
+        self._set(exclude=as_exclusions(self, exclude))
 
     @classmethod
     def from_embeddings(
@@ -201,84 +319,11 @@ class Scores(LabelledMatrix):
         )
 
     @classmethod
-    def _from_embeddings(
-        cls,
-        probe: Any,
-        labels: Any,
-        gallery: Any = None,
-        gallery_labels: Any = None,
-        *,
-        metric: Metric = "cosine",
-        kind: Kind | None = None,
-        dtype: FloatType = "float64",
-        probe_meta: Mapping[str, Any] | None = None,
-        gallery_meta: Mapping[str, Any] | None = None,
-        average: Sequence[str] = (),
-        as_read: bool = False,
-        **described: Any,
-    ) -> Scores:
-        """Compare embeddings; with `as_read` no matrix is made, however small it is.
-
-        `described` are further arguments of :class:`Scores`.
-        """
-        from bioeval.scores.embeddings import (
-            EmbeddingSource,
-            as_embeddings,
-            describe_metric,
-            kind_of_metric,
-        )
-
-        left = as_embeddings(probe, "probe embeddings")
-        labels = joined_labels(labels, "labels")
-        if (gallery is None) != (gallery_labels is None):
-            option = "gallery_labels" if gallery is None else "gallery"
-            other = "gallery" if gallery is None else "gallery_labels"
-            raise DataError(f"{option} is given without {other}; expected both or neither")
-        if len(left) != length_of(labels) == left.shape[1]:
-            raise DataError(
-                f"the probe embeddings have shape {left.shape}, but there are "
-                f"{left.shape[1]:,} labels: are they transposed? Expected a row for each "
-                "template; give embeddings.T"
-            )
-        subjects = as_labels(labels, "labels", len(left))
-        right = left
-        if gallery is not None:
-            right = as_embeddings(gallery, "gallery embeddings")
-        if gallery is not None:
-            gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
-        listed = [average]
-        if not isinstance(average, str):
-            listed = require_list("average", average)
-        rows, names = len(left), tuple(require_text("average", name) for name in listed)
-        if names:
-            left, subjects, probe_meta = _averaged(left, subjects, probe_meta, names, "probe")
-            if gallery is None:
-                right = left
-            else:
-                right, gallery_labels, gallery_meta = _averaged(
-                    right, gallery_labels, gallery_meta, names, "gallery"
-                )
-        source = EmbeddingSource(left, right, metric, dtype)
-        kind = kind_of_metric(metric, kind)
-        limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
-        small = math.prod(source.shape) * source.dtype.itemsize <= limit
-        values = source.matrix() if small and not as_read else source
-        made = cls(
-            values,
-            subjects,
-            gallery_labels,
-            kind=kind,
-            probe_meta=probe_meta,
-            gallery_meta=gallery_meta,
-            **described,
-        )
-        origin = describe_metric(source.metric, left)
-        if names:
-            origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
-        return made._with(
-            _origin=origin,
-            _metric=source.metric if isinstance(source.metric, str) else "",
-        )
+    def _from_embeddings(cls, *sides: Any, as_read: bool = False, **how: Any) -> Scores:
+        """Compare embeddings; with `as_read` no matrix is made, however small it is."""
+        of_metric = {name: how.pop(name) for name in OF_EMBEDDINGS if name in how}
+        made, arguments, attributes = compared(*sides, as_read=as_read, **of_metric)
+        return cls(made[0], made[1], made[2], **arguments, **how)._with(**attributes)
 
     @classmethod
     def from_pairs(
@@ -327,10 +372,8 @@ class Scores(LabelledMatrix):
         -------
         Scores
             Scores of layout ``"pairs"``: verification only. They have `genuine`, `pair_folds`,
-            `pair_subjects` and `pair_templates`, `attack` (the attack instrument species of each
-            pair, empty for bona fide presentations), `pair_ids` (the position of each pair in the
-            list, or the identities of its two templates), `unordered`, and `missing` (pairs of a
-            published list of which a template is missing).
+            `pair_subjects`, `pair_templates`, and `pair_ids`: the position of each pair in the
+            list, or the identities of its two templates.
 
         Raises
         ------
@@ -372,9 +415,9 @@ class Scores(LabelledMatrix):
     ) -> Scores:
         """Return the scores of a list of pairs, of which each is an attempt."""
         made = cls.__new__(cls)
-        made._set_words(kind, nan, name)
-        made._set(**memory_attributes(), _base=pairs, _labelled=False, _remarks=tuple(remarks))
-        return made._with_pairs(pairs)
+        made._set(**words_of(kind, nan, name), **memory_attributes())
+        made._set(_labelled=False, remarks=tuple(remarks))
+        return made.with_pairs(pairs)
 
     @classmethod
     def from_top_k(
@@ -453,45 +496,176 @@ class Scores(LabelledMatrix):
                [0],
                [0]])
         """
-        if gallery_labels is None:
-            gallery_labels = labels
-            gallery_meta = probe_meta if gallery_meta is None else gallery_meta
-            leave_out_query = True if leave_out_query is None else leave_out_query
-        enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
-        n = len(enrolled)
-        if n == 0:
-            raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
-        lists = TopKLists.of(indices, distances, n, kind)
-        q = len(lists.indices)
-        searched = as_labels(labels, Argument("labels"))
-        if len(searched) != q:
-            raise DataError(
-                f"{Argument('labels')} has {len(searched)} labels for {q} lists; expected one per "
-                "query"
-            )
         made = cls.__new__(cls)
-        made._set_words(kind, "raise", name)
-        codes = Codes(searched, enrolled)
-        columns = as_meta(probe_meta, q, "probe_meta"), as_meta(gallery_meta, n, "gallery_meta")
-        named = NamedTemplates.of(*columns, (searched, enrolled))
-        own = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
-        entry, remarks = own.find()
-        probe_ids = np.arange(n, n + q, dtype=np.int64)
-        if entry is not None:
-            lists, probe_ids = lists.without(entry), np.where(entry >= 0, entry, probe_ids)
-        made._set(
-            **memory_attributes(),
-            _base=lists,
-            probe_labels=searched,
-            gallery_labels=enrolled,
-            probe_ids=probe_ids,
-            gallery_ids=np.arange(n, dtype=np.int64),
-            _probe_meta=columns[0],
-            _gallery_meta=columns[1],
-            _codes=codes,
-            _remarks=remarks,
-        )
+        made._set(**words_of(kind, "raise", name), **memory_attributes())
+        metas, own = (probe_meta, gallery_meta), (leave_out_query, query_positions)
+        made._set(**searched_lists(indices, labels, gallery_labels, distances, kind, *metas, *own))
         return made
+
+    def at_pairs(
+        self, probe_index: Any, gallery_index: Any, genuine: Any = None, pair_folds: Any = None
+    ) -> Scores:
+        """Take a list of cells as fixed trials, such as the LFW view 2 pairs.
+
+        Parameters
+        ----------
+        probe_index, gallery_index : array_like of int, shape (p,)
+            The rows and columns of the cells.
+        genuine : array_like of bool, shape (p,), optional
+            If left out, a pair is genuine iff its labels are equal.
+        pair_folds : array_like, shape (p,), optional
+            The fold of each pair, where the publisher of a list gives it.
+
+        Returns
+        -------
+        Scores
+            Scores of layout ``"pairs"``.
+        """
+        pairs = pairs_at(self, probe_index, gallery_index, genuine, pair_folds)
+        made = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
+        return made._with(
+            origin=self.origin,
+            metric=self.metric,
+            reading=self.reading,
+            distractor_ids=self.distractor_ids,
+            junk_ids=self.junk_ids,
+            _excluded_before=(*self._excluded_before, *self.exclude),
+            claims=self.claims,
+            tries=self.tries,
+        )
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of probes and of gallery templates, or of pairs."""
+        if self.layout == "pairs":
+            return self._source.shape
+        return len(self.probe_ids), len(self.gallery_ids)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the values that were given."""
+        return self._source.dtype
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values as an array; of a selection, a copy of the selected cells."""
+        return self.pairs.values if self.layout == "pairs" else self.cells.values()
+
+    @property
+    def mask(self) -> np.ndarray | None:
+        """The mask as an array, or None."""
+        return self._source.whole_mask() if self.has_mask else None
+
+    @property
+    def probe_meta(self) -> Mapping[str, np.ndarray]:
+        """The metadata of the probes, a column by its name; read-only."""
+        return MappingProxyType(self._probe_meta)
+
+    @property
+    def gallery_meta(self) -> Mapping[str, np.ndarray]:
+        """The metadata of the gallery, a column by its name; read-only."""
+        return MappingProxyType(self._gallery_meta)
+
+    @cached_property
+    def layout(self) -> str:
+        """``"all-against-all"``, ``"probe-against-gallery"``, ``"pairs"`` or ``"top-k"``.
+
+        A matrix is all-against-all where every probe is itself one of the gallery's templates.
+        """
+        if not isinstance(self._source, Cells):
+            return self._source.layout
+        if self.probe_ids is self.gallery_ids:
+            return "all-against-all"
+        number = 1 + max(self.probe_ids.max(initial=0), self.gallery_ids.max(initial=0))
+        if present(self.gallery_ids, number)[self.probe_ids].all():
+            return "all-against-all"
+        return "probe-against-gallery"
+
+    @property
+    def layout_in_words(self) -> str:
+        """The layout, with a word where the probes are some of the gallery's templates."""
+        square = self.layout == "all-against-all"
+        some = square and not np.array_equal(np.sort(self.probe_ids), np.sort(self.gallery_ids))
+        if some:
+            return "probes from the gallery"
+        return self.layout
+
+    @cached_property
+    def looks_like_two_sides(self) -> bool:
+        """Whether an array without `gallery_labels` does not look like one of all against all."""
+        values = self._source.source if self._without_gallery_labels else None
+        if not isinstance(values, np.ndarray) or values.shape[0] != values.shape[1]:
+            return False
+        return unlike_all_against_all(values)[larger_is_closer(self.kind)]
+
+    @property
+    def codes(self) -> Codes:
+        """The subjects of both sides as codes; the second of a pair is the probe's."""
+        return self._pair_codes if self.layout == "pairs" else self._codes
+
+    @cached_property
+    def _pair_codes(self) -> Codes:
+        codes, ids = self.pairs.codes, ids_of_no_person(self)
+        return codes.apart(ids, 2 * codes.probe + 1, 2 * codes.gallery) if ids else codes
+
+    @property
+    def subjects(self) -> np.ndarray:
+        """The distinct labels of both sides; distractors and junk are none."""
+        if self.layout == "pairs":
+            known = self.pairs.people is not None
+            return self.pairs.distinct_subjects(self.codes) if known else np.array([])
+        return self._codes.values[self._codes.people(self._codes.probe, self._codes.gallery)]
+
+    @property
+    def fingerprint(self) -> str:
+        """Shape, dtype, kind, and digests of labels and scores: enough to detect other data."""
+        kind = f"{self.dtype.name} {self.kind}"
+        if self.layout == "pairs":
+            return self.pairs.fingerprint(kind)
+        m, n = self.shape
+        # Each time: the array may have changed.
+        values = self._source.digest(self.probe_ids, self.gallery_ids)
+        return f"{m}x{n} {kind} labels:{self._digest_of_labels} values:{values}"
+
+    @cached_property
+    def _digest_of_labels(self) -> str:
+        return digest(self.probe_labels, self.gallery_labels)
+
+    def __repr__(self) -> str:
+        """Return the layout, size, dtype and kind in a line."""
+        if self.layout == "top-k":
+            return f"<Scores {self.lists.in_words()}, {len(self.subjects)} subjects>"
+        if self.layout == "pairs":
+            what, who = f"{self.pairs.in_words()}, ", ""
+        else:
+            what = f"{self.layout_in_words}, {self.shape[0]} x {self.shape[1]} "
+            who = f"{len(self.subjects)} subjects, " if self._labelled else ""
+        without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
+        return f"<Scores {what}{self.dtype} {self.kind}, {who}nan={self.nan!r}{without}>"
+
+    # ---------------------------------------------------------------- the source, and what only
+    # tasks and studies need (CONTRIBUTING.md, "The inner interface")
+
+    @property
+    def cells(self) -> Cells:
+        """The matrix of values; a :class:`ProtocolError` where there is none."""
+        if isinstance(self._source, TopKLists):
+            self._source.made()
+        if isinstance(self._source, PairList):
+            raise ProtocolError("this needs a matrix of scores; these are fixed pairs")
+        return self._source
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether a mask says which cells are attempts."""
+        return isinstance(self._source, Cells) and self._source.mask is not None
+
+    @property
+    def streams(self) -> bool:
+        """Whether the rows are computed from embeddings each time they are read."""
+        return isinstance(self._source, Cells) and self._source.streams
 
     @property
     def pairs(self) -> PairList:
@@ -528,38 +702,13 @@ class Scores(LabelledMatrix):
         """Of pairs: the position of each in the list, or the identities of its two templates."""
         return self.pairs.pair_ids
 
-    @property
-    def attack(self) -> np.ndarray | None:
-        """Of pairs: the attack instrument species; empty for bona fide presentations."""
-        return self.pairs.attack
-
-    @property
-    def unordered(self) -> bool:
-        """Of pairs: whether both orders of two templates were merged."""
-        return self.pairs.unordered
-
-    @property
-    def missing(self) -> int:
-        """Of pairs: those of a published list that are not there, for want of a template."""
-        return self.pairs.missing
-
-    def _distances(self, piece: np.ndarray | None = None) -> np.ndarray:
+    def pair_distances(self, piece: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of pairs, or those of a piece, as distances under the policy of NaN."""
         return self.pairs.distances(self.kind, self.nan, piece)
 
-    def _require_subjects(self, input_name: Part, instead: Part = "") -> None:
-        """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
-        if not self._knows_subjects:
-            raise ProtocolError(
-                f"{input_name} needs the subjects of both sides of each pair: in a file, the "
-                "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
-                f"--subject-from '{self._subject_pattern}' where the names of templates hold them; "
-                f"in Python, subjects= to Scores.from_pairs{instead}"
-            )
-
     @property
-    def _lists(self) -> TopKLists:
-        """The lists of scores of layout ``"top-k"``."""
+    def lists(self) -> TopKLists:
+        """The top-K lists that scores of layout ``"top-k"`` are made of."""
         if not isinstance(self._source, TopKLists):
             raise AttributeError(
                 f"these scores have the layout {self.layout}; indices, distances, depth and "
@@ -570,137 +719,223 @@ class Scores(LabelledMatrix):
     @property
     def indices(self) -> np.ndarray:
         """Of top-K lists: the gallery entries of each query, nearest first; -1 behind the end."""
-        return self._lists.indices
+        return self.lists.indices
 
     @property
     def distances(self) -> np.ndarray | None:
         """Of top-K lists: the scores of the entries, if they were given."""
-        return self._lists.distances
+        return self.lists.distances
 
     @property
     def depth(self) -> int:
         """Of top-K lists: their length."""
-        return self._lists.depth
+        return self.lists.depth
 
     @property
     def gallery_size(self) -> int:
         """Of top-K lists: the number of gallery entries, listed or not."""
-        return self._lists.gallery_size
+        return self.lists.gallery_size
 
-    def at_pairs(
-        self, probe_index: Any, gallery_index: Any, genuine: Any = None, pair_folds: Any = None
-    ) -> Scores:
-        """Take a list of cells as fixed trials, such as the LFW view 2 pairs.
+    # ---------------------------------------------------------------- views
+
+    def excluding(self, *exclusions: str) -> Self:
+        """Leave out comparisons by metadata, such as those of mates of one session.
 
         Parameters
         ----------
-        probe_index, gallery_index : array_like of int, shape (p,)
-            The rows and columns of the cells.
-        genuine : array_like of bool, shape (p,), optional
-            If left out, a pair is genuine iff its labels are equal.
-        pair_folds : array_like, shape (p,), optional
-            The fold of each pair, where the publisher of a list gives it.
+        *exclusions : str
+            As for `exclude` of :class:`Scores`; none takes all pairs in again.
 
         Returns
         -------
         Scores
-            Scores of layout ``"pairs"``.
+            A view; no score is copied.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> meta = {"session": [1, 1, 2, 1]}
+        >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "a", "b"], probe_meta=meta)
+        >>> int(be.verification(scores).genuine_attempts)
+        6
+        >>> int(be.verification(scores.excluding("session")).genuine_attempts)
+        4
         """
-        i = as_index(probe_index, self.shape[0], "probe_index")
-        j = as_index(gallery_index, self.shape[1], "gallery_index")
-        if len(i) != len(j):
-            raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
+        return self.replace(exclude=exclusions)
 
-        def refuse(wrong: np.ndarray, input_name: Part) -> None:
-            if wrong.any():
-                first = int(np.argmax(wrong))
-                raise DataError(
-                    f"the list has {counted(int(wrong.sum()), 'pairs')} {input_name}, the first is "
-                    f"pair {first} (row {i[first]}, column {j[first]})"
-                )
+    def replace(
+        self,
+        *,
+        kind: Kind | None = None,
+        exclude: Sequence[str] | None = None,
+        nan: NanPolicy | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return the same values as scores of another kind, policy or name.
 
-        refuse(self.probe_ids[i] == self.gallery_ids[j], "of a template with itself")
-        if genuine is None:
-            if not self._labelled:
-                raise DataError("genuine is missing: these scores have no labels to derive it from")
-            genuine = self._codes.probe[i] == self._codes.gallery[j]
-        elif self._labelled and require_array("genuine", genuine).shape == i.shape:
-            require_classes(
-                np.asarray(genuine) == 1,
-                self._codes.probe[i],
-                self._codes.gallery[j],
-                lambda rows: places("pair", rows),
+        Scores do not change: what was evaluated before keeps what it says.
+
+        Parameters
+        ----------
+        kind : {"distance", "similarity", "llr"}, optional
+            What the values are; they stay as they are.
+        exclude : sequence of str, optional
+            As for :class:`Scores`; an empty one takes all pairs in again.
+        nan : {"raise", "reject", "exclude"}, optional
+        name : str, optional
+            An empty one leaves the scores without a name.
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied. What is left out stays as it is.
+
+        Examples
+        --------
+        >>> import bioeval as be
+        >>> scores = be.Scores([[0.9, 0.1], [0.2, 0.8]], ["a", "b"], ["a", "b"])
+        >>> scores.replace(kind="similarity", name="net").kind
+        'similarity'
+        """
+        words = words_of(
+            self.kind if kind is None else kind,
+            self.nan if nan is None else nan,
+            self.name if name is None else name,
+        )
+        self._source.require_kind(words["kind"])
+        view = self._with(**words)
+        if exclude is not None:
+            view._set(exclude=as_exclusions(self, exclude))
+        return view
+
+    @cached_property
+    def exclusions(self) -> Exclusions:
+        """What `exclude` leaves out, as codes of both sides."""
+        return Exclusions.parse(self.exclude, self.probe_meta, self.gallery_meta)
+
+    @cached_property
+    def completeness(self) -> Completeness:
+        """Whether each probe was compared with all of the gallery."""
+        return Completeness.of(self)
+
+    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Scores:
+        """Take some probes and some gallery templates, without copying any score.
+
+        ``scores[index]`` is ``scores.select(index)``, ``scores[rows, columns]`` takes both sides.
+
+        Parameters
+        ----------
+        *index : array_like of int or bool, or slice
+            One index takes the same templates on both sides of an all-against-all matrix; two are
+            probes and gallery, in this order. What a splitter yields is taken whole, by its names:
+            the probes and the gallery, or the test part, on both sides. So is a mapping.
+        probes, gallery : array_like of int or bool, or slice, optional
+            Indices (or a boolean choice) of rows and of columns, in the order wanted. None
+            keeps all.
+
+        Returns
+        -------
+        Scores
+            A view that keeps template identities: a template on both sides stays
+            excluded from comparison with itself, also where the view is not square. Its layout
+            is all-against-all while every probe is itself in the gallery, and
+            probe-against-gallery otherwise, which decides the impostors of open-set
+            identification.
+
+        Raises
+        ------
+        DataError
+            If an index does not fit, or one index is given where the sides are not the same
+            templates: name the side with ``probes=`` or ``gallery=``.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+        >>> scores.select([0, 1, 3]).shape
+        (3, 3)
+        >>> scores.select(probes=[1, 3], gallery=[0, 1, 2]).shape
+        (2, 3)
+        >>> scores.select(probes=[1, 3])
+        <Scores probes from the gallery, 2 x 4 float64 distance, 2 subjects, nan='raise'>
+        """
+        probes, gallery = chosen_sides(self, index, probes, gallery)
+        if probes is None and gallery is None:
+            return self
+        return selected(self, probes, gallery)
+
+    def __getitem__(self, index: Any) -> Scores:
+        if isinstance(index, tuple) and named_choice(index) is None:
+            return self.select(*index)
+        return self.select(index)
+
+    __iter__: None = None  # scores are no sequence of rows
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise DataError(f"{type(self).__name__} are no array; give scores.values")
+
+    def with_mask(self, mask: Any) -> Self:
+        """Return the same values with another mask.
+
+        Parameters
+        ----------
+        mask : array_like of bool or int, shape (m, n)
+            As for :class:`Scores` (True: an attempt).
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied.
+        """
+        codes = self.codes if self._labelled else None
+        return self._with(_source=self.cells.masked(as_mask(mask, self.cells.shape, codes)))
+
+    def with_values(self, values: Any, kind: Kind) -> Self:
+        """Return other values of the same comparisons.
+
+        Parameters
+        ----------
+        values : array_like, shape as that of the scores
+            Perhaps an object that is read by rows.
+        kind : {"distance", "similarity", "llr"}
+            What these values are.
+
+        Returns
+        -------
+        Scores
+            Labels, metadata and what is left out are as they were.
+        """
+        require_all_scores(self)
+        require_choice("kind", kind, KINDS)
+        if not hasattr(values, "shape"):
+            values = as_array(values, "values")
+        if tuple(values.shape) != self.shape:
+            raise DataError(
+                f"values has shape {tuple(values.shape)}; expected {self.shape}, as the scores"
             )
-        rows, columns = self._base_rows(i), self._base_columns(j)
-        if self._mask is not None:
-            refuse(self._mask[rows, columns] == Mask.IGNORE, "in cells that the mask ignores")
-        refuse(self._excluded(i, j), f"left out by exclude={', '.join(self.exclude)}")
-        values = self._cells(i, j)
-        who = None
-        if self._labelled:
-            who = np.empty((len(i), 2), dtype=object)
-            who[:, 0], who[:, 1] = self.gallery_labels[j], self.probe_labels[i]
-        pairs = PairList.of(values, genuine, subjects=who, pair_folds=pair_folds)
-        ids = np.column_stack([self.gallery_ids[j], self.probe_ids[i]])
-        made = self._of_pairs(replace(pairs, ids=ids), kind=self.kind, nan=self.nan, name=self.name)
-        return made._with(
-            _origin=self._origin,
-            _metric=self._metric,
-            _reading=self._reading,
-            distractor_ids=self.distractor_ids,
-            _junk_ids=self._junk_ids,
-            _excluded_before=(*self._excluded_before, *self.exclude),
-            _claims=self._claims,
-            _tries=self._tries,
-        )
+        if self.layout == "pairs":
+            return self._with(_source=replace(self.pairs, values=values), kind=kind)
+        return self._with(_source=Cells(values, self.mask), kind=kind)
 
-    def _places(self, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows and the columns that an index of both sides, or a pair, chooses.
+    def derived(self, values: np.ndarray, kind: Kind, origin: str) -> Self:
+        """Return values that were computed from these scores and perhaps others, and how."""
+        return self.with_values(values, kind)._with(origin=origin, metric="", is_derived=True)
 
-        What a splitter yields is taken by its names.
+    def with_remarks(self, *remarks: Message) -> Self:
+        """Return the same scores with more remarks, each once, for every result."""
+        return self._with(remarks=tuple(dict.fromkeys([*self.remarks, *remarks])))
+
+    def held(self) -> Self:
+        """Return a view of the values of a container in memory, for more than one pass.
+
+        The same scores where a limit is stated, the values would take more than a matrix of
+        embeddings may, some rows are selected, or there is a mask without labels: the last digits
+        of its d' depend on the blocks of rows.
         """
-        sides = named_choice(chosen)
-        if sides is None:
-            pair = isinstance(chosen, tuple | list) and len(chosen) == 2
-            sides = chosen if pair and not any(map(np.isscalar, chosen)) else (chosen,)
-        probes, gallery = sides if len(sides) == 2 else self._sides_of_one(*sides)
-        columns = as_index(gallery, self.shape[1], "gallery")
-        same = probes is gallery and self.shape[0] == self.shape[1]
-        rows = as_index(probes, self.shape[0], "probes") if not same else columns
-        if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
-            self.select(gallery=columns)  # raises
-        return rows, columns
-
-
-def _averaged(
-    values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
-) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Return the templates averaged from embeddings, with their labels and metadata."""
-    from bioeval.scores.embeddings import average_embeddings
-
-    columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
-    means, shared = average_embeddings(values, columns, names, side)
-    return means, shared.pop(""), shared
-
-
-def codes_of(scores: Scores) -> Codes:
-    """Return the subjects of both sides as codes; the second name of a listed pair is the probe.
-
-    Raise :class:`DataError` where the subjects of pairs contradict the classes (attacks).
-    """
-    if scores.layout != "pairs":
-        return scores._codes
-    codes = scores._pair_codes
-    wrong = (codes.probe == codes.gallery) != scores.genuine
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        a = plain(codes.values[codes.gallery[i]])
-        b = plain(codes.values[codes.probe[i]])
-        raise DataError(
-            f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
-            f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
-        )
-    return codes
+        if self._limited or not self._labelled or not self.cells.is_stored:
+            return self
+        with stage("reading"):
+            return self._with(_source=self.cells.held(MEMORY_LIMIT))
 
 
 def require_scores(scores: Any, input_name: Part = "scores") -> None:
@@ -712,6 +947,7 @@ def require_scores(scores: Any, input_name: Part = "scores") -> None:
         )
 
 
-def knows_people(scores: Scores) -> bool:
-    """Whether the subjects of all attempts are known."""
-    return scores._knows_subjects
+def require_all_scores(scores: Scores) -> None:
+    """Raise :class:`ProtocolError` where the scores of a gallery are not complete: top-K lists."""
+    if scores.layout == "top-k":
+        scores.lists.made()

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.scores.labelled_matrix import LabelledMatrix
+from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.matrix import Scores
 
 # Values read at a time.
 BLOCK_VALUES = 1 << 19
@@ -39,7 +40,7 @@ class MatrixImage:
     subjects: int | None
 
 
-def reduced_matrix(scores: LabelledMatrix, pixels: int) -> MatrixImage:
+def reduced_matrix(scores: Scores, pixels: int) -> MatrixImage:
     """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows."""
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
@@ -60,9 +61,9 @@ def reduced_matrix(scores: LabelledMatrix, pixels: int) -> MatrixImage:
     )
 
 
-def _order(scores: LabelledMatrix) -> tuple[np.ndarray, np.ndarray]:
+def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns sorted by subject, the subjects that are not enrolled last."""
-    probe, gallery = scores._codes.probe, scores._codes.gallery
+    probe, gallery = scores.codes.probe, scores.codes.gallery
     columns = np.argsort(gallery, kind="stable")
     if probe is gallery:
         return columns, columns
@@ -76,7 +77,7 @@ def _edges(length: int, pixels: int) -> np.ndarray:
 
 
 def _reduce(
-    scores: LabelledMatrix,
+    scores: Scores,
     rows: np.ndarray,
     columns: np.ndarray,
     row_edges: np.ndarray,
@@ -90,12 +91,12 @@ def _reduce(
     pixel = np.searchsorted(row_edges, place, side="right") - 1
     starts = column_edges[:-1]
     step = max(1, BLOCK_VALUES // len(columns))
-    step = max(scores._row_chunk, step // scores._row_chunk * scores._row_chunk)
+    step = max(scores.cells.row_chunk, step // scores.cells.row_chunk * scores.cells.row_chunk)
     for low in range(0, len(rows), step):
         high = min(low + step, len(rows))
-        values = scores._read_rows(low, high, columns).astype(np.float64)
+        values = scores.cells.read(low, high, columns).astype(np.float64)
         compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
-        left_out = scores._left_out(low, high, columns)
+        left_out = left_out_rows(scores, low, high, columns)
         if left_out is not None:
             compared &= ~left_out
         at = pixel[low:high]

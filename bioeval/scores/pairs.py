@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import joined
 from bioeval.base.errors import Argument, DataError, ProtocolError, received
-from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, as_distances, with_failures
 from bioeval.scores.columns import CodedSides
@@ -69,7 +69,6 @@ class PairList:
     failed_at: tuple[int, str] | None = None
 
     layout = "pairs"
-    kinds = KINDS
 
     def __post_init__(self) -> None:
         for array in (self.genuine, self.folds, self.people, self.attack, self.ids):
@@ -128,9 +127,8 @@ class PairList:
         """The dtype of the scores."""
         return self.values.dtype
 
-    def made(self) -> np.ndarray:
-        """Return the scores, one a pair."""
-        return self.values
+    def require_kind(self, kind: Kind) -> None:
+        """Any kind fits a list of pairs."""
 
     def in_words(self) -> str:
         """Return the numbers of pairs and of genuine ones."""
@@ -194,7 +192,7 @@ class PairList:
 
     # ---------------------------------------------------------------- some pairs
 
-    def select(self, rows: np.ndarray, gallery: Any = None) -> PairList:
+    def select(self, rows: np.ndarray, gallery: Any) -> PairList:
         """Return some pairs, which keep their positions in the list."""
         if gallery is not None:
             raise ProtocolError("a pair list has no gallery to select from; give probes= alone")

@@ -10,9 +10,11 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.scores.completeness import Completeness
+from bioeval.scores.excluded import excludes_same, incomplete_claims, left_out_rows
 from bioeval.scores.exclusions import Exclusion, Rule
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people, mate_cells
 
 T = TypeVar("T")
 
@@ -32,25 +34,25 @@ def same_labels(scores: Scores) -> bool:
         return False
     m, n = scores.shape
     apart = np.array_equal(scores.probe_ids, np.arange(n, n + m))  # else chosen from one list
-    labels = scores._codes.labelled
+    labels = scores.codes.labelled
     return apart and np.array_equal(labels.probe, labels.gallery)
 
 
 def notes_of(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
-    notes = [*scores._remarks, *transaction_notes(scores)]
+    notes = [*scores.remarks, *transaction_notes(scores)]
     if scores.layout == "pairs":
-        if scores.missing:
-            listed = scores.missing + scores.shape[0]
-            notes.append(Message("listed-pairs-missing", pairs=scores.missing, listed=listed))
+        if scores.pairs.missing:
+            listed = scores.pairs.missing + scores.shape[0]
+            notes.append(Message("listed-pairs-missing", pairs=scores.pairs.missing, listed=listed))
         if counts_same(scores, "session"):
             notes.append(pairs_of_same("session"))
-        if scores._knows_subjects:
-            notes += spelling_notes(scores._pair_codes, "label")
+        if knows_people(scores):
+            notes += spelling_notes(scores.codes, "label")
         return notes
     if not scores._labelled:
         return notes
-    labelled = scores._codes.labelled
+    labelled = scores.codes.labelled
     probe, gallery = labelled.probe, labelled.gallery
     if scores.layout == "probe-against-gallery":
         if not present(gallery, len(labelled.values))[probe].any():
@@ -59,17 +61,17 @@ def notes_of(scores: Scores) -> list[Message]:
         elif len(np.unique(gallery)) < len(gallery) and same_labels(scores):
             # With one template a subject, leaving it out leaves no probe a mate.
             notes.append(Message("same-labels-twice"))
-    if scores._looks_like_two_sides:
+    if scores.looks_like_two_sides:
         notes.append(Message("not-all-against-all"))
     if counts_same(scores, "session"):
         notes.append(pairs_of_same("session"))
-    notes += spelling_notes(scores._codes, "label")
+    notes += spelling_notes(scores.codes, "label")
     return notes + exclusion_notes(scores)
 
 
 def transaction_notes(scores: Scores) -> list[Message]:
     """Return the message of claims that lack tries, if there are any."""
-    genuine, impostor = scores._incomplete_transactions
+    genuine, impostor = incomplete_claims(scores)
     if not genuine and not impostor:
         return []
     return [Message("transactions-incomplete", genuine=genuine, impostor=impostor)]
@@ -77,13 +79,13 @@ def transaction_notes(scores: Scores) -> list[Message]:
 
 def exclusion_notes(scores: Scores) -> list[Message]:
     """Return the messages of what `exclude` leaves out."""
-    return [note for rule in scores._exclusions.rules for note in rule_notes(scores, rule)]
+    return [note for rule in scores.exclusions.rules for note in rule_notes(scores, rule)]
 
 
 def rule_notes(scores: Scores, rule: Rule) -> list[Message]:
     """Return messages of an exclusion that leaves out nothing, or less than it seems to."""
     notes = []
-    if not rule.number(scores._codes, scores.probe_ids, scores.gallery_ids):
+    if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
         notes.append(Message("exclusion-without-effect", exclusion=rule.exclusion.text))
     notes += spelling_notes(rule.codes, rule.exclusion.column)
     return notes + unknown_notes(rule.codes, rule.exclusion.column)
@@ -92,7 +94,7 @@ def rule_notes(scores: Scores, rule: Rule) -> list[Message]:
 def counts_same(scores: Scores, column: str) -> bool:
     """Whether genuine comparisons of the same of several values of a column are counted."""
     sides = scores.probe_meta, scores.gallery_meta
-    if not all(column in meta for meta in sides) or scores._excludes_same(column):
+    if not all(column in meta for meta in sides) or excludes_same(scores, column):
         return False
     probe, gallery = (meta[column] for meta in sides)
     if len(known_texts(probe, column) | known_texts(gallery, column)) < 2:
@@ -100,17 +102,17 @@ def counts_same(scores: Scores, column: str) -> bool:
     rule = Rule(Exclusion.parse(column), column_codes(probe, gallery, column))
     if scores.layout == "pairs":
         return bool((rule.holds(slice(None), slice(None)) & scores.genuine).any())
-    if not rule.number(scores._codes, scores.probe_ids, scores.gallery_ids):
+    if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
         return False
-    if not scores.exclude and not scores._has_mask:
+    if not scores.exclude and not scores.has_mask:
         return True
     m, n = scores.shape
     step = max(1, _CELLS // n)
     for low in range(0, m, step):
-        rows, columns = scores._mate_cells(np.arange(low, min(low + step, m)))
+        rows, columns = mate_cells(scores, np.arange(low, min(low + step, m)))
         held = rule.holds(rows + low, columns)
         rows, columns = rows[held], columns[held]
-        left_out = scores._left_out(low, min(low + step, m))
+        left_out = left_out_rows(scores, low, min(low + step, m))
         if left_out is None or not left_out[rows, columns].all():
             return True
     return False
@@ -195,14 +197,14 @@ class Provenance:
             nan=scores.nan,
             fingerprints=(scores.fingerprint,),
             notes=tuple(notes_of(scores)),
-            origin=scores._origin,
-            metric=scores._metric,
+            origin=scores.origin,
+            metric=scores.metric,
             exclude=_BETWEEN_NAMES.join(left_out(scores)),
-            reading=scores._reading,
+            reading=scores.reading,
             attacks=scores._attacks_left_out,
-            use=scores._claims,
-            tries=scores._tries,
-            incomplete=scores._incomplete_transactions,
+            use=scores.claims,
+            tries=scores.tries,
+            incomplete=incomplete_claims(scores),
         )
 
     def searching(self, scores: Scores, probes: np.ndarray | None = None) -> Provenance:
@@ -239,7 +241,7 @@ def _sizes(scores: Scores) -> dict[str, Any]:
     pairs = scores.layout == "pairs"
     enrolled = probing = np.zeros(0, dtype=bool)
     if not pairs and scores._labelled:
-        codes = scores._codes
+        codes = scores.codes
         probing = present(codes.probe, len(codes.values)) & ~codes.no_person
         enrolled = present(codes.gallery, len(codes.values)) & ~codes.no_person
     return {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message
 from bioeval.scores.labels import likeness
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 
 
 def people_of_both_sets(dev: Scores, judged: Scores, set_name: str) -> list[Message]:

@@ -76,7 +76,7 @@ def with_known_values(scores: Scores, columns: Any, input_name: str) -> tuple[Sc
     places = np.flatnonzero(known[0]), np.flatnonzero(known[1])
     some = scores.select(probes=places[0], gallery=None if scores.layout == "pairs" else places[1])
     probe, gallery = (side[place] for side, place in zip(sides, places, strict=True))
-    return some._with(_remarks=(*scores._remarks, remark)), (probe, gallery)
+    return some._with(remarks=(*scores.remarks, remark)), (probe, gallery)
 
 
 def _is_pair(column: Any) -> bool:

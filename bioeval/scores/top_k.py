@@ -44,7 +44,6 @@ class TopKLists:
     gallery_size: int
 
     layout = "top-k"
-    kinds = VALUED
 
     def __post_init__(self) -> None:
         fixed(self.indices)
@@ -57,7 +56,6 @@ class TopKLists:
     @classmethod
     def of(cls, indices: Any, distances: Any, gallery_size: int, kind: Kind) -> TopKLists:
         """Return checked lists; -1, wherever in a row, is a place where nothing was found."""
-        require_choice("kind", kind, VALUED)
         lists = _as_lists(indices, gallery_size)
         values = None
         if distances is not None:
@@ -72,7 +70,7 @@ class TopKLists:
             lists = np.take_along_axis(lists, order, axis=1)
             values = None if values is None else np.take_along_axis(values, order, axis=1)
         made = cls(lists, values, gallery_size)
-        made.require_order(kind)
+        made.require_kind(kind)
         return made
 
     @property
@@ -95,11 +93,11 @@ class TopKLists:
         q, n = self.shape
         return f"{q} queries, the nearest {self.depth} of {n} gallery entries"
 
-    def digest(self) -> str:
+    def digest(self, *ids: np.ndarray) -> str:
         """Return a digest of the lists, and of their distances."""
         return digest_of_values([x for x in (self.indices, self.distances) if x is not None])
 
-    def select(self, rows: np.ndarray) -> TopKLists:
+    def select(self, rows: np.ndarray, gallery: None = None) -> TopKLists:
         """Return the lists of some queries."""
         distances = None if self.distances is None else self.distances[rows]
         return TopKLists(self.indices[rows], distances, self.gallery_size)
@@ -125,8 +123,9 @@ class TopKLists:
             "else"
         )
 
-    def require_order(self, kind: Kind) -> None:
+    def require_kind(self, kind: Kind) -> None:
         """Raise :class:`DataError` unless the distances of a list are in its order."""
+        require_choice("kind", kind, VALUED)
         values, listed = self.distances, self.indices >= 0
         if values is None:
             return
@@ -249,7 +248,7 @@ class OwnEntries:
             f"{first:,} of {q:,} lists may begin with their own query; state by "
             "leave_out_query whether they do"
         )
-        warnings.warn(doubt, MessageWarning, stacklevel=4)
+        warnings.warn(doubt, MessageWarning, stacklevel=5)
         return (Message("lists-begin-with-query", lists=first, queries=q),)
 
 

@@ -22,6 +22,7 @@ from bioeval.results.identification import (
 )
 from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.scores.blocks import BlockReader
+from bioeval.scores.people import people_of_probes
 from bioeval.tasks.single_template_counts import (
     single_template_counter,
     single_template_dataset,
@@ -135,13 +136,13 @@ class SearchCounted:
         if not limits.by_subject:
             return add(dataset, self.searches, None, limits, None)
         SubjectAttempts.require_people(scores, limits.method)
-        codes, square = scores._codes, scores.layout == "all-against-all"
+        codes, square = scores.codes, scores.layout == "all-against-all"
         same = square and np.array_equal(np.unique(codes.probe), np.unique(codes.gallery))
         if limits.resamples:  # of searches it draws those who search
-            return add(dataset, self.searches, scores._probe_people, limits, None)
-        if same and not scores._no_person.any() and ties not in self.left_out:
+            return add(dataset, self.searches, people_of_probes(scores), limits, None)
+        if same and not scores.codes.no_person.any() and ties not in self.left_out:
             self.left_out[ties] = LeftOut.of(self.searches, self.reader, ties)
-        people = scores._probe_people
+        people = people_of_probes(scores)
         return add(dataset, self.searches, people, limits, self.left_out.get(ties))
 
 

@@ -27,7 +27,8 @@ from bioeval.results.variables import Variable
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, knows_people, require_scores
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import knows_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.counted import Counted, SearchCounted, count_single_template
 

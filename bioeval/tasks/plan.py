@@ -35,7 +35,8 @@ from bioeval.results.identification import open_set_rows
 from bioeval.results.variables import best_values
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import Codes, missing_values
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.people import has_subjects, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.tasks.counted import (
     Counted,
@@ -91,7 +92,7 @@ class CardTasks:
                 "select one: scores.select(gallery=...)"
             )
         if card.verification is not None:  # its operating points may take another look
-            scores = scores._held()
+            scores = scores.held()
         scores = with_exclusions(scores, card)
         retrieval = {}
         sections = [x for x in card.tasks if x not in CORE_TASKS]
@@ -130,9 +131,10 @@ class CardTasks:
             from bioeval.partition.claims import ClaimSampler
 
             claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+        may_fuse = scores.layout != "pairs" and knows_people(scores)
         if use is not None and self._supports("verification"):
             for templates in use.templates:
-                if self.automatic and templates == "multi" and not scores._labelled:
+                if self.automatic and templates == "multi" and not may_fuse:
                     continue  # a mask alone does not say which templates belong together
                 self.verifying[f"verification/{templates}"] = Verifying(
                     self.reader,
@@ -157,7 +159,7 @@ class CardTasks:
             return self.scores.kind != "order"
         if self.scores.kind == "order" and task != "closed_set":
             return False  # only ranks within a row have a meaning
-        return self.scores._derives_subjects
+        return has_subjects(self.scores)
 
     @cached_property
     def wanted(self) -> PointsWanted:
@@ -293,13 +295,13 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """
     require_scores(scores)
     card = for_layout(scores.layout, protocol)
-    if protocol == "auto" and scores._claims:
+    if protocol == "auto" and scores.claims:
         card = of_claims(card)
     if scores.layout == "top-k":
         if set(card.tasks) != {"reid"} or card.has_folds or card.galleries or card.exclude:
-            scores._require_matrix()
+            require_all_scores(scores)
         return card
-    scores._require_matrix()
+    require_all_scores(scores)
     if scores.layout not in card.layouts:
         usual = for_layout(scores.layout, "course-kfold" if card.has_folds else "auto")
         raise ProtocolError(

@@ -18,6 +18,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
+from bioeval.scores.people import knows_people
 
 # Sampled values, about, and the least and the largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
@@ -69,8 +70,8 @@ def _sample(scores: Scores) -> np.ndarray:
     rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS))).astype(np.int64)
     reader = BlockReader(scores)
     sample = np.array([reader.attempted(i, i + 1)[0] for i in rows.tolist()])
-    if scores._labelled:
-        sample = sample[scores._codes.probe[rows][:, None] != scores._codes.gallery]
+    if knows_people(scores):
+        sample = sample[scores.codes.probe[rows][:, None] != scores.codes.gallery]
     return np.sort(sample[~np.isnan(sample)])
 
 

@@ -125,7 +125,7 @@ def verification(
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
     reader = BlockReader(scores)
-    reader.scores = scores._held()  # operating points may take another look
+    reader.scores = scores.held()  # operating points may take another look
     wanted = PointsWanted(
         targets,
         weights,

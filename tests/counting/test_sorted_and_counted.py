@@ -528,7 +528,7 @@ def embedded(metric: str, layout: str, dtype: str = "float64", **options: Any) -
 @pytest.mark.cases(4)
 def test_embeddings(metric, layout, dtype, way):
     scores = embedded(metric, layout, dtype)
-    assert scores._streams
+    assert scores.streams
     given = np.array([-1.0, 0.0, 0.25, 0.5, 1.0, 2.0, 4.0, np.inf])
     for templates, fusion in (("single", "min"), ("multi", "min"), ("multi", "max")):
         options = {"templates": templates, "fusion": fusion}

@@ -115,4 +115,4 @@ def test_metrics_have_the_names_of_scipy(name, same):
     x, who = np.random.default_rng(0).normal(size=(6, 3)), [1, 1, 2, 2, 3, 3]
     a, b = (be.Scores.from_embeddings(x, who, metric=metric) for metric in (name, same))
     np.testing.assert_array_equal(a.values, b.values)
-    assert a._origin == b._origin
+    assert a.origin == b.origin

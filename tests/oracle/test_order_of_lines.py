@@ -164,7 +164,7 @@ def test_the_first_templates_are_enrolled_by_their_names(tmp_path):
     for order in orders(24, count=5):
         scores = matrix(order, name=NAMES)
         claims = be.claim_scores(scores, enrol="first:2")
-        assert not [x for x in claims._remarks if x.code == "first-by-order"]
+        assert not [x for x in claims.remarks if x.code == "first-by-order"]
         assert {*claims.probe_meta["name"].tolist()} == {f"{f}_10" for f in FINGERS}
         taken = be.claim_scores(
             matrix(order, name=NAMES, day=np.tile(["day10", "day9", "day2"], 8)),

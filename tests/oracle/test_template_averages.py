@@ -99,7 +99,7 @@ def test_averages_of_a_file(tmp_path):
     assert scores.layout == "all-against-all" and scores.shape == (4, 4)
     expected = be.Scores.from_embeddings(x.reshape(4, 3, 4).mean(axis=1), [1, 0, 1, 0])
     np.testing.assert_allclose(scores.values, expected.values, atol=1e-12)
-    assert scores._origin.endswith("means by template of 12 embeddings of probes")
+    assert scores.origin.endswith("means by template of 12 embeddings of probes")
     be.save(scores, tmp_path / "matrix.npz")
     with pytest.raises(be.DataError, match="average has no meaning for scores"):
         be.load(tmp_path / "matrix.npz", average=("template",))

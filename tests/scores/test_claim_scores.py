@@ -94,7 +94,7 @@ def test_the_first_templates_are_enrolled_and_the_others_probe():
 
 def test_subjects_with_fewer_templates_are_counted():
     scores = be.Scores(np.arange(6.0).reshape(2, 3), ["a", "b"], ["a", "a", "b"])
-    by_order, message = be.claim_scores(scores, enrol="first:2")._remarks
+    by_order, message = be.claim_scores(scores, enrol="first:2").remarks
     assert by_order.code == "first-by-order"  # there are no names
     assert message.arguments == {"subjects": 1, "templates": 2}
     codes = [x.code for x in be.messages(be.verification(be.claim_scores(scores, enrol="first:2")))]

@@ -10,7 +10,7 @@ import pytest
 import bioeval as be
 from bioeval.base.errors import ProtocolError
 from bioeval.cli.program import main
-from bioeval.scores import matrix
+from bioeval.scores import making
 
 #: Three people at the door, one template each, who search a gallery of four.
 D = np.array([[1.0, 4, 6, 7], [5, 3, 2, 8], [4, 3, 5, 9]])
@@ -92,10 +92,10 @@ def test_what_a_protocol_leaves_out_is_not_missing():
 @pytest.mark.parametrize("streamed", [False, True])
 def test_templates_that_failed_are_missing_in_any_layout(streamed, monkeypatch):
     if streamed:
-        monkeypatch.setattr(matrix, "MEMORY_LIMIT", 0)
+        monkeypatch.setattr(making, "MEMORY_LIMIT", 0)
     called = {"metric": lambda x, y: 1 - x @ y.T, "kind": "distance"}
     for scores in (embedded(), embedded(dtype="float32", metric="l1"), embedded(**called)):
-        assert scores._streams == streamed
+        assert scores.streams == streamed
         (found,) = said(be.closed_set(scores))
         assert found == {"probes": 3, "searches": 3, "least": 3, "most": 3, "candidates": 4}
         assert not said(be.closed_set(scores.select(gallery=[2, 0, 1])))

@@ -107,8 +107,8 @@ def test_near_pairs_keep_their_digits(metric, given, dtype):
         expected = [far_enough(u, v, metric) for u, v in zip(left, y, strict=True)]
         for limit in (1 << 30, 1):
             scores = streaming(left, labels, y, labels, metric=metric, dtype=dtype, limit=limit)
-            assert scores._streams == (limit == 1) and scores.dtype == dtype
-            found = scores._read_rows(0, 6).diagonal()
+            assert scores.streams == (limit == 1) and scores.dtype == dtype
+            found = scores.cells.read(0, 6).diagonal()
             np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-40, err_msg=str(spread))
         pairs = EmbeddingSource(left, y, metric, dtype).pairs(np.arange(6), np.arange(6))
         np.testing.assert_allclose(pairs, expected, rtol=1e-7, atol=1e-40)
@@ -228,9 +228,9 @@ def test_what_asks_for_streams_is_checked():
         with raises_about(be.DataError, "dtype"):
             be.Scores.from_embeddings(X, list("abc"), dtype=wrong)
     at_the_limit = streaming(X, list("abc"), limit=9 * 8)
-    assert not at_the_limit._streams
-    assert streaming(X, list("abc"), limit=9 * 8 - 1)._streams
-    assert not streaming(X, list("abc"), limit=36, dtype="float32")._streams
+    assert not at_the_limit.streams
+    assert streaming(X, list("abc"), limit=9 * 8 - 1).streams
+    assert not streaming(X, list("abc"), limit=36, dtype="float32").streams
 
 
 def test_a_function_as_metric_states_its_kind():
@@ -247,7 +247,7 @@ def test_a_function_as_metric_states_its_kind():
     scores = be.Scores.from_embeddings(x, who, metric=product, kind="similarity")
     assert scores.kind == "similarity"
     streamed = streaming(x, who, metric=product, kind="llr")
-    assert streamed._streams and streamed.kind == "llr"
+    assert streamed.streams and streamed.kind == "llr"
     with pytest.raises(be.DataError, match="metric 'l2' gives distances"):
         be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")
 

@@ -105,7 +105,7 @@ def test_every_form_in_every_layout(forms, layout, tmp_path):
     if layout == "embeddings":
         given = {"metric": "l2", "probe_meta": probe, "exclude": exclude}
         scores = streaming(x["p"].astype(float), labels[0], **given)
-        assert scores._streams
+        assert scores.streams
     else:
         scores = be.Scores(values, *labels, **meta)
         if not square:

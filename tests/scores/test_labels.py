@@ -33,14 +33,14 @@ def square(labels) -> be.Scores:
 
 def assert_same_subjects(scores: be.Scores, probes: list, gallery: list) -> None:
     """Codes are equal exactly where the labels are, in Python's own sense."""
-    same = np.equal.outer(scores._codes.probe, scores._codes.gallery)
+    same = np.equal.outer(scores.codes.probe, scores.codes.gallery)
     np.testing.assert_array_equal(same, [[a == b for b in gallery] for a in probes])
-    for side, labels in ((scores._codes.probe, probes), (scores._codes.gallery, gallery)):
+    for side, labels in ((scores.codes.probe, probes), (scores.codes.gallery, gallery)):
         np.testing.assert_array_equal(
             np.equal.outer(side, side), [[a == b for b in labels] for a in labels]
         )
-    assert [scores._codes.values[c] for c in scores._codes.gallery] == gallery
-    assert [scores._codes.code(label) for label in probes] == scores._codes.probe.tolist()
+    assert [scores.codes.values[c] for c in scores.codes.gallery] == gallery
+    assert [scores.codes.code(label) for label in probes] == scores.codes.probe.tolist()
 
 
 @settings(max_examples=examples_of(150))
@@ -159,7 +159,7 @@ def test_arrays_of_different_dtypes_name_the_same_subjects(probes, gallery):
     scores = be.Scores(np.zeros((len(probes), len(gallery))), probes, gallery)
     expected = [[a == b for b in gallery.tolist()] for a in probes.tolist()]
     np.testing.assert_array_equal(
-        np.equal.outer(scores._codes.probe, scores._codes.gallery), expected
+        np.equal.outer(scores.codes.probe, scores.codes.gallery), expected
     )
 
 
@@ -373,4 +373,6 @@ def test_a_text_with_zeros_before_it_is_the_number_of_a_distractor():
                               ["0000", "0002", "0000", "0001", "0000", "0001"]))
     )  # fmt: skip
     np.testing.assert_array_equal(numbers.cmc, texts.cmc)
-    assert be.Scores(d, ["0001", "0"], list("012345"), distractor_ids=(0,))._no_person.sum() == 2
+    assert (
+        be.Scores(d, ["0001", "0"], list("012345"), distractor_ids=(0,)).codes.no_person.sum() == 2
+    )

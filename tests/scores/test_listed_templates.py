@@ -67,7 +67,7 @@ def test_the_attempts_are_those_of_the_definition(rules):
         assert found.genuine.tolist() == genuine[expected].tolist()
         assert [*map(tuple, found.pair_templates.tolist())] == [templates[i] for i in expected]
         both, pairs = in_both_orders(templates)
-        orders = [x.arguments for x in found._remarks if x.code == "pairs-in-one-order"]
+        orders = [x.arguments for x in found.remarks if x.code == "pairs-in-one-order"]
         noted = [(x["one_order"], x["pairs"]) for x in orders] == [(pairs - both, pairs)]
         assert noted == (0 < both < pairs and "unordered" not in rules)
     assert "attempts" in seen and {"both genuine and impostor", "with itself"} <= seen
@@ -91,7 +91,7 @@ def test_what_is_left_out_is_said():
     once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], pair_templates=PAIRS[:2] + PAIRS[4:],
                                 unordered=True)  # fmt: skip
     assert once.values.tolist() == [0.1, 0.7]
-    assert [(x.code, x.arguments["pairs"]) for x in once._remarks] == [("repeated-pairs", 1)]
+    assert [(x.code, x.arguments["pairs"]) for x in once.remarks] == [("repeated-pairs", 1)]
 
 
 def test_numbers_of_pairs_in_errors():
@@ -128,7 +128,7 @@ def test_rounding_between_both_orders():
         [1.0, 1 + 1e-6, 5], [1, 1, 0], pair_templates=pairs, unordered=True
     )
     assert found.values.tolist() == [1, 5]
-    assert [x.code for x in found._remarks] == ["repeated-pairs"]
+    assert [x.code for x in found.remarks] == ["repeated-pairs"]
     with pytest.raises(be.DataError, match="different scores"):
         be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], pair_templates=pairs, unordered=True)
 
@@ -151,10 +151,10 @@ def test_classes_contradict_subjects():
 ])  # fmt: skip
 def test_infinite_scores_are_said(kind, score, accepted):
     found = be.Scores.from_pairs([0.5, score, 0.7], [1, 0, 0], kind=kind)
-    (message,) = found._remarks
+    (message,) = found.remarks
     assert (message.code, message.arguments["accepted"]) == ("infinite-scores", accepted)
     assert "pair 1" in message.arguments["first"]
-    assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind)._remarks == ()
+    assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind).remarks == ()
 
 
 def test_a_selection_keeps_names():

@@ -482,7 +482,7 @@ def square_scores(**options: Any) -> be.Scores:
 def test_a_view_copies_no_score():
     scores = square_scores()
     view = scores.select(probes=[0, 1], gallery=[2, 3]).select(probes=[1])
-    assert np.shares_memory(view._base, scores.values)
+    assert np.shares_memory(view.cells.base, scores.values)
     base = scores.values
     base[1, 2] = 123.0
     assert view.values.tolist() == [[123.0, 9.0]]

@@ -148,7 +148,7 @@ def test_a_small_container_is_read_once_for_operating_points(evaluation):
     scores = be.Scores(StoredRows(array, "x"), labels)
     evaluation(scores)
     assert sum(high - low for low, high in array.reads) == 600
-    assert scores._is_stored  # what was read is not kept
+    assert scores.cells.is_stored  # what was read is not kept
 
 
 def test_a_dataset_travels_to_another_process(tmp_path, monkeypatch):

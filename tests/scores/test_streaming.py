@@ -30,8 +30,8 @@ def both(*args, **options):
     """The same scores as a matrix and streamed."""
     matrix = be.Scores.from_embeddings(*args, **options)
     streamed = streaming(*args, **options)
-    assert streamed._streams
-    assert not matrix._streams
+    assert streamed.streams
+    assert not matrix.streams
     return matrix, streamed
 
 
@@ -100,7 +100,7 @@ def test_peak_memory_stays_under_the_limit():
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
         before = held("VmRSS")
         scores = streaming(x, labels, metric="l2", limit=limit)
-        assert scores._streams
+        assert scores.streams
         tree = be.evaluate(scores, max_rank=20)
         print(int(tree["closed_set"].attempts), held("VmHWM") - before)
     """

@@ -16,7 +16,7 @@ REPLICATES = 7
 
 
 def people_of(scores):
-    return scores._codes.values[np.unique(scores._codes.probe)].tolist()
+    return scores.codes.values[np.unique(scores.codes.probe)].tolist()
 
 
 @pytest.mark.parametrize("ties", ["pessimistic", "expected"])

@@ -79,8 +79,8 @@ def resampled(found, people):
 
 
 def people_of(scores):
-    return scores._codes.values[
-        np.unique(np.concatenate([scores._codes.probe, scores._codes.gallery]))
+    return scores.codes.values[
+        np.unique(np.concatenate([scores.codes.probe, scores.codes.gallery]))
     ].tolist()
 
 

@@ -86,6 +86,5 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     calibrator = Calibrator(how["calibrate"], how["prior"])
     made = calibrator.fit(train).transform(scores)
     if train is scores or train.fingerprint == scores.fingerprint:
-        message = Message("trained-on-same-scores", model="calibration")
-        return made._with(_remarks=(*made._remarks, message))
-    return made._with(_remarks=(*made._remarks, *people_of_both_sets(train, scores, "evaluation")))
+        return made.with_remarks(Message("trained-on-same-scores", model="calibration"))
+    return made.with_remarks(*people_of_both_sets(train, scores, "evaluation"))

@@ -91,7 +91,7 @@ def command(data: str, **options: Any) -> None:
             datasets[system] = run.count(verification, evaluated.replace(name=system), **targets)
         run.require_defined([ds["eer"] for ds in datasets.values()], [scores])
         facts = [
-            Fact("Normalised", Label(made._origin)),
+            Fact("Normalised", Label(made.origin)),
             Fact("Cohort", Label(", ".join(how["cohort"]))),
         ]
         if how["method"] == "as":

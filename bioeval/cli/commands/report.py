@@ -194,7 +194,7 @@ def _rows(
         from bioeval.studies.check.check_data import check_data
 
         run.stages("checking the data")
-        claims = scores if scores._claims else None
+        claims = scores if scores.claims else None
         how = {"far_targets": options["far_targets"], "threshold": target or "far=0.001"}
         as_read = run.as_read[str(scores.name)]
         yield {"": check_data(as_read, options["protocol"], claims=claims, **how)}

@@ -14,8 +14,9 @@ from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import writing
 from bioeval.scores.formats.options import LOAD_NAMES, Given
 from bioeval.scores.formats.reading import read
-from bioeval.scores.labelled_matrix import NanPolicy
+from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import ids_of_no_person
 
 __all__ = ["load", "losses", "save"]
 
@@ -205,9 +206,9 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """List what a file of this name cannot hold of the scores, a sentence each."""
     lost = list[str]()
     form = writing.form_of(Path(path))
-    if scores._origin and scores.layout != "pairs":
-        lost.append(f"the embeddings are not kept, only their distances ({scores._origin})")
-    numbers = scores._ids_of_no_person
+    if scores.origin and scores.layout != "pairs":
+        lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
+    numbers = ids_of_no_person(scores)
     if numbers and not form.holds_arrays:
         lost.append(
             f"which labels are of distractors or junk is not said ({', '.join(map(str, numbers))})"

@@ -46,10 +46,11 @@ from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import Labels, of_images, read_labels
 from bioeval.scores.formats.layouts import MOST_COLUMNS
 from bioeval.scores.formats.options import Given
-from bioeval.scores.labelled_matrix import NAN_POLICIES, as_ids
 from bioeval.scores.labels import IDS_OF_NO_PERSON, NAME_COLUMNS
 from bioeval.scores.listed_templates import ListRules, places
+from bioeval.scores.making import NAN_POLICIES, as_ids
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import marking
 
 SCHEMA = 1
 
@@ -395,14 +396,14 @@ def scores_of(
     unused = [name for name in arrays if file._is_column(name)]
     if unused:  # they might have been meant as metadata
         remark = Message("arrays-left-out", arrays=unused)
-        scores = scores._with(_remarks=(*scores._remarks, remark))
+        scores = scores._with(remarks=(*scores.remarks, remark))
     if given.names_arrays:
         return scores
     ids = [
         as_ids(np.ravel(arrays[name].read()).tolist(), name) if name in arrays else ()
         for name in IDS_OF_NO_PERSON
     ]
-    return scores._marking(*ids)
+    return marking(scores, *ids)
 
 
 def _by_role(file: Arrays, as_read: bool) -> Scores:
@@ -511,7 +512,7 @@ def _matrix(file: Arrays, name: str) -> Scores:
         nan=file.nan,
         name=file.path.stem,
         exclude=file.exclude,
-    )._with(_reading=file.notes)
+    )._with(reading=file.notes)
     if not given.names_arrays and "probe_ids" in file.arrays:
         ids = file.ids("probe_ids", m), file.ids("gallery_ids", n)
         scores = scores._with(probe_ids=ids[0], gallery_ids=ids[1])
@@ -590,7 +591,7 @@ def _attempts(file: Arrays, pairs: Scores, found: _Found, m: int) -> Scores:
     # place in this file, which is none in another.
     listed = listed.exchanged(np.ones(len(listed.values), dtype=bool))
     listed = replace(listed, templates=None, missing=found.missing)
-    return pairs._with_pairs(listed, _remarks=notes)
+    return pairs.with_pairs(listed, remarks=notes)
 
 
 def _pairs(file: Arrays, name: str) -> Scores:
@@ -600,7 +601,7 @@ def _pairs(file: Arrays, name: str) -> Scores:
     how: dict[str, Any] = {"kind": file.kind(name), "nan": file.nan, "name": file.path.stem}
     if genuine is None and "trials" in given:
         pairs = in_order(file.path, values, given, how)
-        return pairs._with(_reading=(*pairs._reading, *file.notes))
+        return pairs._with(reading=(*pairs.reading, *file.notes))
     if genuine is None:
         raise DataError(
             f"{file.path}: {name!r} is a list of {count} scores without classes; name the array of "
@@ -616,7 +617,7 @@ def _pairs(file: Arrays, name: str) -> Scores:
         **how,
         **given.rules(),
     )
-    return pairs._with(_reading=file.notes)
+    return pairs._with(reading=file.notes)
 
 
 def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
@@ -675,7 +676,7 @@ def _two_vectors(file: Arrays, genuine: str, impostor: str) -> Scores:
         name=file.path.stem,
     )
     origin = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
-    return pairs._with(_reading=(origin, *file.notes))
+    return pairs._with(reading=(origin, *file.notes))
 
 
 # ------------------------------------------------------------------------- top-K lists
@@ -727,7 +728,7 @@ def _lists(file: Arrays) -> Scores:
                 "expected the entry that a query is itself, or a larger number",
             )
         found = found._with(probe_ids=ids)
-    return found._with(_reading=file.notes)
+    return found._with(reading=file.notes)
 
 
 def _gallery_size(file: Arrays) -> int:

@@ -56,7 +56,7 @@ def read_numbers(head: Head, given: Given) -> Scores:
     names = {i: f"column {i + 1}" for i in range(head.width)}
     values = np.column_stack([*read_columns(head, False, {}, names).numbers.values()])
     scores = _read_matrix(head.path, values, given, False)
-    return scores._with(_reading=(*head.reading, *scores._reading))
+    return scores._with(reading=(*head.reading, *scores.reading))
 
 
 def _second(path: Path, expected: str) -> np.ndarray:
@@ -99,7 +99,7 @@ def _read_matrix(path: Path, values: Any, given: Given, as_read: bool) -> Scores
         sides, kind = labels_of_matrix(path, given, m, n), given.take("kind")
         nan = given.take("nan", "raise")
         scores = Scores(values, **sides, kind=kind or "distance", nan=nan, name=path.stem)
-        return scores._with(_reading=() if kind else (KIND_ASSUMED,))
+        return scores._with(reading=() if kind else (KIND_ASSUMED,))
     how: dict[str, Any] = {
         "metric": given.take("metric", "cosine"),
         "nan": given.take("nan", "raise"),
@@ -195,4 +195,4 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
         origin += f", means by {' and '.join(average)} of {len(values)} embeddings"
     word = metric if isinstance(metric, str) else ""
     known = replace(pairs.pairs, ids=np.column_stack([a, b]))
-    return pairs._with_pairs(known, _origin=origin, _metric=word)
+    return pairs.with_pairs(known, origin=origin, metric=word)

@@ -341,7 +341,7 @@ def in_order(path: Path, values: np.ndarray, given: Given, how: dict[str, Any]) 
         )
     if listed.subjects is None:
         pairs = Scores.from_pairs(values, listed.genuine, **how)
-        return pairs._with(_remarks=(Message("in-order-of-trials", file=listed.path.name),))
+        return pairs._with(remarks=(Message("in-order-of-trials", file=listed.path.name),))
     subjects, names = (
         np.column_stack([column.objects() for column in two]).tolist()
         for two in (listed.subjects, (listed.table.words[0], listed.table.words[1]))
@@ -357,4 +357,4 @@ def in_order(path: Path, values: np.ndarray, given: Given, how: dict[str, Any]) 
     )
     folds = counted(int(listed.fold[-1]) + 1 if listed.fold is not None else 1, "folds")
     origin = f"scores in the order of the {count:,} pairs of {listed.path.name}, in {folds}"
-    return pairs._with(_reading=(origin,))
+    return pairs._with(reading=(origin,))

@@ -181,7 +181,7 @@ def two_classes(
     values = given.with_failures(np.concatenate([genuine, impostor]))
     scores = Scores.from_pairs(values, flags, **how)
     return scores._with(
-        _reading=(f"genuine scores from {path.name}, impostor scores from {other.name}",)
+        reading=(f"genuine scores from {path.name}, impostor scores from {other.name}",)
     )
 
 
@@ -298,8 +298,8 @@ class Listed:
                 listed = listed.exchanged(self.exchanged)
             scores = Scores._of_pairs(listed, **how)
         return scores._with(
-            _remarks=(*scores._remarks, *self.notes, *notes),
-            _reading=self.reading,
+            remarks=(*scores.remarks, *self.notes, *notes),
+            reading=self.reading,
             _columns_left_out=self.left_out,
         )
 
@@ -626,7 +626,7 @@ def _as_matrix(
         gallery_meta=None if square and labels else meta[1],
         **how,
     )
-    return scores._with(_remarks=tuple(notes))
+    return scores._with(remarks=tuple(notes))
 
 
 def _one_set(path: Path, first: _Side, second: _Side) -> tuple[_Side, _Side]:

@@ -21,8 +21,8 @@ from bioeval.base.kinds import KINDS, Kind
 from bioeval.scores.embeddings import known_metric
 from bioeval.scores.formats.faults import fault, say
 from bioeval.scores.image_names import PATTERNS
-from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.listed_templates import ListRules, subject_pattern
+from bioeval.scores.making import NAN_POLICIES
 
 #: Keys of ``columns`` that are no metadata, in files of arrays and in lists.
 ROLES = (

@@ -27,6 +27,7 @@ from bioeval.scores.formats.wide import (
 )
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import marking
 
 #: What is read: its name as `format`, the content of such a file, what to call it, the suffixes
 #: that promise it, and what it holds.
@@ -112,14 +113,14 @@ def read(
             scores = scores_of(place, arrays, given, form == "mat", only_embeddings)
         exclude, _ = given.take("exclude", ()), given.take("format")
         given.refuse_unused(place, _what(scores))
-        scores = scores._with(_reading=(*scores._reading, *dict.fromkeys(given.notes)))
-        if only_embeddings and not scores._streams:
+        scores = scores._with(reading=(*scores.reading, *dict.fromkeys(given.notes)))
+        if only_embeddings and not scores.streams:
             raise fault(place, "holds no embeddings")
         if exclude:
             scores = scores.excluding(*exclude)
     if pattern := given.peek("names_of"):
         known = PATTERNS[pattern]
-        scores = scores._marking(known.distractor_ids, known.junk_ids)
+        scores = marking(scores, known.distractor_ids, known.junk_ids)
     return scores
 
 
@@ -128,7 +129,7 @@ def _what(scores: Scores) -> str:
         return "a list of pairs"
     if scores.layout == "top-k":
         return "top-K lists"
-    return "embeddings" if scores._metric else "a matrix of scores"
+    return "embeddings" if scores.metric else "a matrix of scores"
 
 
 def _read_text(path: Path, given: Given, impostor: Path | None) -> Scores:
@@ -137,7 +138,7 @@ def _read_text(path: Path, given: Given, impostor: Path | None) -> Scores:
     scores = read_wide(head, given) if impostor is None else None
     if scores is None:
         scores = read_list(head, given, impostor)
-    return scores._with(_reading=(*head.reading, *scores._reading))
+    return scores._with(reading=(*head.reading, *scores.reading))
 
 
 # ------------------------------------------------------------------------- what a file is

@@ -18,11 +18,12 @@ from numpy.lib import format as npy_format
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.arrays import Mask
+from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.faults import say
 from bioeval.scores.formats.files import optional, replacing, text_to_write
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 
 _BLOCK_BYTES = 1 << 25
 _LINES = 1 << 17
@@ -109,8 +110,8 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         out.add("nan", np.array(scores.nan))
     if scores.exclude:
         out.add("exclude", np.array(scores.exclude))
-    for name, attribute in IDS_OF_NO_PERSON.items():
-        if ids := getattr(scores, attribute):
+    for name in IDS_OF_NO_PERSON:
+        if ids := getattr(scores, name):
             out.add(name, np.array(ids, dtype=np.int64))
     if scores.layout == "pairs":
         out.add("genuine", scores.genuine)
@@ -139,8 +140,8 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         return
     m, n = scores.shape
     if scores.mask is not None:
-        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores._read_mask)
-    out.add_rows("scores", (m, n), scores.dtype, scores._read_rows)
+        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.cells.read_mask)
+    out.add_rows("scores", (m, n), scores.dtype, scores.cells.read)
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
@@ -233,20 +234,20 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         for low in range(0, len(scores.values), _LINES):
             yield {name: column[low : low + _LINES].tolist() for name, column in columns.items()}
         return
-    (m, n), codes = scores.shape, scores._codes
+    (m, n), codes = scores.shape, scores.codes
     probes, gallery = _words(scores.probe_labels), _words(scores.gallery_labels)
     step = max(1, _LINES // n)
     for low in range(0, m, step):
         high = min(m, low + step)
         kept = scores.probe_ids[low:high, None] != scores.gallery_ids
-        left_out = scores._left_out(low, high)
+        left_out = left_out_rows(scores, low, high)
         if left_out is not None:
             kept &= ~left_out
         i, j = np.nonzero(kept)
         genuine = codes.gallery[j] == codes.probe[low + i]
-        if not scores._labelled and scores._has_mask:
-            genuine = scores._read_mask(low, high)[i, j] == Mask.GENUINE
-        block = {score: scores._read_rows(low, high)[i, j], "genuine": genuine.astype(int)}
+        if not scores._labelled and scores.has_mask:
+            genuine = scores.cells.read_mask(low, high)[i, j] == Mask.GENUINE
+        block = {score: scores.cells.read(low, high)[i, j], "genuine": genuine.astype(int)}
         if scores._labelled:
             block |= {"subject_a": gallery[j], "subject_b": probes[low + i]}
         yield {name: column.tolist() for name, column in block.items()}
@@ -258,7 +259,7 @@ def _words(values: np.ndarray) -> np.ndarray:
 
 def _write_text(scores: Scores, path: Path) -> None:
     """Write a text, separated by commas or, with another suffix than .csv, by tabs."""
-    scores._require_matrix()
+    require_all_scores(scores)
     with replacing(path) as part:
         for name, (_, values) in _texts(scores).items():
             _check_cells(values, name, path)
@@ -328,7 +329,7 @@ def _as_cells(values: Iterable[Any]) -> list[Any]:
 
 
 def _write_parquet(scores: Scores, path: Path) -> None:
-    scores._require_matrix()
+    require_all_scores(scores)
     optional("pyarrow.parquet", path, "a Parquet file")
     arrow = optional("pyarrow", path, "a Parquet file")
     writer = arrow.parquet.ParquetWriter

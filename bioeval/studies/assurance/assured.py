@@ -15,7 +15,8 @@ from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
 from bioeval.results.support import ComparedPeople
 from bioeval.results.variables import Variable
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people, subject_pattern
 from bioeval.studies.assurance.limits import PeopleMeans, shares_without_error
 from bioeval.studies.assurance.shares import Shares
 
@@ -194,8 +195,8 @@ def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
         rates = {"far_of_means": assured.far, "far_of_attempts": assured.attempts}
         over = assured.shares.over
         remarks.append(Message("unequal-numbers-of-templates", **rates, over=over))
-    if scores._is_derived:
-        remarks.append(Message("assurance-of-derived-scores", origin=scores._origin))
+    if scores.is_derived:
+        remarks.append(Message("assurance-of-derived-scores", origin=scores.origin))
     return remarks
 
 
@@ -218,7 +219,7 @@ def require_named_people(scores: Scores, purpose: str) -> None:
     if scores.layout == "pairs":
         how = (
             "name them: columns subject_a and subject_b in a file, --subject-from "
-            f"'{scores._subject_pattern}', or subjects= to Scores.from_pairs"
+            f"'{subject_pattern(scores)}', or subjects= to Scores.from_pairs"
         )
     raise DataError(
         f"{purpose} rests on the number of people, and the people of these scores are not known; "

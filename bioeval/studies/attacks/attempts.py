@@ -10,10 +10,12 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
-from bioeval.scores.arrays import Mask, scored, with_failures
+from bioeval.scores.arrays import scored, with_failures
 from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import mate_cells
 from bioeval.stats.people import ratio
 from bioeval.studies.attacks.scores import AttackedScores
 
@@ -80,22 +82,20 @@ def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray
 def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the row and the distance of each attack attempt; other cells are not read."""
     if attacks.layout == "pairs":
-        return _made(np.arange(attacks.shape[0]), attacks._distances(), attacks)
+        return _made(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks)
     m = attacks.shape[0]
-    row, column = attacks._mate_cells(np.arange(m))
-    kept = ~_from_source(attacks, row, column) & ~attacks._excluded(row, column)
-    if attacks._has_mask:
-        base = attacks._base_rows(row), attacks._base_columns(column)
-        kept &= attacks._mask[base] != Mask.IGNORE
+    row, column = mate_cells(attacks, np.arange(m))
+    kept = ~_from_source(attacks, row, column) & ~excluded(attacks, row, column)
+    kept &= ~attacks.cells.is_ignored(row, column)
     row, column = row[kept], column[kept]
     values = BlockReader(attacks).cells(row, column)
     failed = np.isnan(values)
     if failed.any() and attacks.nan == "raise":
-        i = int(np.argmax(failed))
+        i, cells = int(np.argmax(failed)), attacks.cells
         raise DataError(
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
-            f"failed (NaN), the first at row {int(attacks._base_rows(row[i : i + 1])[0])}, column "
-            f"{int(attacks._base_columns(column[i : i + 1])[0])}; choose how to treat failed "
+            f"failed (NaN), the first at row {int(cells.rows_at(row[i : i + 1])[0])}, column "
+            f"{int(cells.columns_at(column[i : i + 1])[0])}; choose how to treat failed "
             f"comparisons: {Argument('nan', 'reject')} (as attempts that no threshold accepts) or "
             f"{Argument('nan', 'exclude')} (no attempt)"
         )

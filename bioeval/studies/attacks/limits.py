@@ -16,7 +16,6 @@ from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.thresholds import to_user
 from bioeval.results.variables import Variable
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import codes_of
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.independent import korn_graubard, largest_limits, sum_limits
 from bioeval.stats.limits import Limits, open_limits, percentile
@@ -268,7 +267,7 @@ def with_limits(
     )
     pooled = of_attacks.sum(axis=0)
     of_species = ratio(of_attacks[:, :-1], of_attacks[:, -1:]).swapaxes(0, 1)
-    targets = len(np.unique(codes_of(parts.attacks).probe))
+    targets = len(np.unique(parts.attacks.codes.probe))
     order = in_order_of_scores(kind)
     use: dict[str, Any] = asdict(counts.verifying.use)
     bona_fide = verification(

@@ -14,9 +14,9 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.results.support import RuleOf
 from bioeval.scores.blocks import require_subjects
-from bioeval.scores.bona_fide import species_of, without_attacks
+from bioeval.scores.bona_fide import species_of
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 
 #: Fewer attack instruments of a species are warned of.
 FEW_INSTRUMENTS = 10
@@ -53,6 +53,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 f"'bona fide' elsewhere; or give {Argument('attacks')}"
             )
         gallery = _gallery(scores, attack)
+        bona_fide = scores.select(probes=np.flatnonzero(species == ""), gallery=gallery)
         attack_scores, species = scores.select(probes=rows, gallery=gallery), species[rows]
     else:
         require_scores(attacks, "attacks")
@@ -71,13 +72,11 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 "expected the attack instrument species of each"
             )
         gallery = _gallery(scores, attack)
+        bona_fide = scores if gallery is None else scores.select(gallery=gallery)
         attack_scores = attacks if gallery is None else attacks.select(gallery=gallery)
         rows = np.arange(attacks.shape[0])
-    bona_fide = without_attacks(scores, attack)
-    if bona_fide is not scores:  # nothing is left out: attacks are evaluated here
-        bona_fide = bona_fide._with(_remarks=scores._remarks, _attacks_left_out=0)
     if attack_scores.layout != "pairs":
-        missing = ~np.isin(codes_of(attack_scores).probe, codes_of(attack_scores).gallery)
+        missing = ~np.isin(attack_scores.codes.probe, attack_scores.codes.gallery)
         if missing.any():
             i = int(np.argmax(missing))
             raise DataError(
@@ -93,7 +92,7 @@ def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
     """Return the metadata columns of rows, of a list those that its classes give."""
     if scores.layout != "pairs":
         return scores.probe_meta
-    return {} if scores.attack is None else {"attack": scores.attack}
+    return {} if scores.pairs.attack is None else {"attack": scores.pairs.attack}
 
 
 def _species(scores: Scores, name: str, input_name: str) -> np.ndarray:
@@ -115,7 +114,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     The species is the name of the real subject, without a leading ``attack/``, if no pair claims
     that subject; otherwise it is ``spoof``.
     """
-    if attacks.layout != "pairs" or attacks.attack is not None:
+    if attacks.layout != "pairs" or attacks.pairs.attack is not None:
         return attacks, ()
     rows = np.flatnonzero(~attacks.genuine)
     if not len(rows):
@@ -130,7 +129,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
         no_species = {*claimed, "", "attack"}
         written = [(subject, str(subject).removeprefix("attack/")) for subject in real]
         names = ["spoof" if no_species & {x, name} else name for x, name in written]
-    spoofs = spoofs._with_pairs(replace(spoofs.pairs, attack=np.array(names)))
+    spoofs = spoofs.with_pairs(replace(spoofs.pairs, attack=np.array(names)))
     if not genuine:
         return spoofs, ()
     return spoofs, (Message("genuine-pairs-of-attack-list-left-out", pairs=genuine),)

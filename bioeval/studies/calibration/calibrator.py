@@ -344,7 +344,7 @@ class Calibrator(ScoreTransformer):
         fitted = self._map
         origin = f"{self.method} calibration of {noun_of(kind, plural=True)}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
-        return made._with(_remarks=(*X._remarks, *self.remarks_))
+        return made.with_remarks(*self.remarks_)
 
 
 class _Steps:

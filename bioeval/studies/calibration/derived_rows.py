@@ -44,12 +44,12 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
     else:
         m, n = first.shape
         require_memory(8 * m * n, f"{m:,} x {n:,} new scores", "expected fewer templates")
-        sources = [scores._by_rows for scores in systems]
+        sources = [scores.cells for scores in systems]
         values, step = np.empty((m, n)), max(1, (1 << 19) // n)
         for low in range(0, m, step):
             rows = slice(low, min(low + step, m))
             values[rows] = made([source[rows] for source in sources], np.arange(m)[rows])
-    return first.with_values(values, kind)._with(_origin=origin, _metric="", _is_derived=True)
+    return first.derived(values, kind, origin)
 
 
 def _farthest(kind: str) -> float:

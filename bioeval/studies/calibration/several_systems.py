@@ -12,7 +12,8 @@ import numpy as np
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.arrays import Mask, farthest
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.studies.calibration.kernel import logistic_sums
 
 
@@ -79,7 +80,7 @@ class SeveralSystems:
         """Yield the class of each cell, 0 for none, and all scores, by blocks of rows."""
         first = self.systems[0]
         if first.layout == "pairs":
-            rows = [scores._distances()[None] for scores in self.systems]
+            rows = [scores.pair_distances()[None] for scores in self.systems]
             classes = np.where(first.genuine, Mask.GENUINE, Mask.IMPOSTOR)[None].astype(np.uint8)
             yield classes, self._stack(rows)
             return

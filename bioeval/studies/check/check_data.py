@@ -20,7 +20,9 @@ from bioeval.results.dataset import about_attrs
 from bioeval.results.support import KindVerdict
 from bioeval.scores.arrays import lattice_step
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, codes_of, knows_people, require_scores
+from bioeval.scores.excluded import incomplete_claims
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance, same_labels, transaction_notes
 from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import (
@@ -177,7 +179,7 @@ def check_data(
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
     """Return the finding about incomplete transactions and lists of candidates."""
     if claims is not None and (notes := transaction_notes(claims)):
-        return Finding("complete", "note", notes[0], sum(claims._incomplete_transactions))
+        return Finding("complete", "note", notes[0], sum(incomplete_claims(claims)))
     lists = scores.completeness
     if lists.incomplete and not {"open_set", "closed_set", "reid", "gom"}.isdisjoint(card.tasks):
         return Finding("complete", "note", lists.messages()[0], lists.incomplete)
@@ -222,7 +224,7 @@ def _findings(
     on_lattice = lattice_step(np.unique(sample), _LEAST_LATTICE) > 0
     copies = copies_of_matrix(scores, scanned, impostor, on_lattice)
     yield failed(scores, scanned)
-    if not scores._streams:
+    if not scores.streams:
         unproven = copies is not None and copies.exact > 0 and not copies.proven
         yield sentinels(scores, scanned, unproven)
     yield duplicates_finding(scores, scanned)
@@ -280,7 +282,7 @@ def _kind(
         scores.kind,
         people,
         diagonal=diagonal,
-        metric=scores._metric,
+        metric=scores.metric,
         sample=bool(in_sample),
     )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
@@ -298,7 +300,7 @@ def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]
     if scanned.same:  # each pair of templates in one direction
         for k, row in enumerate(sampled):
             sample[k, sampled[sampled < row]] = np.nan
-    foreign = codes_of(scores).probe[sampled][:, None] != codes_of(scores).gallery[None]
+    foreign = scores.codes.probe[sampled][:, None] != scores.codes.gallery[None]
     if not knows_people(scores):
         foreign = np.isfinite(sample)
     return sample[foreign & np.isfinite(sample)], sample[np.isfinite(sample)]
@@ -307,7 +309,7 @@ def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]
 def _diagonal(scores: Scores, scanned: DataScan) -> int:
     """Return 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown."""
     diagonal = scanned.diagonal
-    if not scanned.same or scores._streams or np.isfinite(diagonal).sum() < 2:
+    if not scanned.same or scores.streams or np.isfinite(diagonal).sum() < 2:
         return 0
     known = np.isfinite(diagonal)
     near = (diagonal[known] <= scanned.rows[known, 0]).mean()
@@ -328,7 +330,7 @@ def _compared_with_themselves(scores: Scores, scanned: DataScan) -> bool:
         or not same_labels(scores)
     ):
         return False
-    several = np.bincount(codes_of(scores).gallery)[codes_of(scores).gallery] > 1
+    several = np.bincount(scores.codes.gallery)[scores.codes.gallery] > 1
     usable = several & np.isfinite(scanned.diagonal)
     diagonal, nearest = scanned.diagonal[usable], scanned.rows[usable, 0]
     if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _SELF_NEAREST:

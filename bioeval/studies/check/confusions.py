@@ -18,7 +18,8 @@ from bioeval.document.results import rule_in_words
 from bioeval.document.text import Text, say
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.stats.people import people_counts
 from bioeval.tasks.threshold_choice import chosen_threshold
 
@@ -122,7 +123,7 @@ def confusions_at(
         int(errors.sum()),
         int((errors > 0).sum()),
         tuple(listed),
-        compared._claims,
+        compared.claims,
     )
 
 

@@ -12,7 +12,8 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, codes_of, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.studies.check.counts import (
     GENUINE,
     IMPOSTOR,
@@ -78,7 +79,7 @@ def copies_of_matrix(
         rows = np.flatnonzero(nearest <= max(limit, genuine_limit))
     for i in rows[:_MOST_ROWS].tolist():
         away = abs(scanned.reader.attempted(i, i + 1)[0] - perfect)
-        mate = codes_of(scores).gallery == codes_of(scores).probe[i]
+        mate = scores.codes.gallery == scores.codes.probe[i]
         for cells, hit in (
             (near, ~mate & (away <= limit) & (away > 0)),
             (near_genuine, mate & (away <= genuine_limit) & (away > 0)),
@@ -218,7 +219,7 @@ def duplicates_finding(scores: Scores, scanned: DataScan) -> Finding:
     if (scanned.self_columns < 0).sum() >= _LEAST_COLUMNS:
         varied = scanned.columns[0] < scanned.columns[1]
         groups += _equal("column", scanned.column_digests, varied)
-    codes = {"row": codes_of(scores).probe, "column": codes_of(scores).gallery}
+    codes = {"row": scores.codes.probe, "column": scores.codes.gallery}
     mixed = [lines for lines in groups if np.ptp(codes[lines.side][lines.places])]
     if not groups:
         return passed("duplicates")
@@ -270,7 +271,7 @@ def _with_equal_scores(scores: Scores, cells: Iterable[tuple[int, int]], within:
         places = np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])
         if not len(places):
             continue
-        both = scores.select(probes=[row, int(places[0])])._read_rows(0, 2).astype(np.float64)
+        both = scores.cells[[row, int(places[0])]].astype(np.float64)
         ids = scores.probe_ids[[row, places[0]]]
         of_row, of_column = both[:, ~np.isin(scores.gallery_ids, ids)]
         atol = max(1e-6 * np.nanmax(np.abs(both), initial=0.0), within)

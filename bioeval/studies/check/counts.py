@@ -10,7 +10,9 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.excluded import excluded_rows
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 
 # Positions in `counts`, and in the first axis of `places`.
 GENUINE, IMPOSTOR, FAILED, FARTHEST, NEAREST, PERFECT_GENUINE, PERFECT_IMPOSTOR = range(7)
@@ -247,10 +249,10 @@ def sign_of(kind: str) -> float:
 def _state(scores: Scores, low: int, high: int) -> np.ndarray:
     """Return the comparisons of some rows as a mask; empty where the labels decide alone."""
     state = np.empty((0, 0), dtype=np.uint8)
-    if scores._has_mask:
-        state = np.array(scores._read_mask(low, high), dtype=np.uint8)
+    if scores.has_mask:
+        state = np.array(scores.cells.read_mask(low, high), dtype=np.uint8)
     if scores.exclude:
         if not len(state):
             state = np.full((high - low, scores.shape[1]), Mask.IMPOSTOR, dtype=np.uint8)
-        state[scores._excluded_rows(low, high)] = Mask.IGNORE
+        state[excluded_rows(scores, low, high)] = Mask.IGNORE
     return state

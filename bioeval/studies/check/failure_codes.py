@@ -10,7 +10,8 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
-from bioeval.scores.matrix import Scores, codes_of, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.studies.check.counts import FAILED, FARTHEST, NEAREST, SHOWN, DataScan, sign_of
 from bioeval.studies.check.findings import SEVERITIES, Finding, listed, passed, place_in_words
 
@@ -150,7 +151,7 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
         return Finding("sentinels", "error", message, len(places), listed(places))
     impostor = np.ones(sample.shape, dtype=bool)
     if knows_people(scores):
-        codes = codes_of(scores)
+        codes = scores.codes
         impostor = codes.probe[scanned.sampled][:, None] != codes.gallery
     ends = end_values(sample[known], impostor[known], scores.kind)
     if copies:

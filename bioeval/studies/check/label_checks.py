@@ -18,7 +18,8 @@ from bioeval.results.support import (
     without_attempts,
 )
 from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
-from bioeval.scores.matrix import Scores, codes_of, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import comparisons, knows_people
 from bioeval.scores.provenance import (
     counts_same,
     exclusion_notes,
@@ -63,12 +64,12 @@ def label_checks(
             yield _labels(scores)
         yield _names(scores)
         if impostors is None:
-            impostors = scores._comparisons()[1]
+            impostors = comparisons(scores)[1]
             impostors //= 1 + (scores.layout == "all-against-all")
     if scores.layout == "pairs" or knows_people(scores):
         yield _compared(scores, convention)
-    if scores._remarks:
-        notes = list(scores._remarks)
+    if scores.remarks:
+        notes = list(scores.remarks)
         yield Finding("list", "note", Message("notes-of-list", notes=notes), len(notes))
     if impostors is not None:
         yield _people(scores, impostors, far_targets)
@@ -76,13 +77,13 @@ def label_checks(
 
 def _samples(scores: Scores) -> Finding:
     """Return the finding about the number of templates of each subject."""
-    codes = codes_of(scores)
+    codes = scores.codes
     gallery_sizes = _sizes(codes, codes.gallery)
     size = _templates_of_subjects(gallery_sizes)
     if scores.layout == "probe-against-gallery":
         probes = _templates_of_subjects(_sizes(codes, codes.probe))
         size = say("gallery: {gallery}; probes: {probes}", gallery=size, probes=probes)
-    genuine, impostor = scores._comparisons()
+    genuine, impostor = comparisons(scores)
     names = codes.values
     if not genuine:
         found = labels_doubtful("genuine")
@@ -123,9 +124,9 @@ def _templates_of_subjects(sizes: np.ndarray) -> Text:
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about equal templates on both sides."""
     m = scores.shape[0]
-    if scores._looks_like_two_sides:
+    if scores.looks_like_two_sides:
         return Finding("layout", "warning", Message("not-all-against-all"), count=m)
-    _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
+    _, sizes = np.unique(scores.codes.gallery, return_counts=True)
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         severity = "warning" if self_compared else "note"
         return Finding("layout", severity, Message("same-labels-twice"), count=m)
@@ -141,7 +142,7 @@ def _shown(labels: Sequence[object]) -> Text:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    codes = (scores._pair_codes if scores.layout == "pairs" else codes_of(scores)).labelled
+    codes = (scores.codes if scores.layout == "pairs" else scores.codes).labelled
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     size[codes.no_person] = 0

@@ -37,7 +37,8 @@ from bioeval.document.cells import Count
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.selecting import of_own_columns
 from bioeval.studies.check.confusions import Side, names_of_template
 from bioeval.studies.check.counts import label_medians
 from bioeval.studies.check.findings import Finding, LabelError, passed, place_in_words
@@ -71,7 +72,7 @@ Suspects = tuple[list[Suspect], np.ndarray]
 
 def suspects_in_gallery(scores: Scores) -> Suspects:
     """Apply the rule to the templates of a gallery, by their distances to the probes."""
-    codes = codes_of(scores).probe
+    codes = scores.codes.probe
     _, first = np.unique(codes, return_index=True)
     subjects = codes[np.sort(first)]  # in the order of their first probe, as the gallery's are
     medians = _medians_of_gallery(scores, subjects)
@@ -110,12 +111,12 @@ def _medians_of_gallery(scores: Scores, subjects: np.ndarray) -> np.ndarray:
     The groups are the `subjects` of the probes.
     """
     m, n = scores.shape
-    group = np.full(len(codes_of(scores).values), -1, dtype=np.int64)
+    group = np.full(len(scores.codes.values), -1, dtype=np.int64)
     group[subjects] = np.arange(len(subjects))
-    probes = group[codes_of(scores).probe]
+    probes = group[scores.codes.probe]
     order = np.argsort(probes, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(probes, minlength=len(subjects))))
-    own = group[codes_of(scores).gallery]
+    own = group[scores.codes.gallery]
     medians = np.empty((n, 3))
     step, reader = max(1, _KEPT_VALUES // m), ColumnReader(scores)
     with threads_for(scores):
@@ -130,7 +131,7 @@ class ColumnReader(BlockReader):
 
     def columns(self, columns: np.ndarray) -> np.ndarray:
         """Return the distances of all probes to some columns, NaN where there is no attempt."""
-        part = BlockReader(self.scores.select(gallery=columns)._reading_selected_columns())
+        part = BlockReader(of_own_columns(self.scores.select(gallery=columns)))
         m, step = self.scores.shape[0], self.rows_per_block()
         blocks = [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
         return np.concatenate(blocks)
@@ -150,7 +151,7 @@ def label_errors(
     if scores.layout == "probe-against-gallery":
         gallery = suspects_in_gallery(scores)
         judged += int(gallery[1].sum())
-        sides = _unexplained(codes_of(scores), probes, gallery)
+        sides = _unexplained(scores.codes, probes, gallery)
     found = [(side, x) for side, suspects in sides.items() for x in suspects]
     found.sort(key=lambda x: not x[1].certain)
     errors = [_label_error(reader, side, x) for side, x in found[:most]]
@@ -200,7 +201,7 @@ def _unexplained(codes: Codes, probes: Suspects, gallery: Suspects) -> dict[str,
 def _label_error(reader: ColumnReader, side: str, suspect: Suspect) -> LabelError:
     """Return a suspect with the names of its template and of the nearest one of the other label."""
     scores = reader.scores
-    codes, place, label = codes_of(scores), suspect.place, suspect.nearest
+    codes, place, label = scores.codes, suspect.place, suspect.nearest
     probes = scores.probe_labels, scores.probe_meta
     gallery = scores.gallery_labels, scores.gallery_meta
     if side == "gallery":

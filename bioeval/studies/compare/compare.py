@@ -31,7 +31,7 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal, require_same
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import left_out, notes_of
 from bioeval.stats.options import PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import (
@@ -341,9 +341,9 @@ class _Systems:
             messages += scores.completeness.messages()
         for measure in system.measures:
             if measure.scalar.name == "eer":
-                fused = bool(scores._claims)
+                fused = bool(scores.claims)
                 doubt = KindVerdict.doubt(
-                    measure.value, scores.kind, system.people, fused=fused, metric=scores._metric
+                    measure.value, scores.kind, system.people, fused=fused, metric=scores.metric
                 )
                 if doubt is not None:
                     messages.append(doubt)
@@ -371,7 +371,7 @@ class _Systems:
         scores, first = self.reference, next(iter(self.measured.values()))
         sides = {"probes": scores.shape[0]}
         if scores.layout != "pairs":
-            codes = codes_of(scores)
+            codes = scores.codes
             sides["probe_subjects"] = len(codes.people(codes.probe))
             sides["gallery_templates"] = scores.shape[1]
             sides["gallery_subjects"] = len(codes.people(codes.gallery))

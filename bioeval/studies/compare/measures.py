@@ -26,7 +26,8 @@ from bioeval.results.measure import Measure
 from bioeval.results.support import ComparedPeople, RuleOf, support_messages
 from bioeval.results.variables import VARIABLES, Variable, best_values
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import people_of_probes
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, SearchColumns
 from bioeval.stats.limits import student
@@ -114,7 +115,7 @@ def by_attempts(
     if scores.kind != "order" and wanted.asks(*of_curves):
         given = thresholds if len(thresholds) else None
         verifying = [Verifying(reader, wanted=points, thresholds=given)]
-    if not (scores.layout == "pairs" or scores._claims) and wanted.asks(*IDENTIFICATION):
+    if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
         searching = [Searching(reader, search)]
     if not verifying and not searching and not wanted.functions:
         raise ProtocolError(
@@ -123,7 +124,7 @@ def by_attempts(
         )
     verified, facts = count(reader, verifying, *(r for x in searching for r in x.reducers))
     measures: list[SystemMeasure] = []
-    people = len(codes_of(scores).people(codes_of(scores).probe))
+    people = len(scores.codes.people(scores.codes.probe))
     attempts: list[int] = []
     messages: list[Message] = []
     with threads_for(scores):
@@ -157,7 +158,7 @@ def by_attempts(
                 messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if wanted.functions:
-        codes = codes_of(scores)
+        codes = scores.codes
         everyone = codes.people(codes.probe, codes.gallery)
         groups = number_of_groups(len(everyone), _GROUPS)
         details["jackknifed"] = left_out_in_words(len(everyone), groups)
@@ -261,11 +262,11 @@ def _identification(
     """
     non_mated, searching = made
     scores, targets = reader.scores, wanted.far_targets
-    person = np.where(scores._probe_people < 0, -1, codes_of(scores).probe)
+    person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
     ranks = sorted({1, *cms_ranks})
     who = LeftOut.subjects_of(scores)
-    persons = ~scores._no_person[who]
+    persons = ~scores.codes.no_person[who]
     population, left_out = THIS_GALLERY, None
     if gallery == "new" and int(persons.sum()) >= FEWEST:
         population = NEW_PEOPLE
@@ -393,7 +394,7 @@ def left_out_in_words(people: int, groups: int) -> str:
 
 def _without_groups(scores: Scores, people: np.ndarray, groups: int) -> Iterator[Scores]:
     """Yield the scores without each group of people, on all sides."""
-    codes = codes_of(scores)
+    codes = scores.codes
     for first in range(groups):
         stays = [~np.isin(x, people[first::groups]) for x in (codes.probe, codes.gallery)]
         if scores.layout == "pairs":

@@ -13,7 +13,8 @@ from bioeval.base.messages import messages_of
 from bioeval.base.progress import rows_reported_to
 from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, VARIABLES
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import ids_of_no_person
 from bioeval.stats.identification import FEWEST
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.compare.measures import (
@@ -64,9 +65,9 @@ def by_queries(
             require_matches(dataset)
     cut = rules.rank_k or int(dataset.get("rank_k", 0))
     named = partial(_named, cut=cut, curve=dataset.sizes["rank"], ranks=ranks)
-    means, codes = named(measures), codes_of(scores)
+    means, codes = named(measures), scores.codes
     no_person = codes.of_no_person(
-        (*scores._ids_of_no_person, *rules.junk_ids, *rules.distractor_ids)
+        (*ids_of_no_person(scores), *rules.junk_ids, *rules.distractor_ids)
     )
     details = {name: dataset.attrs[name] for name in _DETAILS}
     without: dict[tuple[str, int], np.ndarray] = {}

@@ -20,7 +20,8 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.labels import template_names
-from bioeval.scores.matrix import Scores, knows_people, require_scores
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.explain.row import RankedList, Rows
 from bioeval.studies.explain.section import Explanation, Steps

@@ -12,8 +12,10 @@ from bioeval.document.cells import Label, Score
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader
+from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import plain, template_names
-from bioeval.scores.matrix import Scores, codes_of, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.views.writers.lines import written
 
 GENUINE, IMPOSTOR, LEFT_OUT = "genuine", "impostor", "left out"
@@ -197,7 +199,7 @@ class Rows:
         scores, columns = self.scores, np.arange(self.scores.shape[1])
         itself = scores.probe_ids[i] == scores.gallery_ids
         masked = BlockReader(self.original).given.masked(i, i + 1)[0]
-        excluded = scores._excluded(np.full(len(columns), i), columns)
+        gone = excluded(scores, np.full(len(columns), i), columns)
         by_protocol = BlockReader(scores).given.masked(i, i + 1)[0]
         reasons = list[Text]()
         for j in columns.tolist():
@@ -206,7 +208,7 @@ class Rows:
                 reason = "the probe itself: a template is never compared with itself"
             elif masked[j]:
                 reason = "left out by the mask"
-            elif excluded[j]:
+            elif gone[j]:
                 reason = Enumeration(self._exclusions(i, j), ";")
             elif by_protocol[j]:
                 reason = "left out by the protocol"
@@ -215,10 +217,10 @@ class Rows:
 
     def _exclusions(self, i: int, j: int) -> list[Text]:
         """Return each exclusion that leaves out a comparison, with the values of both sides."""
-        scores, codes = self.scores, codes_of(self.scores)
+        scores, codes = self.scores, self.scores.codes
         mates = codes.probe[i] == codes.gallery[j]
         reasons = list[Text]()
-        for rule in scores._exclusions.rules:
+        for rule in scores.exclusions.rules:
             exclusion = rule.exclusion
             if not (rule.holds(i, j) and (mates or exclusion.of_all)):
                 continue

@@ -13,7 +13,8 @@ from bioeval.document.cells import Label, Number, Picture, Rate, Score, threshol
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Term, Text, say
 from bioeval.scores.labels import template_names
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, LEFT_OUT, Entry, RankedList
 from bioeval.studies.explain.tasks import (
     SYMBOLS,

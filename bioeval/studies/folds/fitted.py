@@ -80,7 +80,7 @@ class TrainedSystem(System):
         fitted = clone(self.estimator).fit(self.features[split.fitted], self.subjects[split.fitted])
         train, test = self._scores(fitted, split.train), self._scores(fitted, split.test)
         if test is not None:
-            self._origin = test._origin
+            self._origin = test.origin
         return FoldSide(lambda: train), FoldSide(lambda: test)
 
     def finish(self, fold: Fold, split: Split, test: FoldSide, options: FoldOptions) -> None:
@@ -156,7 +156,7 @@ class TransformedScores(System):
         if made is not None:
             self.kind = made.kind
         if test is not None:
-            self._remarks.update(test._remarks)
+            self._remarks.update(test.remarks)
         return FoldSide(lambda: train), FoldSide(lambda: test)
 
     def _input(self, part: Part, noun: str) -> Any:

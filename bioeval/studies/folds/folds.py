@@ -32,7 +32,8 @@ from bioeval.counting.verification import Use, Verified, Verifying, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores, codes_of, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.splits import (
     PairSides,
@@ -168,7 +169,7 @@ class FoldOptions:
             role = role_of("all-against-all", self.impostors, True)
         else:
             # In every part: one part may have no probe who is not enrolled.
-            all_enrolled = bool(np.isin(codes_of(scores).probe, codes_of(scores).gallery).all())
+            all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
             role = role_of(scores.layout, self.impostors, all_enrolled)
         return replace(self, impostors=role)
 

@@ -15,7 +15,8 @@ import numpy as np
 from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, split_samples
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import ids_of_no_person, knows_people, require_people
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
@@ -189,15 +190,15 @@ class SplitSides:
         """Number the people among the templates in order of appearance, probes first."""
         self.scores = scores
         if ids is None:
-            ids = scores._ids_of_no_person
+            ids = ids_of_no_person(scores)
         self.ids = tuple(ids)
         numbers = np.append(scores.probe_ids, scores.gallery_ids)
         _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
         chosen = np.sort(first)
         self.templates = len(first)
-        codes = np.append(scores._codes.probe, scores._codes.gallery)
-        person = ~scores._codes.of_no_person(self.ids)[codes[chosen]]
+        codes = np.append(scores.codes.probe, scores.codes.gallery)
+        person = ~scores.codes.of_no_person(self.ids)[codes[chosen]]
         self.people, chosen = np.flatnonzero(person), chosen[person]
         self.n = len(self.people)
         if not self.n:
@@ -246,7 +247,7 @@ class SplitSides:
         """Warn of an identity that is divided as one person, and looks like all distractors."""
         if not getattr(splitter, "by_subject", "Group" in type(splitter).__name__):
             return
-        codes = self.scores._codes
+        codes = self.scores.codes
         count = np.bincount(codes.gallery[self.gallery >= 0], minlength=len(codes.values))
         many = count >= MANY * np.median(count[count > 0]) if count.any() else count > 0
         many[codes.probe] = False
@@ -283,7 +284,7 @@ class SplitSides:
     def keeps_subjects(self, code: np.ndarray) -> bool:
         """Return whether the gallery templates of each subject are in a single fold."""
         fold = code[self.gallery]
-        subject = self.scores._codes.gallery
+        subject = self.scores.codes.gallery
         last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
         last[subject] = fold
         return bool((last[subject] == fold).all())
@@ -317,7 +318,7 @@ class PairSides:
         self.scores, self.by_subject = scores, by_subject
         self.n, self.labels = scores.shape[0], None
         if by_subject:
-            codes = codes_of(scores)
+            codes = scores.codes
             person = ~codes.no_person
             self.labels, self.n = codes.values[person], int(person.sum())
             number = np.where(person, np.cumsum(person) - 1, -1)
@@ -355,9 +356,9 @@ class PairSides:
         """Return how many subjects of test pairs are in training pairs; None if unknown."""
         if self.by_subject:
             return 0
-        if not self.scores._knows_subjects:
+        if not knows_people(self.scores):
             return None
-        ends = np.stack([self.scores._pair_codes.probe, self.scores._pair_codes.gallery])
+        ends = np.stack([self.scores.codes.probe, self.scores.codes.gallery])
         trained = ends[:, np.append(split.train.probes, split.fitted)]
         return len(np.intersect1d(trained, ends[:, split.test.probes]))
 
@@ -396,7 +397,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         # Of scikit-learn's, those of groups.
         by_subject = getattr(splitter, "by_subject", "Group" in type(splitter).__name__)
         if by_subject:
-            scores._require_subjects(f"a division by subject ({type(splitter).__name__})")
+            require_people(scores, f"a division by subject ({type(splitter).__name__})")
         pairs = PairSides(scores, by_subject)
         groups = None
         if isinstance(splitter, partition.PredefinedPairFolds):
@@ -410,7 +411,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
             "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "
             "pairs out of it (scores.at_pairs), or divide its templates by PredefinedFolds"
         )
-    if not scores._labelled:
+    if not knows_people(scores):
         raise ProtocolError(
             "folds need the subjects of the templates, and a mask has none. Give labels"
         )

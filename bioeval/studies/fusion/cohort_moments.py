@@ -10,8 +10,10 @@ import numpy as np
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
+from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 
 # Cells that are worked on together.
 _BLOCK = 1 << 20
@@ -40,16 +42,16 @@ def cells_of_matrix(cohort: Scores, by_rows: bool, input_name: str) -> np.ndarra
     """
     m, n = cohort.shape
     require_cells(*(cohort.shape if by_rows else cohort.shape[::-1]))
-    codes = codes_of(cohort) if cohort._labelled else None
+    codes = cohort.codes if knows_people(cohort) else None
     parts = []
     step = max(1, _BLOCK // max(1, n))
     for low in range(0, m, step):
         high = min(low + step, m)
-        values = np.array(cohort._read_rows(low, high), dtype=np.float64)
+        values = np.array(cohort.cells.read(low, high), dtype=np.float64)
         left_out = cohort.probe_ids[low:high, None] == cohort.gallery_ids
         if codes is not None:
             left_out |= codes.probe[low:high, None] == codes.gallery
-        if (ignored := cohort._left_out(low, high)) is not None:
+        if (ignored := left_out_rows(cohort, low, high)) is not None:
             left_out |= ignored
         failed = np.argwhere(np.isnan(values) & ~left_out)
         if len(failed) and cohort.nan == "raise":

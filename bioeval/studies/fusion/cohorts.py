@@ -52,7 +52,7 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
     if is_text(place):
         return read_cohort_list(place, reading)
     scores = load(place, **reading)
-    if scores._metric:
+    if scores.metric:
         raise DataError(
             f"{place}: holds embeddings; give the scores of the templates of the trials against "
             "the cohort, such as be.Scores(x @ cohort.T, names, people, kind='similarity')"

@@ -17,7 +17,7 @@ from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
 from bioeval.scores.alignment import aligned, require_same
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,
@@ -231,8 +231,8 @@ class Fusion(ScoreTransformer):
         if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
         made = derived([systems[name] for name in names], self._fuse, kind, origin)
-        remarks = chain.from_iterable(scores._remarks for scores in systems.values())
-        return made._with(name="fused", _remarks=tuple(dict.fromkeys([*remarks, *self.remarks_])))
+        remarks = chain.from_iterable(scores.remarks for scores in systems.values())
+        return made.replace(name="fused").with_remarks(*remarks, *self.remarks_)
 
     def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
         """Return the fused scores of blocks of rows, one of each system."""
@@ -302,7 +302,7 @@ def fuse(
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
         message = Message("trained-on-same-scores", model="fusion")
-        return fused._with(_remarks=(*fused._remarks, message))
+        return fused.with_remarks(message)
     return fused
 
 
@@ -318,7 +318,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
     named = {str(name): scores for name, scores in systems.items()}
     for name, scores in named.items():
         require_scores(scores, f"system {name!r}")
-        scores._require_matrix()
+        require_all_scores(scores)
         if scores.kind == "order":
             raise DataError(
                 f"system {name!r} has only the order within each row; expected distance or "
@@ -332,9 +332,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 a, b, notes = aligned(
                     named[first_name], named[name], (repr(first_name), repr(name))
                 )
-                named[first_name] = a
-                if notes:
-                    named[first_name] = a._with(_remarks=(*a._remarks, *notes))
+                named[first_name] = a.with_remarks(*notes)
                 named[name] = b
                 require_same(named[first_name], named[name])
                 _require_same_attempts(named[first_name], named[name])

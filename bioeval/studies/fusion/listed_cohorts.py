@@ -10,7 +10,8 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.labels import NAME_COLUMNS
-from bioeval.scores.matrix import Scores, knows_people, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.people import knows_people
 from bioeval.studies.fusion.cohort_moments import (
     CohortMoments,
     cells_of_matrix,
@@ -98,7 +99,7 @@ def _trials_first(cohort: Scores, everyone: set[str]) -> Scores:
     if names is None:
         return cohort
     tried = np.array([str(name) in everyone for name in names.values])
-    return cohort._with_pairs(cohort.pairs.exchanged(tried[names.b] & ~tried[names.a]))
+    return cohort.with_pairs(cohort.pairs.exchanged(tried[names.b] & ~tried[names.a]))
 
 
 def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:
@@ -112,11 +113,11 @@ def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:
             [values[i] for i in np.unique(side).tolist()] for side in (listed.a, listed.b)
         )
         return first, second
-    cohort._require_matrix()
+    require_all_scores(cohort)
     sides = []
     for meta, labels in (
-        (cohort.probe_meta, cohort.probe_labels if cohort._labelled else None),
-        (cohort.gallery_meta, cohort.gallery_labels if cohort._labelled else None),
+        (cohort.probe_meta, cohort.probe_labels if knows_people(cohort) else None),
+        (cohort.gallery_meta, cohort.gallery_labels if knows_people(cohort) else None),
     ):
         column = next((meta[name] for name in NAME_COLUMNS if name in meta), labels)
         if column is None:

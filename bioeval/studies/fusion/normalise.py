@@ -17,7 +17,8 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values
-from bioeval.scores.matrix import Scores, knows_people, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.people import knows_people
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.fusion.cohort_moments import (
     CohortMoments,
@@ -176,9 +177,8 @@ def normalise(
 def _made(scores: Scores, method: str, rule: Any) -> Scores:
     """Return the scores that a rule makes."""
     kind = "similarity" if scores.kind == "llr" else scores.kind
-    origin = scores._origin or noun_of(scores.kind, plural=True)
-    made = derived([scores], rule, kind, f"{method}-norm of {origin}")
-    return made._with(_remarks=scores._remarks)
+    origin = scores.origin or noun_of(scores.kind, plural=True)
+    return derived([scores], rule, kind, f"{method}-norm of {origin}")
 
 
 def _normalised_list(
@@ -214,14 +214,14 @@ def _normalised_list(
     made = _made(scores, method, rule)
     if all(map(knows_people, (scores, *cohorts))):
         return made
-    return made._with(_remarks=(*made._remarks, Message("people-of-cohort-not-known")))
+    return made.with_remarks(Message("people-of-cohort-not-known"))
 
 
 def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> None:
     """Raise unless these are a matrix with labels, of the kind of the scores."""
     require_scores(cohort, input_name)
     assert cohort is not None
-    cohort._require_matrix()
+    require_all_scores(cohort)
     require_values(cohort, "score normalisation")
     if cohort.layout == "pairs" or not knows_people(cohort):
         raise ProtocolError(

@@ -21,7 +21,7 @@ from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
@@ -125,7 +125,7 @@ def by_group(
     require_values(scores, "verification by group")
     SubjectAttempts.require_people(scores, purpose="verification by group")
     scores, sides = with_known_values(scores, group, "group")
-    codes = codes_of(scores)
+    codes = scores.codes
     everyone = np.append(codes.probe, codes.gallery)
     groups, of_code = _groups_of_subjects(everyone, codes.values, *sides, advice)
     as_distance = rule.as_distance(scores.kind)
@@ -140,8 +140,8 @@ def by_group(
         attempts.equal_error().eer,
         scores.kind,
         min(len(who), attempts.genuine_attempts),
-        fused=bool(scores._claims),
-        metric=scores._metric,
+        fused=bool(scores.claims),
+        metric=scores.metric,
     )
     warn_of_kind(doubt)
     at = to_user(np.array([chosen.threshold]), scores.kind)

@@ -21,8 +21,10 @@ from bioeval.results.dataset import Scalars
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, knows_people, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.selecting import chosen_places
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.partitions.results import CurveGrid, PartitionScalars, partitions_tree
 from bioeval.tasks.options import EvaluationOptions
@@ -101,9 +103,7 @@ def _summary_of_system(
         subjects = known["subjects"][1]
         eer = known["eer"][1]
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        warn_of_kind(
-            KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores._metric)
-        )
+        warn_of_kind(KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores.metric))
     return {node: scalars.plain(card.report.ranks) for node, scalars in by_task.items()}
 
 
@@ -239,7 +239,7 @@ def repeated(
     require_scores(scores)
     if scores.layout == "pairs":
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
-    scores._require_matrix()
+    require_all_scores(scores)
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
     sets = _index_sets(_with_ids_of(scores, protocol), partitions)
@@ -290,12 +290,12 @@ def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:
 
 def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return scores that know the junk and the distractors of a card, too."""
-    junk_ids, distractor_ids = scores._junk_ids, scores.distractor_ids
+    junk_ids, distractor_ids = scores.junk_ids, scores.distractor_ids
     if not isinstance(protocol, str):
         for task in filter(None, (protocol.reid, protocol.gom)):
             junk_ids += tuple(task.junk_ids)
             distractor_ids += tuple(task.distractor_ids)
-    return scores._with(_junk_ids=junk_ids, distractor_ids=distractor_ids)
+    return marking(scores, distractor_ids, junk_ids)
 
 
 def _index_sets(scores: Scores, partitions: Any) -> list[IndexSet]:
@@ -321,7 +321,7 @@ def _index_sets(scores: Scores, partitions: Any) -> list[IndexSet]:
     sets = []
     for place, partition in enumerate(listed):
         try:
-            sets.append(scores._places(partition))
+            sets.append(chosen_places(scores, partition))
         except BioevalError as error:
             raise error.preceded_by(f"partition {place}: ") from error
     return sets

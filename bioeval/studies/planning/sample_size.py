@@ -24,7 +24,7 @@ from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.results.variables import Variable
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.shares import pair_shares
@@ -180,9 +180,9 @@ def sample_size(
         components = components_of(tables, symmetric=symmetric)
         messages += _doubts(tables, components)
         without = components_without_each(tables, symmetric=symmetric)
-        each = pilot.shape[1] / len(np.unique(codes_of(pilot).gallery))
+        each = pilot.shape[1] / len(np.unique(pilot.codes.gallery))
         # Each subject is claimed once by an attempt: claim scores of several templates.
-        of_attempts = bool(pilot._claims) and each == 1
+        of_attempts = bool(pilot.claims) and each == 1
         if of_attempts:
             if n_templates is not None:
                 raise DataError(
@@ -191,7 +191,7 @@ def sample_size(
                 )
             components = replace(components, template=0.0)
             without = [replace(x, template=0.0) for x in without]
-            attrs |= {"use": pilot._claims, "most_tries": pilot._tries}
+            attrs |= {"use": pilot.claims, "most_tries": pilot.tries}
         attrs["threshold"] = at
         shares = pair_shares(pilot, up_to=far)
         variables["pilot_subjects"] = np.int64(len(tables))
@@ -300,7 +300,7 @@ def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], 
         row, position = block.own()
         value = block.values[row, position]
         row, column = row + block.low, reader.gallery.columns[0, position]
-        who, ids = codes_of(pilot).probe[row], pilot.probe_ids[row]
+        who, ids = pilot.codes.probe[row], pilot.probe_ids[row]
         attempts.append(np.stack([who, ids, pilot.gallery_ids[column], value > limit]))
     subject, left, right, wrong = np.concatenate(attempts, axis=1)
     tables = []

@@ -20,7 +20,8 @@ from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, knows_people, require_scores
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import knows_people, subject_pattern
 from bioeval.scores.shared_people import people_of_both_sets
 from bioeval.stats.independent import sum_limits
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
@@ -154,7 +155,7 @@ def judge_threshold(
         remarks += actual_costs_above_1([variables["dcf"]], [prior], miss, accept)
     for message in messages_of(there.attrs):
         if unknown and message.code == "dependent-attempts":
-            pattern = str(test._subject_pattern)
+            pattern = str(subject_pattern(test))
             remarks.append(Message("wilson-without-subjects", pattern=pattern))
         else:
             remarks.append(message)

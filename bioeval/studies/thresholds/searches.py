@@ -11,7 +11,8 @@ from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import search
 from bioeval.counting.threshold_rules import Rule
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import people_of_probes
 from bioeval.studies.assurance.shares import Shares, search_shares
 from bioeval.studies.folds.folds import Fold, FoldOptions, Judged, Searched
 from bioeval.studies.folds.results import fold_dataset
@@ -31,8 +32,8 @@ def searches_of_people(scores: Scores) -> Scores:
             f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"
         )
-    people = scores._probe_people >= 0
-    if np.isin(codes_of(scores).probe, codes_of(scores).gallery)[people].all():
+    people = people_of_probes(scores) >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
         raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
     if people.all():
         return scores
@@ -65,8 +66,8 @@ def search_in_folds(
         impostors="unenrolled",
         kind=scores.kind,
     )
-    reader, person = BlockReader(scores), codes_of(scores).probe
-    gallery = int((~scores._no_person[np.unique(codes_of(scores).gallery)]).sum())
+    reader, person = BlockReader(scores), scores.codes.probe
+    gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
     tally = search(reader, options.search())
     # Probes of people who are enrolled and have a usable mate, and of people who are not.
     mated, ranks, _ = tally.rank_weights(np.flatnonzero(tally.mates > 0), options.ties)

@@ -27,7 +27,8 @@ from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, knows_people, require_scores
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import knows_people, subject_pattern
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
@@ -351,7 +352,7 @@ def _of_comparisons(
     if compared is not None:
         variables["pairs_of_people"] = compared.pairs
     people = min(subjects or genuine, genuine)
-    fused, metric = bool(scores._claims), scores._metric
+    fused, metric = bool(scores.claims), scores.metric
     doubt = KindVerdict.doubt(
         attempts.about_equal_error(), scores.kind, people, fused=fused, metric=metric
     )
@@ -401,7 +402,7 @@ def _on_all(
     known, at = knows_people(scores), chosen.threshold
     rates, _ = rates_at(scores, at, interval if known else None)
     if not known:
-        return rates, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
+        return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern(scores)))]
     return rates, interval.few_people(len(scores.subjects))
 
 
@@ -506,7 +507,7 @@ def _by_people(scores: Scores) -> bool:
         return True
     if scores.pair_subjects is None or scores.pair_folds is None:
         return scores.pair_subjects is not None
-    codes = scores._pair_codes
+    codes = scores.codes
     sides = np.concatenate([codes.gallery, codes.probe])
     people = sides[~codes.no_person[sides]].tolist()
     folds = np.tile(scores.pair_folds, 2)[~codes.no_person[sides]].tolist()

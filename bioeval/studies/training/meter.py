@@ -15,8 +15,8 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import FloatType, Metric, as_embeddings, kind_of_metric
-from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import as_labels, as_meta
+from bioeval.scores.making import NanPolicy
 from bioeval.scores.matrix import Scores
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions

@@ -14,7 +14,8 @@ from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 
 WORST_PAIRS = {
     "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones"),

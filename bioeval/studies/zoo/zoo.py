@@ -20,6 +20,7 @@ from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.support import ALL_REJECTED
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import unknown_notes
@@ -128,7 +129,7 @@ def zoo(
     tests, messages = _tests(attempts, reader.about.layout, permutations, seed)
     if math.isnan(at):
         messages.append(ALL_REJECTED)
-    if "session" in scores.probe_meta and not scores._excludes_same("session"):
+    if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means = _means(attempts)
     if means["non_finite"]:

@@ -11,9 +11,11 @@ from bioeval.base.messages import Message
 from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
+from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, Rule
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance, camera_notes, joined
 from bioeval.tasks.reid.convention import Convention, camera_codes
 
@@ -33,7 +35,7 @@ class Candidates:
             require_subjects(scores, "re-identification")
             require_templates(scores, "re-identification")
         self.scores, self.rules = scores, rules
-        codes = scores._codes.labelled
+        codes = scores.codes.labelled
         self.distractor_ids = tuple(dict.fromkeys((*rules.distractor_ids, *scores.distractor_ids)))
         self.ids = (*rules.junk_ids, *self.distractor_ids)
         self.left_out = codes.of_no_person(self.ids)[codes.probe]
@@ -44,7 +46,7 @@ class Candidates:
         #: Whether each query is itself in the gallery.
         self.itself = np.isin(scores.probe_ids, scores.gallery_ids)
         templates = np.bincount(codes.gallery, minlength=len(codes.values))[codes.probe]
-        self.enrolled = (templates > self.itself) & ~self.left_out & scores._enrolled_probes()
+        self.enrolled = (templates > self.itself) & ~self.left_out & are_enrolled(scores)
         self.cameras = camera_codes(scores) if rules.needs_cameras else None
 
     def under(self, rule: str, *, by_label: bool = False) -> Scores:
@@ -54,9 +56,9 @@ class Candidates:
         those of one label are one.
         """
         scores = self.scores
-        codes = scores._codes.labelled.apart(self.ids, scores.probe_ids, scores.gallery_ids)
+        codes = scores.codes.labelled.apart(self.ids, scores.probe_ids, scores.gallery_ids)
         if by_label:
-            codes = scores._codes.unmated(self.ids)
+            codes = scores.codes.unmated(self.ids)
         rules = []
         if rule != "none":
             assert self.cameras is not None
@@ -66,7 +68,7 @@ class Candidates:
             everyone = np.zeros(scores.shape[0], dtype=np.int64)
             sides = Codes.known(np.arange(2), everyone, (~self.junk).astype(np.int64))
             rules.append(Rule(Exclusion.parse("all:junk"), sides))
-        return scores._leaving_out(codes, rules)
+        return leaving_out(scores, codes, rules)
 
     def parts(self, rule: str) -> Parts:
         """Return the parts of these scores for the ranks of mates."""
@@ -89,7 +91,7 @@ class Candidates:
             if rule == "same-id-same-camera":
                 number = len(self.cameras.values) + 1
                 wanted = self.identity * number + searching
-                seen = self.scores._codes.labelled.gallery * number + enrolled
+                seen = self.scores.codes.labelled.gallery * number + enrolled
             known = (enrolled >= 0) & ~self.junk
             listed = np.sort(seen[known])
             low, high = (np.searchsorted(listed, wanted, side) for side in ("left", "right"))
@@ -100,7 +102,7 @@ class Candidates:
     def notes(self) -> tuple[Message, ...]:
         """Return remarks on queries with the id of junk or of distractors, and on cameras."""
         notes = []
-        codes = self.scores._codes.labelled
+        codes = self.scores.codes.labelled
         for ids, role in ((self.distractor_ids, "distractors"), (self.rules.junk_ids, "junk")):
             queries = int(codes.of_no_person(ids)[codes.probe].sum())
             if queries:
@@ -127,7 +129,7 @@ class Candidates:
 
 def kept_scores(scores: Scores, rules: Convention) -> Scores:
     """Return a view of scores without the cells that a convention removes, for other tasks."""
-    return scores._masked(KeptCells(Candidates(scores, rules)))
+    return masked(scores, KeptCells(Candidates(scores, rules)))
 
 
 class KeptCells:
@@ -164,11 +166,11 @@ class RemovedCells:
 
     def mates(self, index: np.ndarray) -> np.ndarray:
         """Return which cells of some rows are of mates."""
-        codes = self.scores._codes
+        codes = self.scores.codes
         return codes.probe[index, None] == codes.gallery
 
     def __getitem__(self, index: np.ndarray) -> np.ndarray:
         """Return the cells of some rows."""
         mates = self.mates(index)
         removed = np.zeros(mates.shape, dtype=bool) | self.left_out[index, None]
-        return removed | self.scores._exclusions.hold(index[:, None], slice(None), mates)
+        return removed | self.scores.exclusions.hold(index[:, None], slice(None), mates)

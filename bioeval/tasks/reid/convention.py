@@ -30,8 +30,10 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import Field, Section
 from bioeval.protocol.loading import available, is_path, load
 from bioeval.protocol.tasks import Reid
+from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_texts
-from bioeval.scores.matrix import Scores, knows_people
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import pairs_of_same
 
 S = TypeVar("S", bound=Section)
@@ -206,12 +208,12 @@ def has_cameras(scores: Scores) -> bool:
 
 def column_warnings(scores: Scores) -> list[Message]:
     """Return a message if the data have cameras and no convention states their use."""
-    if scores.layout == "pairs" or not knows_people(scores) or scores._has_mask:
+    if scores.layout == "pairs" or not knows_people(scores) or scores.has_mask:
         return []
     sides = [
         meta["camera"] for meta in (scores.probe_meta, scores.gallery_meta) if "camera" in meta
     ]
-    if len(sides) < 2 or scores._excludes_same("camera"):
+    if len(sides) < 2 or excludes_same(scores, "camera"):
         return []
     if len(set().union(*(known_texts(x, "camera") for x in sides))) < 2:
         return []

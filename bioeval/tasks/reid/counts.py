@@ -142,7 +142,7 @@ def _reduced(parts: Any, reducers: list[Reducer]) -> list[Any]:
 
 def query_labels(scores: Scores) -> np.ndarray:
     """Return the label of each query: a number, or a text as Python writes it."""
-    codes = scores._codes
+    codes = scores.codes
     values = codes.values
     if values.dtype.kind not in "iuU":
         listed = values.tolist()

@@ -20,6 +20,7 @@ from bioeval.results.query_means import (
 )
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import people_of_probes
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention, convention_of
@@ -76,7 +77,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     )
     if options.interval is not None:
         dataset = query_mean_intervals(
-            dataset, measures, scores._probe_people, TOP_K, options.interval
+            dataset, measures, people_of_probes(scores), TOP_K, options.interval
         )
     return tree_of({"reid": dataset.assign_attrs(protocol=card.name, report_ranks=ranks)})
 

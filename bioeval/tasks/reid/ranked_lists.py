@@ -15,7 +15,8 @@ from bioeval.results.dataset import dataset
 from bioeval.results.variables import GOM, Variable, entries
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.matrix import Scores, codes_of, require_scores
+from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.reid import gom
@@ -52,12 +53,12 @@ def ranked_lists(
     rules = convention_of(convention, ("reid", "gom"))
     compared = kept_scores(with_exclusions(scores, convention), rules)
     values = BlockReader(compared).attempted(0, m)
-    left_out = compared._left_out(0, m)
+    left_out = left_out_rows(compared, 0, m)
     assert left_out is not None  # the convention is a mask
     kept = ~left_out
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
-    same_person = codes_of(scores).probe[:, None] == codes_of(scores).gallery[order]
+    same_person = scores.codes.probe[:, None] == scores.codes.gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
     both = ("probe", "rank")
     variables = {

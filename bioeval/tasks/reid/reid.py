@@ -23,7 +23,8 @@ from bioeval.results.query_means import QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.people import people_of_probes
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.convention import (
     Cmc,
@@ -247,7 +248,7 @@ def _with_limits(
     if options.by_subject:
         SubjectAttempts.require_people(scores, options.method)
     if people is None:
-        people = scores._probe_people
+        people = people_of_probes(scores)
     return query_mean_intervals(result, measures, people, names, options)
 
 
@@ -328,7 +329,7 @@ def gom(
     require_scores(scores)
     limits = interval_of(interval)
     per_query = require_flag("per_query", per_query)
-    scores._require_matrix()
+    require_all_scores(scores)
     options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
     counting = gom_of_card(scores, convention, thresholds, normalize, **options)
     with rows_reported():

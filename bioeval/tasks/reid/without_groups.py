@@ -16,7 +16,7 @@ import numpy as np
 from bioeval.counting.mate_ranks import MateRanks
 from bioeval.counting.reduce import reduce
 from bioeval.results.query_means import QueryMean, QueryMeasures
-from bioeval.scores.matrix import Scores, codes_of
+from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.counts import ReidTally, count
@@ -41,7 +41,7 @@ def means_without_groups(
     changes the values of the others' queries, but not which queries a mean is over: each keeps its
     matches.
     """
-    codes = codes_of(scores)
+    codes = scores.codes
     of_query, of_column = group[codes.probe], group[codes.gallery]
     groups = int(group.max(initial=-1)) + 1
     values: dict[tuple[int, int], list[np.ndarray]] = {}
@@ -67,8 +67,8 @@ def _tallies(
             )
             yield which, count(Candidates(kept, rules))
         return
-    templates = np.bincount(codes_of(scores).gallery, minlength=len(codes_of(scores).values))
-    counts = int(templates[codes_of(scores).probe].sum()) * groups
+    templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
+    counts = int(templates[scores.codes.probe].sum()) * groups
     step = max(1, len(of_query) * COUNTS_IN_MEMORY // max(counts, 1))
     for low in range(0, len(of_query), step):
         rows = np.arange(low, min(low + step, len(of_query)))

@@ -137,8 +137,8 @@ def test_reading_embeddings_leaves_the_options_of_others_alone(tmp_path, monkeyp
     read_embeddings = arrays._embeddings
     monkeypatch.setattr(arrays, "_embeddings", meanwhile)
     read = read_with(path, only_embeddings=True)
-    assert read._streams
+    assert read.streams
     usual = be.Scores(D, WHO)
     for scores in (*made, read):
         assert (scores._memory_limit, scores._limited) == (usual._memory_limit, False)
-    assert not be.load(path)._streams
+    assert not be.load(path).streams

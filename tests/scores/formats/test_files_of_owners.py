@@ -38,7 +38,7 @@ def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     assert found.values.tolist() == table["similarity"].tolist()
     assert found.genuine.tolist() == (a == b).tolist()
     assert found.pair_subjects.tolist() == [[f"s{x}", f"s{y}"] for x, y in zip(a, b, strict=True)]
-    codes = found._pair_codes
+    codes = found.codes
     assert codes.values.tolist() == sorted({*found.pair_subjects.ravel().tolist()})
     ds = be.verification(found)
     assert be.messages(ds) == be.messages(expected)

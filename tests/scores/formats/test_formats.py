@@ -333,10 +333,10 @@ def test_only_what_is_requested_is_read(faces):
 def test_options_overrule_the_file_but_not_its_kind(tmp_path):
     be.save(square(kind="similarity"), tmp_path / "x.npz")
     scores = be.load(tmp_path / "x.npz", kind="order", nan="reject")
-    assert (scores.kind, scores.nan, scores._reading) == ("order", "reject", ())
+    assert (scores.kind, scores.nan, scores.reading) == ("order", "reject", ())
     scores = be.load(tmp_path / "x.npz", kind="llr")
     assert scores.kind == "llr"
-    assert scores._reading == ("taken as llr; the file declares similarity",)
+    assert scores.reading == ("taken as llr; the file declares similarity",)
     with pytest.raises(DataError, match=r"x\.npz: kind.*declares the kind similarity; kind="):
         be.load(tmp_path / "x.npz", kind="distance")
     with pytest.raises(DataError, match="kind is 'distanse'.*Did you mean 'distance'"):
@@ -360,7 +360,7 @@ def test_a_kind_that_nothing_declares_is_said(tmp_path):
         ("named.npz", key, ()), ("pairs.npz", {}, said),
     ):  # fmt: skip
         found = be.load(tmp_path / name, **options)
-        assert found._reading == expected, name
+        assert found.reading == expected, name
         results = be.verification(found)
         assert results.attrs.get("reading", "") == "".join(expected)
         assert not any("taken as" in message.sentence for message in be.messages(results))
@@ -571,7 +571,7 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
     with pytest.raises(DataError, match=r"is 4 x 6, not square.*or metric if the rows are emb"):
         be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv")
     features = be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv", metric="linf")
-    assert features.layout == "all-against-all" and "metric linf" in features._origin
+    assert features.layout == "all-against-all" and "metric linf" in features.origin
 
 
 def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):

@@ -15,6 +15,7 @@ import pytest
 import bioeval as be
 from bioeval.cli import outputs
 from bioeval.cli.program import main
+from bioeval.scores.cells import Cells
 
 fcntl = pytest.importorskip("fcntl")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -113,9 +114,8 @@ def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
     def fail(self, *args):
         raise KeyboardInterrupt
 
-    for kind in (be.Scores, type(given)):
-        monkeypatch.setattr(kind, "_read_rows", fail)
-        monkeypatch.setattr(kind, "values", property(fail))
+    monkeypatch.setattr(Cells, "read", fail)
+    monkeypatch.setattr(be.Scores, "values", property(fail))
     with pytest.raises(KeyboardInterrupt):
         be.save(given, f"x.{name}")
     assert contents() == {}

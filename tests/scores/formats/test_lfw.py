@@ -73,7 +73,7 @@ def test_missing_images(folder):
     ):
         be.load(folder / "x.npz", trials=folder / "more.txt")
     pairs = be.load(folder / "x.npz", trials=folder / "more.txt", lists={"missing_pairs": "skip"})
-    assert (len(pairs.values), pairs.missing) == (3, 1)
+    assert (len(pairs.values), pairs.pairs.missing) == (3, 1)
     left_out = arguments(be.verification(pairs), "listed-pairs-missing")
     assert left_out == {"pairs": 1, "listed": 4}
     (folder / "none.txt").write_text("1\neve 1 2\neve 1 fay 1\n")
@@ -138,7 +138,7 @@ def test_lfw_by_its_own_list(shared, tmp_path):
         lists={"missing_pairs": "skip"},
         **options,
     )
-    assert by_name.missing == 395
+    assert by_name.pairs.missing == 395
     words = ["run", str(data / "embeddings.npz"), "--columns", "embeddings=dlib128,labels=label"]
     words += ["--metric", "l2", "--trials", str(data / "pairs.txt"), "--protocol", "lfw-view2"]
     done = CliRunner().invoke(

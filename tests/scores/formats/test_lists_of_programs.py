@@ -58,7 +58,7 @@ def test_a_text_that_begins_with_comments(tmp_path, name, between):
     data = (text + LIST).encode()
     place = put(tmp_path, name, gzip.compress(data) if name.endswith("gz") else data)
     found = holds(be.load(place))
-    assert "2 comment lines at the start left out" in found._reading
+    assert "2 comment lines at the start left out" in found.reading
     plain = (text + LIST.partition("\n")[2]).encode()
     place = put(tmp_path, name, gzip.compress(plain) if name.endswith("gz") else plain)
     if name != "x.csv":
@@ -123,7 +123,7 @@ def test_genuine_and_impostor_scores_as_arrays(tmp_path, capsys):
     np.save(g, [0.5])
     np.save(i, np.array([[-1e3], [2.0]]))
     found = holds(be.load((g, i), kind="similarity"))
-    assert found._reading == ("genuine scores from g.npy, impostor scores from i.npy",)
+    assert found.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
     assert "genuine scores from g.npy" in read_line(capsys, g, i, "--kind", "similarity")
     with pytest.raises(DataError, match=r"g.npy: does not state whether its scores are dist"):
         be.load((g, i))
@@ -159,9 +159,9 @@ def test_two_vectors_in_a_file(tmp_path, suffix, names, capsys):
                 out[name] = array
     found = holds(be.load(place, kind="similarity"))
     said = f"genuine scores from {names[0]!r}, impostor scores from {names[1]!r}"
-    assert found._reading == (said,)
+    assert found.reading == (said,)
     assert said in read_line(capsys, place, "--kind", "similarity")
-    assert be.load(place)._reading[1].startswith("taken as distances")
+    assert be.load(place).reading[1].startswith("taken as distances")
     assert main(["convert", str(place), str(tmp_path / "y.csv"), "--kind", "llr"]) == 0
 
 
@@ -218,7 +218,7 @@ def test_scores_in_the_order_of_lfw(tmp_path, name, capsys):
     assert found.pair_folds.astype(str).tolist() == ["0", "0", "1", "1"]
     assert found.pair_subjects.tolist()[1] == ["ann", "bob"]
     said = "scores in the order of the 4 pairs of pairs.txt, in 2 folds"
-    assert said in found._reading
+    assert said in found.reading
     assert said in read_line(capsys, place, pairs, "--kind", "similarity")
     options = ["--trials", str(pairs), "--kind", "similarity"]
     assert main(["convert", str(place), str(tmp_path / "y.npz"), *options]) == 0

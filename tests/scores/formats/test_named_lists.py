@@ -54,7 +54,7 @@ def read(folder, form, more, **options):
 def test_every_form_of_a_list(tmp_path, form):
     found = read(tmp_path, form, [AGAIN, ITSELF])
     assert found.values.tolist() == [0.5, 2.0, 3.0]
-    assert [(x.code, *x.arguments.values())[:2] for x in found._remarks] == [
+    assert [(x.code, *x.arguments.values())[:2] for x in found.remarks] == [
         ("repeated-pairs", 1),
         ("self-comparisons-left-out", 1),
     ]
@@ -109,7 +109,7 @@ def test_trials_and_scores_that_are_listed_again(tmp_path):
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 2\n")
     found = be.load(tmp_path / "x.txt", kind="distance", trials=trials)
     assert (found.values.tolist(), found.genuine.tolist()) == ([2, 1], [False, True])
-    assert [x.code for x in found._remarks] == ["repeated-pairs"] * 2
+    assert [x.code for x in found.remarks] == ["repeated-pairs"] * 2
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 3\n")
     with pytest.raises(be.DataError, match="'b' and 'c' .lines 1 and 3: 2.0 and 3.0"):
         be.load(tmp_path / "x.txt", kind="distance", trials=trials)
@@ -158,7 +158,7 @@ def test_which_names_are_those_of_templates(tmp_path, text, pairs):
     names = found.pair_templates
     assert (names if names is None else names.tolist()) == pairs
     if pairs is None:
-        assert found._remarks == ()
+        assert found.remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_an_infinite_score_of_a_text_is_said(tmp_path):
     (tmp_path / "x.txt").write_text("1 0.5\n\n0 inf\n0 0.7\n")
     found = be.load(tmp_path / "x.txt", kind="similarity")
     about = {"scores": 1, "accepted": "every", "first": " (line 3)"}
-    assert found._remarks == (Message("infinite-scores", **about),)
+    assert found.remarks == (Message("infinite-scores", **about),)
 
 
 @pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.parquet"])

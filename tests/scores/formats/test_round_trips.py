@@ -131,7 +131,7 @@ ALL_SORTS = {
     "lists": be.Scores.from_top_k([[0, 1], [1, 0]], ["a", "b"], ["a", "b"]),
 }
 # As names of images say it.
-ALL_SORTS["distractors"] = ALL_SORTS["distractors"]._with(_junk_ids=(-1,))
+ALL_SORTS["distractors"] = ALL_SORTS["distractors"]._with(junk_ids=(-1,))
 
 
 def facts(scores):
@@ -153,7 +153,7 @@ def facts(scores):
         columns["cells"] = np.asarray(scores.values).astype(np.longdouble)
     plain = {k: [repr(x) for x in np.ravel(v).tolist()] for k, v in columns.items()}
     said = scores.layout, scores.kind, scores.nan, tuple(scores.exclude)
-    return plain | {"said": (*said, scores.distractor_ids, scores._junk_ids)}
+    return plain | {"said": (*said, scores.distractor_ids, scores.junk_ids)}
 
 
 @pytest.mark.parametrize("name", ALL_SORTS)

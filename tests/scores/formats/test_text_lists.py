@@ -342,7 +342,7 @@ def test_a_list_of_subjects_may_have_them_in_its_names_again(tmp_path):
     plain, again = load(tmp_path, text), load(tmp_path, text, subject_from=r"(id\d+)/")
     assert again.genuine.tolist() == plain.genuine.tolist() == [True, False]
     assert again.pair_subjects.tolist() == plain.pair_subjects.tolist()
-    assert again._reading == ("subjects as listed, equal to those from names",)
+    assert again.reading == ("subjects as listed, equal to those from names",)
     wrong = "line 2: the subject is 'id1', and by subject_from it is '1'; correct one of the two"
     with pytest.raises(DataError, match=wrong):
         load(tmp_path, text, subject_from=r"id(\d+)/")
@@ -403,7 +403,7 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     assert said in be.check_data(plain, read_scores=False)["list"].message
     given["lists"] = {"as": "matrix", "unordered": True}
     found = be.load(tmp_path / "half.txt", **given)
-    assert not found._has_mask and "pairs-in-one-order" not in [x.code for x in found._remarks]
+    assert not found.has_mask and "pairs-in-one-order" not in [x.code for x in found.remarks]
     order = np.argsort([int(x.split("_")[1]) for x in found.probe_meta["template"]])
     values = found.values[order][:, order]
     np.testing.assert_array_equal(values, values.T)
@@ -414,7 +414,7 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     (tmp_path / "both.txt").write_text(both)
     given["lists"] = {"as": "matrix"}
     both_orders = be.load(tmp_path / "both.txt", **given)
-    assert "pairs-in-one-order" not in [x.code for x in both_orders._remarks]
+    assert "pairs-in-one-order" not in [x.code for x in both_orders.remarks]
 
 
 def test_one_set_of_templates_is_all_against_all(tmp_path):
@@ -489,5 +489,5 @@ def test_sessions_in_names_of_templates(tmp_path):
 def test_species_of_listed_attacks(tmp_path, text, species):
     (tmp_path / "list.csv").write_text(text)
     scores = be.load(tmp_path / "list.csv", kind="similarity")
-    found = None if scores.attack is None else scores.attack.tolist()
+    found = None if scores.pairs.attack is None else scores.pairs.attack.tolist()
     assert found == species

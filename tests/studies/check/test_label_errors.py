@@ -178,7 +178,7 @@ def test_streamed_embeddings_and_files(tmp_path):
     x = rng.normal(size=(30, 8))[labels] + 0.3 * rng.normal(size=(150, 8))
     given, wrong = planted(rng, labels, 3)
     streamed = streaming(x, given, metric="l2")
-    assert streamed._streams
+    assert streamed.streams
     result = [x.template.place for x in be.check_data(streamed).label_errors]
     assert set(result) >= wrong
     shown = ", ".join(map(str, sorted(result)))

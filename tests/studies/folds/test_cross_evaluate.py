@@ -524,7 +524,7 @@ def test_streamed_embeddings_and_string_labels():
     x = np.repeat(rng.normal(size=(12, 6)), 4, axis=0) + 0.5 * rng.normal(size=(48, 6))
     whole = be.Scores.from_embeddings(x, subject, metric="l1")
     streamed = streaming(x, subject, metric="l1")
-    assert streamed._streams
+    assert streamed.streams
     splitter = be.partition.SubjectKFold(3)
     a, b = (crossed(s, splitter) for s in (whole, streamed))
     np.testing.assert_array_equal(a.fa, b.fa)

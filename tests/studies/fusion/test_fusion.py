@@ -60,7 +60,7 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
         expected = twin.fused(each, method, [0.5, 2.0])
         np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
     assert fused.probe_labels.tolist() == LABELS
-    assert not fused._remarks
+    assert not fused.remarks
     own = be.fuse(systems, method, normalise=normalise, weights=weights)
     codes = [message.code for message in be.messages(be.verification(own))]
     assert "trained-on-same-scores" in codes
@@ -75,7 +75,7 @@ def test_without_normalisation_scores_and_kind_are_kept(kind):
         expected = [twin.fused([v[4, j] for v in values], method) for j in range(4)]
         np.testing.assert_allclose(fused.values[4, :4], expected)
         # A mean, minimum or maximum of log-likelihood ratios is no log-likelihood ratio.
-        assert fused.kind == ("similarity" if kind == "llr" else kind) and not fused._remarks
+        assert fused.kind == ("similarity" if kind == "llr" else kind) and not fused.remarks
 
 
 def test_of_log_likelihood_ratios_only_the_plain_sum_is_one():

@@ -197,7 +197,7 @@ def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path):
         )  # fmt: skip
         assert isinstance(done.exception, be.DataError) and refusal in str(done.exception)
     without = be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity"))
-    assert [x.code for x in without._remarks] == ["people-of-cohort-not-known"]
+    assert [x.code for x in without.remarks] == ["people-of-cohort-not-known"]
     with pytest.raises(be.DataError, match=r"matches none of its names, such as 'id1/a'"):
         be.read_cohort(cohort, kind="similarity", subject_from="(spk)")
 

@@ -54,7 +54,7 @@ def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(seed
     layers = np.unique(np.linspace(0, np.searchsorted(result.mean, 0.2), 5).astype(int))
     means = result.means(layers)
     labels = scores.probe_labels.tolist()
-    names = scores._codes.values.tolist()
+    names = scores.codes.values.tolist()
     for k, layer in enumerate(layers):
         h = twin.shares(seen(scores), labels, labels, result.thresholds[layer])
         assert means.mean[k] == pytest.approx(twin.mean(h), rel=1e-12)
@@ -73,7 +73,7 @@ def test_the_threshold_is_that_of_the_definition(seed):
     result = be.study_threshold(scores, f"far={target}", assure=0.9, **STUDY)
     d, labels = seen(scores), scores.probe_labels.tolist()
     shares = pair_shares(scores, up_to=target)
-    n, names = len(shares.people), scores._codes.values.tolist()
+    n, names = len(shares.people), scores.codes.values.tolist()
     points = twin.attainable(d, labels, labels)
     best, limit = None, None
     rates = {t: twin.mean(twin.shares(d, labels, labels, t)) for t in points}

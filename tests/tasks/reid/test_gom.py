@@ -25,7 +25,7 @@ def searched(seed: int = 0, people: int = 12, sign: int = 1, **options) -> be.Sc
     camera = np.tile([0, 1, 2], 2 * people)
     query = np.tile([True, True, True, False, False, False], people)
     enrolled = ~query & (subject <= people - 4)
-    values = made._read_rows(0, 6 * people)[np.ix_(query, enrolled)]
+    values = made.cells.read(0, 6 * people)[np.ix_(query, enrolled)]
     return be.Scores(
         sign * values,
         subject[query],

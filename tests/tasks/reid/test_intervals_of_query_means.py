@@ -49,9 +49,9 @@ def replicates(scores, cameras, case, counted, evaluate):
 
     People none of whose queries is counted are not drawn.
     """
-    people = np.unique(scores._codes.probe[counted]).tolist()
+    people = np.unique(scores.codes.probe[counted]).tolist()
     weights = Stream(seed_sequence(3), 0).resampled(len(people), REPLICATES)
-    owners = [people.index(x) if x in people else None for x in scores._codes.probe.tolist()]
+    owners = [people.index(x) if x in people else None for x in scores.codes.probe.tolist()]
     every = naive_reid.queries
     for column in weights.T.astype(int):
         with pytest.MonkeyPatch.context() as patch:
@@ -100,7 +100,7 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
     tally = plan_reid(scores, rules)()
-    measures, people = reid_measures(tally), scores._codes.probe
+    measures, people = reid_measures(tally), scores.codes.probe
     result = query_mean_intervals(reid_dataset(tally), measures, people, REID, OPTIONS)
     included = (tally.matches.counts > 0) | (unmatched == "zero")
     expected = list(
@@ -111,7 +111,7 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
             ),
         )
     )  # fmt: skip
-    counted = scores._codes.probe[included].tolist()
+    counted = scores.codes.probe[included].tolist()
     means = ("mean_ap", "rank_k_mean_ap", "interpolated_precision")
     means += tuple(name for name, _ in naive_reid.OF_LISTS)
     for name in ("precision_at_k", "recall_at_k", *means):
@@ -135,7 +135,7 @@ def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
     rules, task = convention_of("market1501", junk="keep"), Gom(budget=budget, max_rank=3)
     tally = plan_gom(scores, rules, task, taus, normalize=False)()
     result = query_mean_intervals(
-        gom_dataset(tally), gom_measures(tally), scores._codes.probe, GOM, OPTIONS
+        gom_dataset(tally), gom_measures(tally), scores.codes.probe, GOM, OPTIONS
     )
     expected = list(
         replicates(
@@ -145,8 +145,8 @@ def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
             ),
         )
     )  # fmt: skip
-    counted = scores._codes.probe[tally.matches.counts > 0].tolist()
-    opened = scores._codes.probe[~tally.enrolled].tolist()
+    counted = scores.codes.probe[tally.matches.counts > 0].tolist()
+    opened = scores.codes.probe[~tally.enrolled].tolist()
     for name in ("mrp", "mvp", "mrep", "precision", "recall", "f1", "ttr", "ttr_identity"):
         assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
     for name in ("mfr", "far"):

@@ -188,7 +188,7 @@ def test_a_matrix_that_is_yet_to_be_made_is_counted_by_tiles_once(monkeypatch):
     scores = be.Scores.from_embeddings(
         x, np.arange(40) // 4, metric="l1", probe_meta={"camera": np.arange(40) % 3}
     )
-    if scores._embedding_source is None:
+    if scores.cells.embeddings is None:
         pytest.skip("the matrix is made at once with this library of linear algebra")
     with by_tiles(8) as answers:
         first, second = outcome(scores), outcome(scores)

@@ -63,7 +63,7 @@ def wanted(measures) -> dict[str, object]:
 
 
 def measured(scores: be.Scores, convention, groups: dict[int, int]) -> dict[str, np.ndarray]:
-    group = np.array([groups[x] for x in scores._codes.values.tolist()])
+    group = np.array([groups[x] for x in scores.codes.values.tolist()])
     tally = plan_reid(scores, convention)()
     means = [*wanted(reid_measures(tally, curves=False)).values()]
     left_out = means_without_groups(scores, convention, group, wanted, means)

@@ -1,0 +1,233 @@
+"""A matrix of values: where they are read from, its mask, and which rows and columns are meant.
+
+The values stay as they are (never copied, never converted) and are read in blocks of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.kinds import Kind
+from bioeval.scores.arrays import Mask, read_block, rows_of
+from bioeval.scores.labels import digest_of_values
+
+if TYPE_CHECKING:
+    from bioeval.scores.embeddings import EmbeddingSource
+
+# Rows, spread over the matrix, whose scores a fingerprint has a digest of.
+_ROWS_OF_DIGEST = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a matrix, which are read by rows like an array: the source of most scores.
+
+    - `source`: an array, a container, embeddings, or embeddings of which a matrix is yet to be made
+    - `mask`: what each cell of the source is (:class:`Mask`), an array or an object that is read by
+      rows; None if all are attempts
+    - `rows`, `columns` (int64): the selected ones of the source; None for all
+    """
+
+    source: Any
+    mask: Any = None
+    rows: np.ndarray | None = None
+    columns: np.ndarray | None = None
+
+    ndim = 2
+
+    @property
+    def base(self) -> Any:
+        """The values; a matrix of embeddings that is yet to be made is made now, and kept."""
+        made = getattr(self.source, "made", None)
+        return self.source if made is None else made()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        m, n = self.source.shape
+        m = m if self.rows is None else len(self.rows)
+        return m, n if self.columns is None else len(self.columns)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the values."""
+        return np.dtype(self.source.dtype)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the values are an array."""
+        return isinstance(self.base, np.ndarray)
+
+    @property
+    def streams(self) -> bool:
+        """Whether the rows are computed from embeddings each time they are read."""
+        return rows_of(self.source) == "embeddings"
+
+    @property
+    def embeddings(self) -> EmbeddingSource | None:
+        """What computes the values from embeddings, if they are not in memory."""
+        if rows_of(self.source) == "matrix to be made":
+            return self.source.source
+        return self.source if self.streams else None
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the values are in a container; its chunks are decompressed when read."""
+        return rows_of(self.source) == "container"
+
+    @property
+    def row_chunk(self) -> int:
+        """The number of rows that a container stores together; 1 for others."""
+        return self.source.chunk_rows if self.is_stored and self.rows is None else 1
+
+    def require_kind(self, kind: Kind) -> None:
+        """Raise :class:`DataError` where embeddings are compared by a metric of another kind."""
+        if self.streams:
+            from bioeval.scores.embeddings import kind_of_metric
+
+            kind_of_metric(self.source.metric, kind)
+
+    # ---------------------------------------------------------------- reading
+
+    def rows_at(self, index: np.ndarray) -> np.ndarray:
+        """Return the rows of the source at these places."""
+        return index if self.rows is None else self.rows[index]
+
+    def columns_at(self, index: np.ndarray) -> np.ndarray:
+        """Return the columns of the source at these places."""
+        return index if self.columns is None else self.columns[index]
+
+    def read(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+        """Return the values of rows ``low:high``, with the columns in `order`."""
+        columns = self.columns if order is None else self.columns_at(order)
+        return read_block(self.base, self.rows, low, high, columns)
+
+    def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+        """Return the mask of rows ``low:high``, with the columns in `order`."""
+        columns = self.columns if order is None else self.columns_at(order)
+        return read_block(self.mask, self.rows, low, high, columns)
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return some rows, like those of an array."""
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            return self.read(*rows.indices(self.shape[0])[:2])
+        index = self.rows_at(np.arange(self.shape[0])[rows])
+        return read_block(self.base, index, 0, len(index), self.columns)
+
+    def values(self) -> np.ndarray:
+        """Return the values as an array; of a selection, a copy of the selected cells."""
+        if self.rows is None and self.columns is None:
+            return self.base if self.in_memory else np.asarray(self.base[:])
+        return self.read(0, self.shape[0])
+
+    def whole_mask(self) -> np.ndarray | None:
+        """Return the mask as an array, or None."""
+        return None if self.mask is None else self.read_mask(0, self.shape[0])
+
+    def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the values of the cells ``(rows, columns)``."""
+        i, j = self.rows_at(rows), self.columns_at(columns)
+        if self.in_memory:
+            return self.base[i, j]
+        cells, order = np.empty(len(i), dtype=self.dtype), np.argsort(i, kind="stable")
+        starts = np.flatnonzero(np.diff(i[order], prepend=-1))
+        for some in np.split(order, starts[1:]) if len(order) else ():
+            cells[some] = np.asarray(self.base[i[some[0]] : i[some[0]] + 1])[0, j[some]]
+        return cells
+
+    def is_ignored(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return which of the cells ``(rows, columns)`` a mask in memory ignores."""
+        if self.mask is None:
+            return np.zeros(len(rows), dtype=bool)
+        return self.mask[self.rows_at(rows), self.columns_at(columns)] == Mask.IGNORE
+
+    def digest(self, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> str:
+        """Return a digest of the values of some rows, which are spread over the matrix.
+
+        A row has the scores of all templates of the gallery: another template changes each row.
+        Which comparisons are left out is no matter: it is that of a protocol, not of the data.
+        """
+        m = self.shape[0]
+        if not m:
+            return digest_of_values([])
+        rows = np.unique(np.linspace(0, m - 1, _ROWS_OF_DIGEST).astype(np.int64))
+        if (source := self.embeddings) is not None:  # a row alone would compute those around it
+            few = source.of_rows(self.rows_at(rows))
+            few = few if self.columns is None else few[:, self.columns]
+        elif self.in_memory:
+            few = read_block(self.base, self.rows_at(rows), 0, len(rows), self.columns)
+        else:
+            few = np.stack([self.read(row, row + 1)[0] for row in rows.tolist()])
+        itself = probe_ids[rows][:, None] == gallery_ids
+        return digest_of_values([np.where(itself, few.dtype.type(0), few)])
+
+    # ---------------------------------------------------------------- other cells
+
+    def select(self, rows: np.ndarray | None, columns: np.ndarray | None) -> Cells:
+        """Return some rows and columns, without copying any value."""
+        return Cells(
+            self.source,
+            self.mask,
+            self.rows if rows is None else self.rows_at(rows),
+            self.columns if columns is None else self.columns_at(columns),
+        )
+
+    def masked(self, mask: Any) -> Cells:
+        """Return the same values with a mask, perhaps an object that is read by rows."""
+        selected = self.rows is not None or self.columns is not None
+        return Cells(self if selected else self.source, mask)
+
+    def held(self, limit: int) -> Cells:
+        """Return the values of a container in memory if they take at most so many bytes."""
+        base = self.source
+        size = math.prod(base.shape) * base.dtype.itemsize
+        if not self.is_stored or self.rows is not None or size > limit:
+            return self
+        return replace(self, source=base[:])
+
+    def of_own_columns(self) -> Cells:
+        """Return the same cells, which compute or inflate no columns but their own.
+
+        Of embeddings, the last digits of a distance may be others than in a whole row.
+        """
+        columns = self.columns
+        if columns is None or self.mask is not None or 2 * len(columns) > self.source.shape[1]:
+            return self
+        if self.embeddings is not None:
+            return replace(self, source=self.embeddings.of_columns(columns), columns=None)
+        if self.is_stored:
+            low = int(columns.min())
+            part = self.source.of_columns(low, int(columns.max()) + 1)
+            return replace(self, source=part, columns=columns - low)
+        return self
+
+    def missing(self, low: int, high: int, failures: bool) -> np.ndarray:
+        """Return which cells of rows ``low:high`` are masked, or have failed if that is asked.
+
+        What the mask of a protocol leaves out is not among them.
+        """
+        missing = np.zeros((high - low, self.shape[1]), dtype=bool)
+        mask = getattr(self.mask, "given", self.mask)
+        if mask is not None:
+            missing |= read_block(mask, self.rows, low, high, self.columns) == Mask.IGNORE
+        if not failures:
+            return missing
+        source = self.embeddings
+        failed = None if source is None else source.failed
+        if failed is not None:
+            probe = failed[0][self.rows_at(np.arange(low, high))]
+            gallery = failed[1] if self.columns is None else failed[1][self.columns]
+            return missing | probe[:, None] | gallery
+        return missing | np.isnan(self.read(low, high))
+
+    def removed(self, rows: np.ndarray) -> np.ndarray | bool:
+        """Return which cells of some rows the mask of a protocol leaves out."""
+        removed = getattr(self.mask, "removed", None)
+        if removed is None:
+            return False
+        cells = removed[self.rows_at(rows)]
+        return cells if self.columns is None else cells[:, self.columns]

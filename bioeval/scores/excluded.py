@@ -1,0 +1,113 @@
+"""What of a matrix is no attempt: comparisons that a mask, `exclude` or a protocol leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_list, require_text
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.scores.arrays import Mask
+from bioeval.scores.exclusions import Exclusion, Exclusions, Rule
+from bioeval.scores.labels import Codes
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
+
+
+def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
+    """Return the forms of `exclude`, of columns that both sides have."""
+    texts = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
+    if texts and scores.layout == "pairs":
+        raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
+    if texts and scores.layout == "top-k":
+        raise ProtocolError(
+            f"{Argument('exclude')} needs a matrix of scores: top-K lists leave out by camera "
+            "alone, with removed= of bioeval.reid"
+        )
+    for text in texts:
+        require_text("exclude", text)
+        Exclusion.parse(text).require(scores.probe_meta, scores.gallery_meta)
+    if texts and not scores._labelled:
+        raise DataError("exclude needs labels; a mask does not identify subjects")
+    return tuple(dict.fromkeys(texts))
+
+
+def leaving_out(scores: Scores, codes: Codes, rules: Sequence[Rule]) -> Scores:
+    """Return a view with other codes of subjects that leaves out more comparisons."""
+    texts = (rule.exclusion.text for rule in rules)
+    view = scores._with(_codes=codes, exclude=(*scores.exclude, *texts))
+    view._set(exclusions=Exclusions([*scores.exclusions.rules, *rules]))
+    return view
+
+
+def excludes_same(scores: Scores, column: str) -> bool:
+    """Whether mates with the same value of a column are left out."""
+    return not {column, f"all:{column}"}.isdisjoint(scores.exclude)
+
+
+def excluded(scores: Scores, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Return which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
+    mates = scores.codes.probe[i] == scores.codes.gallery[j]
+    return np.zeros(len(i), dtype=bool) | scores.exclusions.hold(i, j, mates)
+
+
+def excluded_rows(
+    scores: Scores, low: int, high: int, order: np.ndarray | None = None
+) -> np.ndarray:
+    """Return which cells of rows ``low:high`` `exclude` leaves out."""
+    columns = slice(None) if order is None else order
+    mates = scores.codes.probe[low:high, None] == scores.codes.gallery[columns]
+    held = scores.exclusions.hold(np.arange(low, high)[:, None], columns, mates)
+    return np.zeros(mates.shape, dtype=bool) | held
+
+
+def masked(scores: Scores, mask: Any) -> Scores:
+    """Return the same scores with a mask that is read by rows."""
+    return scores._with(_source=scores.cells.masked(mask))
+
+
+def left_out_rows(
+    scores: Scores, low: int, high: int, order: np.ndarray | None = None
+) -> np.ndarray | None:
+    """Return which comparisons of rows ``low:high`` a mask or `exclude` leaves out, if any."""
+    left_out = None
+    if scores.has_mask:
+        left_out = scores.cells.read_mask(low, high, order) == Mask.IGNORE
+    if scores.exclude:
+        held = excluded_rows(scores, low, high, order)
+        left_out = held if left_out is None else left_out | held
+    return left_out
+
+
+def has_rules(scores: Scores) -> bool:
+    """Whether a protocol leaves out comparisons of two templates."""
+    return bool(scores.exclude) or hasattr(scores.cells.mask, "removed")
+
+
+def left_out_by_protocol(scores: Scores, rows: np.ndarray) -> np.ndarray:
+    """Return which comparisons of some rows are not to be made: with itself, or excluded."""
+    gone = scores.probe_ids[rows, None] == scores.gallery_ids
+    if scores.exclude:
+        mates = scores.codes.probe[rows, None] == scores.codes.gallery
+        gone |= scores.exclusions.hold(rows[:, None], slice(None), mates)
+    return gone | scores.cells.removed(rows)
+
+
+def incomplete_claims(scores: Scores) -> tuple[int, int]:
+    """Return how many genuine and impostor claims are no attempts, since they lack a try."""
+    if scores._incomplete is None:
+        return 0, 0
+    probe, gallery = scores._incomplete.T
+    there = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
+    subjects = []
+    for wanted, ids, codes in (
+        (probe, scores.probe_ids, scores.codes.probe),
+        (gallery, scores.gallery_ids, scores.codes.gallery),
+    ):
+        order = np.argsort(ids)
+        subjects.append(codes[order[np.searchsorted(ids[order], wanted[there])]])
+    genuine = int(np.count_nonzero(subjects[0] == subjects[1]))
+    return genuine, int(np.count_nonzero(there)) - genuine

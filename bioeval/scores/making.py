@@ -1,0 +1,330 @@
+"""What scores are made of: checked labels, identities and metadata of both sides, by attribute."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer, require_list, require_text
+from bioeval.base.array_libraries import joined_labels
+from bioeval.base.errors import Argument, DataError, counted, require_choice, short_name
+from bioeval.base.kinds import KINDS, Kind
+from bioeval.base.options import OPTIONS
+from bioeval.scores.arrays import as_mask, subjects_of_mask
+from bioeval.scores.labels import Codes, as_labels, as_meta, fixed, names_of_table
+from bioeval.scores.template_names import NamedTemplates, are_names, sides_of_table
+from bioeval.scores.top_k import OwnEntries, TopKLists
+
+if TYPE_CHECKING:
+    from bioeval.scores.embeddings import FloatType, Metric
+
+# A matrix of distances between embeddings is made if it takes no more bytes than this.
+MEMORY_LIMIT = 1 << 30
+
+NanPolicy = Literal["raise", "reject", "exclude"]
+NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
+
+#: Attributes of scores.
+Attributes = dict[str, Any]
+
+
+def length_of(labels: Any) -> int:
+    """Return the number of labels, -1 for what has no length."""
+    try:
+        return len(labels)
+    except TypeError:  # such as an array of no dimension
+        return -1
+
+
+def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int, ...]:
+    """Return identities of no person; labels that are text may be these numbers, too."""
+    listed = require_list(name, ids)
+    return tuple(dict.fromkeys(require_integer(name, x, low=-(2**62)) for x in listed))
+
+
+def memory_attributes() -> Attributes:
+    """Return the attributes of scores that the memory limit of the options sets."""
+    limit = OPTIONS["memory_limit"]
+    return {"_memory_limit": limit or MEMORY_LIMIT, "_limited": limit is not None}
+
+
+def words_of(kind: Kind, nan: NanPolicy, name: Any) -> Attributes:
+    """Return kind, policy of NaN and name, checked."""
+    require_choice("kind", kind, KINDS)
+    require_choice("nan", nan, NAN_POLICIES)
+    if name is not None and not isinstance(name, os.PathLike):
+        require_text("name", name)
+    return {"kind": kind, "nan": nan, "name": short_name(str(name)) if name else None}
+
+
+# ---------------------------------------------------------------- a matrix
+
+
+def sides_of_matrix(
+    values: Any,
+    shape: tuple[int, int],
+    labels: Any,
+    gallery_labels: Any,
+    mask: Any,
+    probe_meta: Mapping[str, Any] | None,
+    gallery_meta: Mapping[str, Any] | None,
+    distractor_ids: tuple[int, ...],
+) -> Attributes:
+    """Return what is known of both sides of a matrix, and its checked mask as ``mask``.
+
+    `values` are as they were given: a table may name its rows and columns.
+    """
+    m, n = shape
+    columns = as_meta(probe_meta, m, "probe_meta")
+    enrolled = None if gallery_meta is None else as_meta(gallery_meta, n, "gallery_meta")
+    table = None
+    if labels is not None or gallery_labels is mask is None:
+        table = names_of_table(values)
+    if table is not None:
+        has_names = NamedTemplates.of(columns, enrolled or {}, None) is not None
+        are_labels = labels is None
+        labels, gallery_labels, order = sides_of_table(table, labels, gallery_labels, has_names)
+        if order is not None:
+            gallery_labels = as_labels(labels, Argument("labels"), m)[order]
+            if enrolled is None:
+                enrolled = {name: fixed(x[order]) for name, x in columns.items()}
+        if are_labels or len({*table[0].tolist()}) < m or len({*table[1].tolist()}) < n:
+            table = None
+    if labels is None:
+        made = _sides_of_mask(mask, gallery_labels, m, n)
+    elif gallery_labels is None:
+        made = _square_sides(labels, enrolled, m, n)
+    else:
+        made = _two_sides(labels, gallery_labels, m, n)
+    square = made["probe_ids"] is made["gallery_ids"]
+    made |= {"_probe_meta": columns, "_gallery_meta": columns if square else enrolled or {}}
+    made["probe_ids"] = _identified(made, table, labels is not None)
+    if labels is not None:
+        codes = made["_codes"].apart(distractor_ids, made["probe_ids"], made["gallery_ids"])
+        checked = None if mask is None else as_mask(mask, shape, codes)
+        made |= {"_codes": codes, "mask": checked}
+    return made
+
+
+def _two_sides(labels: Any, gallery_labels: Any, m: int, n: int) -> Attributes:
+    """Return labels and identities of different templates on both sides."""
+    if m != n and (length_of(labels), length_of(gallery_labels)) == (n, m):
+        raise DataError(
+            f"the scores have shape ({m}, {n}), but there are {counted(n, 'labels')} of probes "
+            f"and {m:,} of the gallery: is the matrix transposed? Expected a row for each "
+            "probe; give scores.T, or exchange the labels"
+        )
+    probe = as_labels(labels, Argument("labels"), m)
+    gallery = as_labels(gallery_labels, Argument("gallery_labels"), n)
+    return {
+        "probe_labels": probe,
+        "gallery_labels": gallery,
+        "probe_ids": np.arange(n, n + m, dtype=np.int64),
+        "gallery_ids": np.arange(n, dtype=np.int64),
+        "_codes": Codes(probe, gallery),
+    }
+
+
+def _square_sides(labels: Any, gallery_meta: Any, m: int, n: int) -> Attributes:
+    """Return the labels and identities of the rows for the columns, too."""
+    if m != n:
+        raise DataError(
+            f"the scores have shape ({m}, {n}); without gallery_labels the same templates "
+            "are on both sides, and the matrix must be square. Give gallery_labels for a "
+            "probe-against-gallery matrix"
+        )
+    if gallery_meta is not None:
+        raise DataError(
+            f"gallery_meta without {Argument('gallery_labels')}; probe_meta serves both sides"
+        )
+    labels = as_labels(labels, Argument("labels"), m)
+    ids = np.arange(n, dtype=np.int64)
+    return {
+        "probe_labels": labels,
+        "gallery_labels": labels,
+        "probe_ids": ids,
+        "gallery_ids": ids,
+        "_codes": Codes(labels, labels),
+        "_without_gallery_labels": True,
+    }
+
+
+def _sides_of_mask(mask: Any, gallery_labels: Any, m: int, n: int) -> Attributes:
+    """Return as subjects what a mask says of each cell."""
+    if mask is None:
+        raise DataError(
+            f"{Argument('labels')} is missing; expected the subject of each row, or a mask of "
+            "genuine and impostor"
+        )
+    if gallery_labels is not None:
+        raise DataError(
+            f"{Argument('gallery_labels')} is given without {Argument('labels')}; expected both"
+        )
+    mask = as_mask(mask, (m, n), None)
+    square = m == n and not mask.diagonal().any()
+    probe, gallery, consistent = subjects_of_mask(mask, square)
+    gallery_ids = np.arange(n, dtype=np.int64)
+    return {
+        "mask": mask,
+        "_labelled": False,
+        "_mask_is_consistent": consistent,
+        "probe_labels": probe,
+        "gallery_labels": gallery,
+        "probe_ids": gallery_ids if square else np.arange(n, n + m, dtype=np.int64),
+        "gallery_ids": gallery_ids,
+        "_codes": Codes(probe, gallery),
+    }
+
+
+def _identified(made: Attributes, table: Any, labelled: bool) -> np.ndarray:
+    """Return the identities of probes: those with the name of a gallery template are it.
+
+    `table` are the names of the sides of a table.
+    """
+    labels = (made["probe_labels"], made["gallery_labels"]) if labelled else None
+    named = NamedTemplates.of(made["_probe_meta"], made["_gallery_meta"], labels)
+    if named is None and table is not None and are_names(table[0], table[1], labels):
+        named = NamedTemplates("index of the table", *table)
+    if named is None or made["probe_ids"] is made["gallery_ids"]:
+        return made["probe_ids"]
+    entry = named.entries(made["_codes"] if labelled else None)
+    return np.where(entry >= 0, made["gallery_ids"][entry], made["probe_ids"])
+
+
+# ---------------------------------------------------------------- embeddings
+
+
+#: What the comparison of embeddings takes; the rest are arguments of scores.
+OF_EMBEDDINGS = ("metric", "kind", "dtype", "probe_meta", "gallery_meta", "average")
+
+
+def compared(
+    probe: Any,
+    labels: Any,
+    gallery: Any = None,
+    gallery_labels: Any = None,
+    *,
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    dtype: FloatType = "float64",
+    probe_meta: Mapping[str, Any] | None = None,
+    gallery_meta: Mapping[str, Any] | None = None,
+    average: Sequence[str] = (),
+    as_read: bool = False,
+) -> tuple[tuple[Any, ...], dict[str, Any], Attributes]:
+    """Compare embeddings; with `as_read` no matrix is made, however small it is.
+
+    Return the first arguments of scores, further ones, and attributes.
+    """
+    from bioeval.scores.embeddings import (
+        EmbeddingSource,
+        as_embeddings,
+        describe_metric,
+        kind_of_metric,
+    )
+
+    left = as_embeddings(probe, "probe embeddings")
+    labels = joined_labels(labels, "labels")
+    if (gallery is None) != (gallery_labels is None):
+        option = "gallery_labels" if gallery is None else "gallery"
+        other = "gallery" if gallery is None else "gallery_labels"
+        raise DataError(f"{option} is given without {other}; expected both or neither")
+    if len(left) != length_of(labels) == left.shape[1]:
+        raise DataError(
+            f"the probe embeddings have shape {left.shape}, but there are "
+            f"{left.shape[1]:,} labels: are they transposed? Expected a row for each "
+            "template; give embeddings.T"
+        )
+    subjects = as_labels(labels, "labels", len(left))
+    right = left
+    if gallery is not None:
+        right = as_embeddings(gallery, "gallery embeddings")
+        gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
+    listed = [average] if isinstance(average, str) else require_list("average", average)
+    rows, names = len(left), tuple(require_text("average", name) for name in listed)
+    if names:
+        left, subjects, probe_meta = _averaged(left, subjects, probe_meta, names, "probe")
+        if gallery is None:
+            right = left
+        else:
+            right, gallery_labels, gallery_meta = _averaged(
+                right, gallery_labels, gallery_meta, names, "gallery"
+            )
+    source = EmbeddingSource(left, right, metric, dtype)
+    kind = kind_of_metric(metric, kind)
+    limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
+    small = math.prod(source.shape) * source.dtype.itemsize <= limit
+    origin = describe_metric(source.metric, left)
+    if names:
+        origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
+    return (
+        (source.matrix() if small and not as_read else source, subjects, gallery_labels),
+        {"kind": kind, "probe_meta": probe_meta, "gallery_meta": gallery_meta},
+        {"origin": origin, "metric": source.metric if isinstance(source.metric, str) else ""},
+    )
+
+
+def _averaged(
+    values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Return the templates averaged from embeddings, with their labels and metadata."""
+    from bioeval.scores.embeddings import average_embeddings
+
+    columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
+    means, shared = average_embeddings(values, columns, names, side)
+    return means, shared.pop(""), shared
+
+
+# ---------------------------------------------------------------- top-K lists
+
+
+def searched_lists(
+    indices: Any,
+    labels: Any,
+    gallery_labels: Any,
+    distances: Any,
+    kind: Kind,
+    probe_meta: Mapping[str, Any] | None,
+    gallery_meta: Mapping[str, Any] | None,
+    leave_out_query: bool | None,
+    query_positions: Any,
+) -> Attributes:
+    """Return top-K lists and what is known of their queries and entries."""
+    if gallery_labels is None:
+        gallery_labels = labels
+        gallery_meta = probe_meta if gallery_meta is None else gallery_meta
+        leave_out_query = True if leave_out_query is None else leave_out_query
+    enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
+    n = len(enrolled)
+    if n == 0:
+        raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
+    lists = TopKLists.of(indices, distances, n, kind)
+    q = len(lists.indices)
+    searched = as_labels(labels, Argument("labels"))
+    if len(searched) != q:
+        raise DataError(
+            f"{Argument('labels')} has {len(searched)} labels for {q} lists; expected one per query"
+        )
+    codes = Codes(searched, enrolled)
+    columns = as_meta(probe_meta, q, "probe_meta"), as_meta(gallery_meta, n, "gallery_meta")
+    named = NamedTemplates.of(*columns, (searched, enrolled))
+    own = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
+    entry, remarks = own.find()
+    probe_ids = np.arange(n, n + q, dtype=np.int64)
+    if entry is not None:
+        lists, probe_ids = lists.without(entry), np.where(entry >= 0, entry, probe_ids)
+    return {
+        "_source": lists,
+        "probe_labels": searched,
+        "gallery_labels": enrolled,
+        "probe_ids": probe_ids,
+        "gallery_ids": np.arange(n, dtype=np.int64),
+        "_probe_meta": columns[0],
+        "_gallery_meta": columns[1],
+        "_codes": codes,
+        "remarks": remarks,
+    }

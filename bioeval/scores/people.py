@@ -1,0 +1,98 @@
+"""Who is compared: the people of both sides, and the templates of one person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bioeval.base.errors import Part, ProtocolError
+from bioeval.scores.labels import present
+from bioeval.scores.listed_templates import EXAMPLE_PATTERN
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
+
+
+def knows_people(scores: Scores) -> bool:
+    """Whether the subjects of all attempts are known."""
+    return scores._labelled if scores.layout != "pairs" else scores.pairs.people is not None
+
+
+def has_subjects(scores: Scores) -> bool:
+    """Whether identification has subjects: labels, or a consistent mask."""
+    return scores._labelled or scores._mask_is_consistent
+
+
+def require_people(scores: Scores, input_name: Part, instead: Part = "") -> None:
+    """Raise :class:`ProtocolError` unless the subjects of pairs are known."""
+    if not knows_people(scores):
+        raise ProtocolError(
+            f"{input_name} needs the subjects of both sides of each pair: in a file, the "
+            "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
+            f"--subject-from '{subject_pattern(scores)}' where the names of templates hold them; "
+            f"in Python, subjects= to Scores.from_pairs{instead}"
+        )
+
+
+def subject_pattern(scores: Scores) -> str:
+    """Return a pattern that takes the subject from the names of templates, for `subject_from`."""
+    return scores.pairs.subject_pattern if scores.layout == "pairs" else EXAMPLE_PATTERN
+
+
+def ids_of_no_person(scores: Scores) -> tuple[int, ...]:
+    """Return the labels that mark junk and distractors."""
+    return (*scores.junk_ids, *scores.distractor_ids)
+
+
+def marking(scores: Scores, distractor_ids: Sequence[int], junk_ids: Sequence[int]) -> Scores:
+    """Return the same scores, with other labels that mark distractors and junk."""
+    view = scores._with(distractor_ids=tuple(distractor_ids), junk_ids=tuple(junk_ids))
+    if scores._labelled:
+        ids = ids_of_no_person(view)
+        view._set(_codes=scores.codes.apart(ids, scores.probe_ids, scores.gallery_ids))
+    return view
+
+
+def people_of_probes(scores: Scores) -> np.ndarray:
+    """Return the code of each probe; -1 where it is of no person."""
+    codes = scores.codes
+    return np.where(codes.no_person[codes.probe], -1, codes.probe)
+
+
+def are_enrolled(scores: Scores) -> np.ndarray:
+    """Return which probes are of an enrolled subject."""
+    codes = scores.codes
+    return present(codes.gallery, len(codes.values))[codes.probe]
+
+
+def mate_cells(scores: Scores, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows (places in `probes`) and columns of other templates of their subject."""
+    gallery, subjects = scores.codes.gallery, scores.codes.probe[probes]
+    order = np.argsort(gallery, kind="stable")
+    first = np.searchsorted(gallery[order], subjects, side="left")
+    size = np.searchsorted(gallery[order], subjects, side="right") - first
+    place = np.repeat(np.arange(len(probes)), size)
+    column = order[np.arange(len(place)) + np.repeat(first - (np.cumsum(size) - size), size)]
+    other = scores.probe_ids[probes[place]] != scores.gallery_ids[column]
+    return place[other], column[other]
+
+
+def comparisons(scores: Scores) -> tuple[int, int]:
+    """Return the genuine and impostor comparisons that the labels make, masks aside."""
+    (m, n), codes = scores.shape, scores.codes
+    probe, gallery = (
+        np.bincount(side, minlength=len(codes.values)) for side in (codes.probe, codes.gallery)
+    )
+    itself = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
+    genuine = int((probe * gallery).sum())
+    return genuine - itself, m * n - genuine
+
+
+def columns_of_probes(scores: Scores) -> np.ndarray:
+    """Return the column of each probe that is itself in the gallery, -1 for the others."""
+    probes, gallery = scores.probe_ids, scores.gallery_ids
+    column = np.full(1 + max(probes.max(), gallery.max()), -1, dtype=np.int64)
+    column[gallery] = np.arange(len(gallery))
+    return column[probes]

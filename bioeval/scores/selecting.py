@@ -1,0 +1,153 @@
+"""Parts of scores: some templates of either side, some pairs, some queries, cells as pairs."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_array
+from bioeval.base.errors import DataError, Part, counted
+from bioeval.scores.arrays import as_index, named_choice
+from bioeval.scores.excluded import excluded
+from bioeval.scores.labels import fixed
+from bioeval.scores.listed_templates import places, require_classes
+from bioeval.scores.pairs import PairList
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
+
+
+def selected(scores: Scores, probes: Any, gallery: Any) -> Scores:
+    """Return a view of some probes and some gallery templates; None for all."""
+    rows = None if probes is None else as_index(probes, scores.shape[0], "probes")
+    if scores.layout == "pairs":
+        every = np.arange(scores.shape[0]) if rows is None else rows
+        return scores.with_pairs(scores.pairs.select(every, gallery))
+    columns = None
+    if gallery is not None:
+        columns = as_index(gallery, scores.cells.shape[1], "gallery")
+        require_each_once(columns)
+    codes = copy(scores.codes)
+    view = scores._with(_codes=codes, _source=scores._source.select(rows, columns))
+    if rows is not None:
+        codes.probe = scores.codes.probe[rows]
+        view._set(
+            probe_ids=scores.probe_ids[rows],
+            probe_labels=scores.probe_labels[rows],
+            _probe_meta={k: fixed(v[rows]) for k, v in scores.probe_meta.items()},
+        )
+    if columns is not None:
+        codes.gallery = scores.codes.gallery[columns]
+        view._set(
+            gallery_ids=scores.gallery_ids[columns],
+            gallery_labels=scores.gallery_labels[columns],
+            _gallery_meta={k: fixed(v[columns]) for k, v in scores.gallery_meta.items()},
+        )
+    return view
+
+
+def of_own_columns(scores: Scores) -> Scores:
+    """Return a view that computes or inflates no columns but its own."""
+    return scores._with(_source=scores.cells.of_own_columns())
+
+
+def require_each_once(columns: np.ndarray) -> None:
+    """Raise :class:`DataError` where a gallery has a template more than once."""
+    if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
+        raise DataError("gallery selects a template more than once")
+
+
+def chosen_sides(
+    scores: Scores, index: tuple[Any, ...], probes: Any, gallery: Any
+) -> tuple[Any, Any]:
+    """Return the probes and the gallery that :meth:`Scores.select` is given; None for all."""
+    if index:
+        if len(index) > 2 or probes is not None or gallery is not None:
+            raise DataError(
+                "select takes one index of both sides, two of probes and gallery, or the "
+                "arguments probes= and gallery="
+            )
+        if len(index) == 1:
+            index = named_choice(index[0]) or index
+        if len(index) == 1:
+            index = _sides_of_one(scores, index[0])
+        probes, gallery = index
+    return _unless_all(probes), _unless_all(gallery)
+
+
+def _unless_all(index: Any) -> Any:
+    return None if isinstance(index, slice) and index == slice(None) else index
+
+
+def _sides_of_one(scores: Scores, index: Any) -> tuple[Any, Any]:
+    """Return what a single index chooses on both sides, or of pairs or queries alone."""
+    if scores.layout in ("pairs", "top-k"):
+        return index, None
+    if index is not None and not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        m, n = scores.shape
+        raise DataError(
+            f"one index takes the same templates on both sides, but the {m:,} probes and the "
+            f"{n:,} gallery templates are not the same; give scores.select(probes=...) or "
+            "scores.select(gallery=...)"
+        )
+    return index, index
+
+
+def chosen_places(scores: Scores, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the columns that an index of both sides, or a pair, chooses.
+
+    What a splitter yields is taken by its names.
+    """
+    sides = named_choice(chosen)
+    if sides is None:
+        pair = isinstance(chosen, tuple | list) and len(chosen) == 2
+        sides = chosen if pair and not any(map(np.isscalar, chosen)) else (chosen,)
+    probes, gallery = sides if len(sides) == 2 else _sides_of_one(scores, *sides)
+    columns = as_index(gallery, scores.shape[1], "gallery")
+    same = probes is gallery and scores.shape[0] == scores.shape[1]
+    rows = as_index(probes, scores.shape[0], "probes") if not same else columns
+    require_each_once(columns)
+    return rows, columns
+
+
+def pairs_at(
+    scores: Scores, probe_index: Any, gallery_index: Any, genuine: Any, pair_folds: Any
+) -> PairList:
+    """Return a list of cells as pairs; see :meth:`Scores.at_pairs`."""
+    cells, codes = scores.cells, scores.codes
+    i = as_index(probe_index, scores.shape[0], "probe_index")
+    j = as_index(gallery_index, scores.shape[1], "gallery_index")
+    if len(i) != len(j):
+        raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
+
+    def refuse(wrong: np.ndarray, input_name: Part) -> None:
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise DataError(
+                f"the list has {counted(int(wrong.sum()), 'pairs')} {input_name}, the first is "
+                f"pair {first} (row {i[first]}, column {j[first]})"
+            )
+
+    refuse(scores.probe_ids[i] == scores.gallery_ids[j], "of a template with itself")
+    if genuine is None:
+        if not scores._labelled:
+            raise DataError("genuine is missing: these scores have no labels to derive it from")
+        genuine = codes.probe[i] == codes.gallery[j]
+    elif scores._labelled and require_array("genuine", genuine).shape == i.shape:
+        require_classes(
+            np.asarray(genuine) == 1,
+            codes.probe[i],
+            codes.gallery[j],
+            lambda rows: places("pair", rows),
+        )
+    refuse(cells.is_ignored(i, j), "in cells that the mask ignores")
+    refuse(excluded(scores, i, j), f"left out by exclude={', '.join(scores.exclude)}")
+    who = None
+    if scores._labelled:
+        who = np.empty((len(i), 2), dtype=object)
+        who[:, 0], who[:, 1] = scores.gallery_labels[j], scores.probe_labels[i]
+    pairs = PairList.of(cells.at(i, j), genuine, subjects=who, pair_folds=pair_folds)
+    return replace(pairs, ids=np.column_stack([scores.gallery_ids[j], scores.probe_ids[i]]))
