@@ -66,11 +66,10 @@ def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
 class Searches:
     """The search of each probe, for open-set and closed-set results.
 
-    All arrays have one entry a probe, as of :class:`RankFacts`. With rank
-    unit ``"subject"`` the candidates are subjects at their fused distance, otherwise templates;
-    ``nearest_mate`` and ``nearest_other`` are distances of templates always (TTR and FTR speak of
-    templates). A distance is NaN where there is no candidate, and where all comparisons failed: no
-    threshold accepts it.
+    All arrays have one entry a probe, as of :class:`RankFacts`. With rank unit ``"subject"`` the
+    candidates are subjects at their fused distance, otherwise templates; ``nearest_mate`` and
+    ``nearest_other`` are distances of templates always (TTR and FTR speak of templates). A distance
+    is NaN where there is no candidate, and where all comparisons failed: no threshold accepts it.
     """
 
     about: Provenance
@@ -92,25 +91,21 @@ class Searches:
         """Return the impostor probes by name: ``"auto"`` resolved, as :func:`role_of`."""
         return role_of(self.about.layout, impostors, bool(self.enrolled.all()))
 
-    @staticmethod
-    def of_role(usable: np.ndarray, enrolled: np.ndarray, role: str) -> np.ndarray:
-        """Return the probes of a role, of those that have a usable non-mate."""
-        if role == "unenrolled":
-            usable = usable & ~enrolled
-        elif role == "leave-subject-out":
-            usable = usable & enrolled
-        return np.nonzero(usable)[0]
-
     def impostor_probes(self, role: str) -> np.ndarray:
-        """Return the probes that make an impostor attempt."""
-        return self.of_role(self.others > 0, self.enrolled, role)
+        """Return the probes that make an impostor attempt: of a role, with a usable non-mate."""
+        usable = self.others > 0
+        if role == "unenrolled":
+            usable &= ~self.enrolled
+        elif role == "leave-subject-out":
+            usable &= self.enrolled
+        return np.flatnonzero(usable)
 
     def rank_weights(
         self, chosen: np.ndarray, ties: str
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (probe, rank, weight) of the best mates of chosen probes; each must have one.
 
-        See :func:`bioeval.counting.identification.place_weights`.
+        See :func:`place_weights`.
         """
         index, ranks, weights = place_weights(
             self.closer[chosen],

@@ -39,7 +39,8 @@ from bioeval.scores.provenance import disjoint_pairs
 
 def verification_scalars(tally: Verified) -> Scalars:
     """Return the attempts and the operating points."""
-    points = points_of(tally)
+    points = tally.points
+    assert points is not None  # which have been found
     values: Variables = {
         "genuine_attempts": np.int64(tally.attempts.genuine_attempts),
         "impostor_attempts": np.int64(tally.attempts.impostor_attempts),
@@ -102,19 +103,14 @@ def point_values(points: VerificationPoints, kind: str, independent: float) -> V
     return _in_units(values, kind)
 
 
-def points_of(tally: Verified) -> VerificationPoints:
-    """Return the operating points, which have been found."""
-    assert tally.points is not None
-    return tally.points
-
-
 def verification_dataset(tally: Verified) -> xr.Dataset:
     """Return counts and rates over the tally's thresholds.
 
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
     over the impostor attempts. A rate without attempts is NaN.
     """
-    points = points_of(tally)
+    points = tally.points
+    assert points is not None
     thresholds, fa = tally.curve
     genuine, impostor = tally.attempts.genuine_attempts, tally.attempts.impostor_attempts
     every = np.append(thresholds, points.rows)
@@ -176,23 +172,14 @@ def _messages(tally: Verified, points: VerificationPoints, doubt: Message | None
 
 def doubt_of_kind(tally: Verified, eer: float) -> Message | None:
     """Return the message of attempts near chance or below it; None where there is no doubt."""
+    genuine, people = tally.attempts.genuine_attempts, ComparedPeople.of_tally(tally)
     return KindVerdict.doubt(
         eer,
         tally.about.kind,
-        _people(tally),
+        min(genuine, people.number if people and people.number else genuine),
         fused=tally.use.fused is not None or bool(tally.about.use),
         metric=tally.about.metric,
     )
-
-
-def _people(tally: Verified) -> int:
-    """Return the number of subjects, or of genuine attempts where these are fewer or unknown."""
-    genuine, subjects = tally.attempts.genuine_attempts, 0
-    if tally.people:
-        subjects = tally.people.subjects
-    elif tally.about.people:
-        subjects = tally.about.people[2]
-    return min(genuine, subjects or genuine)
 
 
 def _independent(tally: Verified, points: VerificationPoints) -> float:
