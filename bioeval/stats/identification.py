@@ -277,7 +277,7 @@ class SearchColumns:
         low, high = np.full((2, len(targets)), np.nan)
         for i in np.flatnonzero(~np.isnan(values)):
             row = int((curve.far[:, 0] <= targets[i]).sum()) - 1
-            far = curve.far[row, 0] if row >= 0 else 0.0
+            far = curve.far[row, 0] if row >= 0 else np.array(0.0)
             errors = curve.frr[row] if row >= 0 else np.ones(columns.shape[1])
 
             def rate_at(x: float) -> float:

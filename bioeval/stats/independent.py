@@ -151,7 +151,7 @@ def clopper_pearson(
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
-def exact_lower(errors: np.ndarray, correct: np.ndarray, miss: float) -> np.ndarray:
+def exact_lower(errors: np.ndarray, correct: np.ndarray, miss: np.ndarray | float) -> np.ndarray:
     """Return the lower limits of Clopper and Pearson, which miss rates with this probability.
 
     Numbers of errors and of other attempts need not be whole. A limit is 0 without an error.
@@ -159,12 +159,14 @@ def exact_lower(errors: np.ndarray, correct: np.ndarray, miss: float) -> np.ndar
     return _beta_quantile(errors, correct + 1, miss)
 
 
-def exact_upper(errors: np.ndarray, correct: np.ndarray, confidence: float) -> np.ndarray:
+def exact_upper(
+    errors: np.ndarray, correct: np.ndarray, confidence: np.ndarray | float
+) -> np.ndarray:
     """Return the one-sided upper limits of Clopper and Pearson; 1 where all attempts are errors."""
     return _beta_quantile(errors + 1, correct, confidence)
 
 
-def _beta_quantile(a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:
+def _beta_quantile(a: np.ndarray, b: np.ndarray, level: np.ndarray | float) -> np.ndarray:
     """Return a quantile of the beta distribution, 0 or 1 where a parameter is 0."""
     with np.errstate(invalid="ignore"):
         quantile = scipy.special.betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), level)

@@ -125,5 +125,6 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
         return left[0], left[1]
 
     losses_of, made_of = columns(genuine[0], loss), columns(genuine[1], number)
-    cllr = sum(ratio(*x) for x in zip(losses_of, made_of, strict=True)) / (2 * LOG2)
+    means = [ratio(*x) for x in zip(losses_of, made_of, strict=True)]
+    cllr = (means[0] + means[1]) / (2 * LOG2)
     return student(cllr, options.confidence, bounds=(0.0, np.inf))

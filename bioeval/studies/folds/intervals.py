@@ -205,9 +205,9 @@ class LeftOutRates:
             # It is so without each person, which hides how uncertain functions of both rates are.
             for scalar in rates_of_folds():
                 if scalar.of_rates is not None:
-                    value, low, high = ends[scalar.name]
+                    value, below, above = ends[scalar.name]
                     both = scalar.of_rates(far[1:], frr[1:]).tolist()
-                    ends[scalar.name] = value, min(low, *both), max(high, *both)
+                    ends[scalar.name] = value, min(below, *both), max(above, *both)
         return ends
 
     def remarks(self) -> list[Message]:
