@@ -113,7 +113,8 @@ def left_out_limits(
         kept = [wrong for wrong, people in made if person not in people]
         without.append(sum(kept) / len(kept) if kept else NAN)
     rate = sum(wrong for wrong, _ in made) / len(made)
-    return naive_limits.rate([rate, *without], len(made), trials, level)
+    sides = max(len(set(people)) for _, people in made)
+    return naive_limits.rate([rate, *without], len(made), trials, sides, level)
 
 
 def limits_alone(made: Sequence[tuple[bool, tuple[Any, ...]]], trials: int) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import scipy
 
@@ -38,17 +39,45 @@ def jackknife(columns: Columns) -> tuple[float, float]:
     return (n - 1) / n * total, min(2 * total**2 / spread if spread > 0 else n, n - 1)
 
 
-def effective(columns: Columns, miss: float) -> tuple[float, float] | None:
-    """Effective attempts with and without (z / t)^2; None where too few people err."""
+def alike(columns: Columns, sides: int) -> float:
+    """How many people, or disjoint pairs of them, who err alike are worth all errors."""
+    value, n = columns[0], len(columns) - 1
+    shares = [max(0.0, 1 - (1 - sides / n) * x / value) for x in columns[1:]]
+    return sum(shares) ** 2 / sum(x**2 for x in shares) / sides if any(shares) else 0.0
+
+
+def is_enough(columns: Columns, sides: int) -> bool:
+    """Whether enough people err, and enough do not."""
+    n = len(columns) - 1
+    if not all(1e-12 < x < 1 - 1e-12 for x in columns):
+        return False
+    least = min(6, n / sides / 2)
+    return all(alike(x, sides) >= least for x in (columns, [1 - x for x in columns]))
+
+
+class Effective(NamedTuple):
+    """Effective attempts: with (z / t)^2 the smaller ones by rates and by logits; without it."""
+
+    known: bool
+    least: float
+    of_rates: float
+    alone: float
+
+
+def effective(columns: Columns, miss: float, sides: int) -> Effective | None:
+    """None where the rate is the same without each person."""
     variance, freedom = jackknife(columns)
-    n, p = len(columns) - 1, columns[0]
+    p = columns[0]
     if not variance > 1e-20:
         return None
-    alone = p * (1 - p) / variance
     z = scipy.stats.norm.ppf(miss)
-    t = scipy.stats.t.ppf(miss, max(freedom, 1))
-    known = freedom >= min(10, 0.4 * (n - 1))
-    return (alone * (z / t) ** 2 if known else math.nan), alone
+    alone = p * (1 - p) / variance
+    of_rates = alone * (z / scipy.stats.t.ppf(miss, max(freedom, 1))) ** 2
+    if not is_enough(columns, sides):
+        return Effective(False, math.nan, of_rates, alone)
+    variance, freedom = jackknife([math.log(x / (1 - x)) for x in columns])
+    of_logits = (z / scipy.stats.t.ppf(miss, max(freedom, 1))) ** 2 / (p * (1 - p) * variance)
+    return Effective(True, min(of_rates, of_logits), of_rates, alone)
 
 
 def interpolated(x: float, at: Sequence[float], values: Sequence[float]) -> float:
@@ -63,25 +92,27 @@ def interpolated(x: float, at: Sequence[float], values: Sequence[float]) -> floa
 
 
 def curve(
-    places: Sequence[Columns], attempts: float, units: float, confidence: float = 0.95
+    places: Sequence[Columns], attempts: float, units: float, sides: int, confidence: float = 0.95
 ) -> Callable[[float], Ends]:
     """The limits of a rate as a function of it, from its columns along a curve."""
     n, miss = len(places[0]) - 1, (1 - confidence) / 2
     by_rate = {columns[0]: list(columns) for columns in reversed(places)}
     by_rate |= {0.0: [0.0] * (n + 1), 1.0: [1.0] * (n + 1)}
     rates = sorted(by_rate)
-    found = [effective(by_rate[x], miss) for x in rates]
-    known = [(x, f[0]) for x, f in zip(rates, found, strict=True) if f and not math.isnan(f[0])]
+    found = [effective(by_rate[x], miss, sides) for x in rates]
+    known = [(x, f.of_rates) for x, f in zip(rates, found, strict=True) if f and f.known]
     ends = []
     for x, f in zip(rates, found, strict=True):
         trials = units
-        if known:
+        if f and f.known:
+            trials = f.least
+        elif known:
             trials = interpolated(x, *zip(*known, strict=True))
             if f:
-                trials = min(trials, f[1])
+                trials = min(trials, f.alone)
         trials = min(max(trials, min(units, attempts)), attempts)
-        sides = 2 if trials <= units and x in (0, 1) else 1
-        ends.append(exact(x, trials, sides * miss))
+        both = 2 if trials <= units and x in (0, 1) else 1
+        ends.append(exact(x, trials, both * miss))
     low, high = (list(x) for x in zip(*ends, strict=True))
     for k in range(len(rates) - 2, -1, -1):
         low[k] = min(low[k], low[k + 1])
@@ -91,18 +122,18 @@ def curve(
 
 
 def rate(
-    columns: Columns, attempts: float, units: float, confidence: float = 0.95
+    columns: Columns, attempts: float, units: float, sides: int, confidence: float = 0.95
 ) -> tuple[float, float]:
     """The limits of a rate that has no curve."""
     value, miss = columns[0], (1 - confidence) / 2
     if not units or math.isnan(value):
         return math.nan, math.nan
-    trials, sides = units, 2 if value in (0, 1) else 1
+    trials, both = units, 2 if value in (0, 1) else 1
     if len(columns) > 2 and all(x == x for x in columns):
-        found = effective(columns, miss)
-        if found and not math.isnan(found[0]):
-            trials, sides = found[0], 1
-    return exact(value, min(max(trials, min(units, attempts)), attempts), sides * miss)
+        found = effective(columns, miss, sides)
+        if found and found.known:
+            trials, both = found.least, 1
+    return exact(value, min(max(trials, min(units, attempts)), attempts), both * miss)
 
 
 def student(
@@ -152,11 +183,9 @@ def equal_error(
     confidence: float = 0.95,
 ) -> Ends:
     """The limits of the EER: `low`, `rates` and `high` are FAR and FRR along a curve."""
-    miss = (1 - confidence) / 2
     at = next(k for k in range(len(frr)) if rates[0][k] >= rates[1][k])
-    found = effective(frr[at], miss)
-    few = crossing(*low), crossing(*high)
-    if found is None or math.isnan(found[0]):
+    few, n = (crossing(*low), crossing(*high)), len(columns) - 1
+    if jackknife(frr[at])[1] < min(10, 0.4 * (n - 1)):
         return min(few[0], columns[0]), max(few[1], columns[0])
     return chosen_anew(columns, few, confidence)
 

@@ -92,12 +92,7 @@ class Cost(Number):
 
 @dataclass(frozen=True)
 class Probability(Quantity):
-    """A probability of a test: two digits, and small ones as a bound.
-
-    One that is `at_most` a value is the smallest that the draws of a test can give.
-    """
-
-    at_most: bool = False
+    """A probability of a test: two digits, and small ones as a bound."""
 
 
 @dataclass(frozen=True)

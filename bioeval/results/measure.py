@@ -95,7 +95,6 @@ class Measure:
             decimals="genuine" if self.percent else self.decimals,
             bounds=(0.0, 1.0) if self.percent else (-np.inf, np.inf),
             larger_is_better=self.larger_is_better,
-            jackknife="alone",
         )
 
 

@@ -59,9 +59,9 @@ class Variable:
 
     larger_is_better: bool = False
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
-    #: Whether limits of its difference between two systems are by the studentised jackknife, where
-    #: percentiles of the bootstrap hold too seldom; or the wider of both.
-    jackknife: Literal["", "alone", "wider"] = ""
+    #: Whether it is a rate at a threshold that is chosen on the data: the standard error of its
+    #: difference between two systems is then that of people drawn again.
+    quantile: bool = False
 
     @cached_property
     def attrs(self) -> dict[str, str]:
@@ -172,6 +172,7 @@ EQUAL_ERROR = _table(
         "equal error rate, interpolated where FAR and FRR cross",
         label="EER",
         threshold="eer_threshold",
+        quantile=True,
     ),
     eer_threshold=_score("attainable threshold with the smallest larger rate there"),
     far_at_eer=_rate("FAR at the EER threshold"),
@@ -182,16 +183,13 @@ EQUAL_ERROR = _table(
 
 #: Other single numbers of the operating points.
 POINTS = _table(
-    eer_hull=_rate(
-        "EER on the convex hull of the ROC (ROCCH)", label="EER on the hull", jackknife="wider"
-    ),
+    eer_hull=_rate("EER on the convex hull of the ROC (ROCCH)", label="EER on the hull"),
     auc=Variable(
         "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
         "one half (Mann-Whitney)",
         label="AUC",
         decimals=5,
         larger_is_better=True,
-        jackknife="alone",
     ),
     d_prime=Variable(
         "absolute difference of the class means over the root mean of the class variances (d')",
@@ -283,6 +281,7 @@ VERIFICATION = _table(
         "FNMR at FMR",
         FAR_TARGET,
         label="{frr} at {far} <= {target}",
+        quantile=True,
         threshold="threshold_at_far",
     ),
     threshold_at_far=_score("loosest attainable threshold with FAR at most the target", FAR_TARGET),
@@ -292,6 +291,7 @@ VERIFICATION = _table(
         "FMR at FNMR",
         FRR_TARGET,
         label="{far} at {frr} <= {target}",
+        quantile=True,
         decimals="impostor",
         threshold="threshold_at_frr",
     ),
@@ -306,7 +306,6 @@ VERIFICATION = _table(
         label="minDCF at prior {prior}",
         decimals=4,
         threshold="min_cost_threshold",
-        jackknife="wider",
     ),
     min_cost=Variable("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost", dims=COST),
     min_cost_threshold=_score("strictest threshold of the smallest cost", COST),
@@ -394,7 +393,6 @@ OPEN_SET = _table(
         label="{dir} at {far} <= {target}, rank 1",
         threshold="threshold_at_far",
         larger_is_better=True,
-        jackknife="wider",
     ),
     threshold_at_far=_score(
         "loosest attainable threshold with FAR at most the target (best mates of a worse rank are "
@@ -467,7 +465,6 @@ CLOSED_SET = _table(
         "TPIR(N, 1, no threshold)",
         label="recognition rate",
         larger_is_better=True,
-        jackknife="alone",
     ),
     attempts=_count("probes with a usable mate", "probes"),
     subjects=_count("subjects of the probes, enrolled: independent trials", "subjects"),
@@ -480,7 +477,7 @@ CLOSED_SET = _table(
 
 def _mean(long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "") -> Variable:
     """Describe a mean over queries."""
-    return _rate(long_name, iso, dims, label=label, larger_is_better=True, jackknife="alone")
+    return _rate(long_name, iso, dims, label=label, larger_is_better=True)
 
 
 def _each(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:

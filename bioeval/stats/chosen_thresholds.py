@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.limits import Limits, RateCurve, chosen_anew, enough, student
+from bioeval.stats.limits import Limits, RateCurve, chosen_anew, moved_by_many, student
 
 
 def marks_of(distances: np.ndarray) -> np.ndarray:
@@ -41,7 +41,7 @@ def at_equal_error(
         return np.array(np.nan), np.array(np.nan)
     ends = (np.column_stack(x.at(rate)) for x, rate in zip((far, frr), at, strict=True))
     few = ErrorColumns(*ends).equal_error()
-    if enough(curve.frr[np.argmax(at[0] >= at[1])]):
+    if moved_by_many(curve.frr[np.argmax(at[0] >= at[1])]):
         return chosen_anew(columns, (few[0], few[1]), confidence)
     return np.minimum(few[0], columns[0]), np.maximum(few[1], columns[0])
 
@@ -65,7 +65,7 @@ def at_target(
     if np.isnan(fixed[0]):
         return np.nan, np.nan
     low, high = (float(x) for x in student(columns, confidence))
-    if enough(errors) and np.isfinite(low) and np.isfinite(high):
+    if moved_by_many(errors) and np.isfinite(low) and np.isfinite(high):
         return min(low, value), max(high, value)
     strict, loose = (rate_at(float(x)) for x in other)
     below = np.hypot(value - fixed[0], max(value - loose, 0.0))

@@ -63,6 +63,7 @@ class Attempted(NamedTuple):
     - `losses`, `leaving` (int64 (people left out,)): hits and attempts that are missing without
       each; hits that are gained have negative weights
     - `units`: how many of the people, or pairs of them, are independent
+    - `sides`: people with whom an attempt is missing
     """
 
     hits: Hits
@@ -70,6 +71,7 @@ class Attempted(NamedTuple):
     losses: Hits
     leaving: np.ndarray
     units: float
+    sides: int
 
     def columns(
         self,
@@ -140,7 +142,7 @@ class SearchColumns:
             group, groups = groups_of_people(self.no_person)
 
         def attempted(
-            hits: Hits, of_rows: np.ndarray, pairs: int, moved: Hits | None, also: np.ndarray
+            hits: Hits, of_rows: np.ndarray, sides: int, moved: Hits | None, also: np.ndarray
         ) -> Attempted:
             """Return attempts of some rows; `also` leave with the people of these numbers."""
             made = np.bincount(person[of_rows], minlength=number)
@@ -153,7 +155,8 @@ class SearchColumns:
                 made,
                 Hits(*(x[stays] for x in losses)),
                 leaving[:groups],
-                kish(made[~self.no_person]) / pairs if self.people >= fewest else 0.0,
+                kish(made[~self.no_person]) / sides if self.people >= fewest else 0.0,
+                sides,
             )
 
         none = np.empty(0, dtype=np.int64)
@@ -215,7 +218,8 @@ class SearchColumns:
         confidence = self.options.confidence
         if self.weights is not None:
             return RateCurve.drawn(columns, attempts.units, confidence)
-        return RateCurve.of(columns, float(attempts.made.sum()), attempts.units, confidence)
+        made, units, sides = float(attempts.made.sum()), attempts.units, attempts.sides
+        return RateCurve.of(columns, made, units, confidence, sides)
 
     @cached_property
     def far(self) -> RateCurve:
@@ -283,7 +287,8 @@ class SearchColumns:
             def rate_at(x: float) -> float:
                 return float(data.frr_at_far(x, self.every_score)[0])
 
-            ends = at_target(1 - columns[i], errors, missed, self.far.at(far), rate_at, confidence)
+            of_far = self.far.at(far)
+            ends = at_target(1 - columns[i], errors, missed, of_far, rate_at, confidence)
             low[i], high[i] = 1 - ends[1], 1 - ends[0]
         return low, high
 

@@ -22,9 +22,15 @@ from bioeval.stats.independent import exact_lower, exact_upper, zero_error_bound
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
 
-#: Degrees of freedom from which errors show how uncertain they are: five people who err alike have
-#: ten.
-LEAST = 10.0
+#: People, or disjoint pairs of them, from whose errors on these show how uncertain a rate is: as
+#: many as a sign test of two systems needs. Of 3 to 10 it is the smallest number with which limits
+#: hold from 20 people on, with unequal numbers of templates, too. Degrees of freedom do not tell:
+#: two false accepts of two pairs among 20 people have nearly as many as there can be.
+LEAST = 6.0
+
+# Degrees of freedom from which enough people move a rate whose threshold is chosen on the data:
+# five who err alike have ten.
+_MOVING = 10.0
 
 # Variances below it are rounding.
 _NOTHING = 1e-20
@@ -67,28 +73,73 @@ def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float
     return np.where(rate <= ROUNDING, 0.0, low), np.where(rate >= 1 - ROUNDING, 1.0, high)
 
 
-def _trials(columns: np.ndarray, miss: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return effective attempts by the variance of the jackknife, and whether they are known.
+def _erring(columns: np.ndarray, sides: int) -> np.ndarray:
+    """Return how many independent units that err alike are worth the errors of all (Kish 1965).
 
-    They come with and without ``(z / t)^2``, by which limits of so few degrees of freedom are
-    wider. They are known where enough people err.
+    An attempt is of so many people as it has `sides`. Person ``a`` has part in the share ``e_a = 1
+    - (1 - sides / n) x_a / x`` of all errors, with ``x_a`` the rate without this one of ``n``.
     """
-    rate, people = columns[..., 0], columns.shape[-1] - 1
-    variance, freedom = jackknife(columns)
+    share = sides / (columns.shape[-1] - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
+        of_each = 1 - (1 - share) * columns[..., 1:] / columns[..., :1]
+        of_each = np.clip(np.where(columns[..., :1] > ROUNDING, of_each, 0.0), 0.0, None)
+        number = of_each.sum(axis=-1) ** 2 / (of_each**2).sum(axis=-1) / sides
+    return np.where(np.isnan(number), 0.0, number)
+
+
+def enough(columns: np.ndarray, sides: int) -> np.ndarray:
+    """Return whether enough people err to show how uncertain a rate is, and enough do not.
+
+    Of few people half of the independent units are enough. A rate that is 0 or 1 without a person
+    is uncertain without a limit.
+    """
+    people = columns.shape[-1] - 1
+    if people < 2:
+        return np.zeros(columns.shape[:-1], dtype=bool)
+    number = np.minimum(_erring(columns, sides), _erring(1 - columns, sides))
+    inside = ((columns > ROUNDING) & (columns < 1 - ROUNDING)).all(axis=-1)
+    return inside & (number >= min(LEAST, people / sides / 2))
+
+
+def moved_by_many(columns: np.ndarray) -> np.ndarray:
+    """Return whether enough people move rates, (..., 1 + people), for thresholds chosen anew.
+
+    That is less than :func:`enough`: everyone moves a threshold, so that limits hold with fewer.
+    """
+    freedom, people = jackknife(columns)[1], columns.shape[-1] - 1
+    with np.errstate(invalid="ignore"):
+        return freedom >= min(_MOVING, 0.4 * max(people - 1, 1))
+
+
+def _trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, ...]:
+    """Return effective attempts by the variance of the jackknife, and where they are known.
+
+    That is ``p (1 - p) / v (z / t)^2``: with Student's quantile ``t`` limits are wider where few
+    people matter. First they are by the smaller number of two: with the variance of rates, and with
+    that of logits, which is the larger one where the rate would be much smaller without one person;
+    then by the variance of rates, with ``(z / t)^2`` and without. They are known where enough err.
+    """
+    rate = columns[..., 0]
+    known = enough(columns, sides)
+    level = min(miss, 0.5 - 1e-6)  # where both quantiles are 0
+
+    def quotient(freedom: np.ndarray) -> np.ndarray:
+        student = scipy.special.stdtrit(np.maximum(freedom, 1), level)
+        return (scipy.special.ndtri(level) / student) ** 2
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance, freedom = jackknife(columns)
+        known &= variance > _NOTHING
         alone = rate * (1 - rate) / np.where(variance > _NOTHING, variance, np.nan)
-        level = min(miss, 0.5 - 1e-6)  # where both quantiles are 0
-        quotient = scipy.special.ndtri(level) / scipy.special.stdtrit(np.maximum(freedom, 1), level)
-        known = (freedom >= min(LEAST, 0.4 * (people - 1))) & (variance > _NOTHING)
-    return alone * quotient**2, alone, known & (people > 1)
+        of_rates = alone * quotient(freedom)
+        variance, freedom = jackknife(scipy.special.logit(np.clip(columns, 0.0, 1.0)))
+        of_logits = quotient(freedom) / (rate * (1 - rate) * variance)
+    return np.where(known, np.fmin(of_rates, of_logits), np.nan), of_rates, alone, known
 
 
-def enough(columns: np.ndarray) -> np.ndarray:
-    """Return whether enough people err to show how uncertain a rate is."""
-    return _trials(columns, 0.025)[2]
-
-
-def effective(columns: np.ndarray, attempts: float, units: float, miss: float) -> np.ndarray:
+def effective(
+    columns: np.ndarray, attempts: float, units: float, miss: float, sides: int
+) -> np.ndarray:
     """Return the effective number of attempts along a curve, from columns in order of their rates.
 
     That is ``n / d (z / t)^2`` of `n` attempts with the design effect ``d = n v / (p (1 - p))`` of
@@ -97,12 +148,12 @@ def effective(columns: np.ndarray, attempts: float, units: float, miss: float) -
     chapter 7), unless `v` there is larger. Where none has enough it is the number of independent
     `units`, people or disjoint pairs of them, which is also the smallest.
     """
-    trials, alone, known = _trials(columns, miss)
+    trials, of_rates, alone, known = _trials(columns, miss, sides)
     fewest = min(units, attempts)
     if not known.any():
-        return np.full(len(trials), fewest)
-    nearest = np.interp(columns[:, 0], columns[known, 0], trials[known])
-    return np.clip(np.fmin(nearest, alone), fewest, attempts)
+        return np.full(len(columns), fewest)
+    nearest = np.fmin(np.interp(columns[:, 0], columns[known, 0], of_rates[known]), alone)
+    return np.clip(np.where(known, trials, nearest), fewest, attempts)
 
 
 class RateCurve(NamedTuple):
@@ -117,14 +168,17 @@ class RateCurve(NamedTuple):
     high: np.ndarray
 
     @classmethod
-    def of(cls, columns: np.ndarray, attempts: float, units: float, confidence: float) -> RateCurve:
+    def of(
+        cls, columns: np.ndarray, attempts: float, units: float, confidence: float, sides: int
+    ) -> RateCurve:
         """Return the limits of a rate in columns (places, 1 + people), at increasing rates.
 
-        The rate is of so many `attempts`, of which so many `units` are independent.
+        The rate is of so many `attempts`, of which so many `units` are independent. An attempt is
+        of one person, or of two: `sides`.
         """
         columns = _with_ends(columns)
         miss = (1 - confidence) / 2
-        trials = effective(columns, attempts, units, miss)
+        trials = effective(columns, attempts, units, miss, sides)
         if columns.shape[-1] < 3 or not units:
             trials = np.zeros(len(columns))
         rate = columns[:, 0]
@@ -178,14 +232,16 @@ def of_rate(
     attempts: np.ndarray | float,
     units: np.ndarray | float,
     confidence: float,
+    sides: int,
 ) -> Limits:
     """Return the limits of rates that have no curve, (..., 1 + people).
 
-    Where too few people err they are those of so many independent `units`.
+    Where too few people err they are those of so many independent `units`. An attempt is of one
+    person, or of two: `sides`.
     """
     miss, rate = (1 - confidence) / 2, columns[..., 0]
     attempts, units = np.asarray(attempts, dtype=np.float64), np.asarray(units, dtype=np.float64)
-    trials, _, known = _trials(columns, miss)
+    trials, _, _, known = _trials(columns, miss, sides)
     trials = np.clip(np.where(known, trials, units), np.fmin(units, attempts), attempts)
     one_sided = ~known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
     return exact(rate, np.where(units > 0, trials, 0.0), np.where(one_sided, 2 * miss, miss))
@@ -238,12 +294,12 @@ def chosen_anew(columns: np.ndarray, few: Limits, confidence: float) -> Limits:
     the limits are these. They hold the value.
     """
     miss, value, people = (1 - confidence) / 2, columns[..., 0], columns.shape[-1] - 1
-    variance, freedom = jackknife(columns)
+    variance, _ = jackknife(columns)
     with np.errstate(invalid="ignore", divide="ignore"):
         alone = value * (1 - value) / np.where(variance > _NOTHING, variance, np.nan)
         level = min(miss, 0.5 - 1e-6)
         quotient = scipy.special.ndtri(level) / scipy.special.stdtrit(max(people - 1, 1), level)
-        known = (value > 0) & (value < 1) & (freedom >= min(LEAST, 0.4 * (people - 1)))
+        known = (value > 0) & (value < 1) & moved_by_many(columns)
         known &= ~np.isnan(few[0])
     low, high = exact(value, np.where(known, alone * quotient**2, 0.0), miss)
     low, high = np.where(known, low, few[0]), np.where(known, high, few[1])

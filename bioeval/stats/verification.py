@@ -233,7 +233,7 @@ class VerificationColumns:
             assert self.drawn is not None
             return RateCurve.drawn(self._usual(self.drawn).far, units, confidence)
         made = self.tally.attempts.impostor_attempts / copies_of(self.tally)
-        return RateCurve.of(self._usual(self.without).far, made, units, confidence)
+        return RateCurve.of(self._usual(self.without).far, made, units, confidence, sides=2)
 
     @cached_property
     def frr(self) -> RateCurve:
@@ -253,7 +253,7 @@ class VerificationColumns:
         mated = np.append(counts[-1, :-1] > 0, False)
         taken = without_each(counts[:, mated], counts.sum(axis=1))
         made = len(values) / copies_of(self.tally)
-        return RateCurve.of(1 - ratio(taken[:-1], taken[-1]), made, units, confidence)
+        return RateCurve.of(1 - ratio(taken[:-1], taken[-1]), made, units, confidence, sides=1)
 
     # -- limits of measures
 

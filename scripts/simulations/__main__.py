@@ -22,7 +22,8 @@ def main() -> int:
         description="How often intervals, tests and promises hold, in populations of known truth.",
         epilog="scripts/coverage --runs 50 --only apcer; scripts/coverage --table",
     )
-    parser.add_argument("--runs", type=int, default=500, help="data sets a cell (default: 500)")
+    runs = "data sets a cell (default: 20; 300 tell 92 from 95 %%)"
+    parser.add_argument("--runs", type=int, default=20, help=runs)
     parser.add_argument("--only", nargs="+", metavar="WORD", help="claims whose name has a word")
     parser.add_argument("--population", nargs="+", metavar="P", help="these of E, N, G, R and H")
     parser.add_argument("--people", nargs="+", type=int, metavar="N", help="these sizes")

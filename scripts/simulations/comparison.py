@@ -87,7 +87,7 @@ def no_winner(
     """Return for each measure whether no winner is declared of two equal systems."""
     both = systems(cell, rng, own=own)
     seed = int(rng.integers(1 << 30))
-    method = be.stats.IntervalMethod("subject-bootstrap", replicates=REPLICATES, random_state=seed)
+    method = be.stats.IntervalMethod("people", replicates=REPLICATES, random_state=seed)
     compared = be.compare(*both, **options, interval=method)
     better = compared.separated.values[0, 1] != 0
     verdicts = {}
@@ -119,7 +119,7 @@ def few_apart(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
             second,
             far_targets=TARGETS,
             interval=be.stats.IntervalMethod(
-                "subject-bootstrap", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
+                "people", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
             ),
         )
         separated = compared.separated.values[0, 1]
@@ -163,7 +163,7 @@ def found_better(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
             be.Scores(second.values + CHANGED_BY * worse, who),
             far_targets=TARGETS[:1],
             interval=be.stats.IntervalMethod(
-                "subject-bootstrap", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
+                "people", replicates=REPLICATES, random_state=int(rng.integers(1 << 30))
             ),
         )
         separated = compared.separated.values[0, 1]
@@ -199,7 +199,7 @@ CLAIMS = (
         f"{NO_WINNER}, for each measure; both have the same easy and difficult people",
         "be.compare",
         searches,
-        cells(PLACES, (25, 50, 100), (4,), BOTH),
+        cells(PLACES, (30, 60), (4,), BOTH),
         dict.fromkeys(PLACES, 0.94),
     ),
     Claim(
@@ -207,7 +207,7 @@ CLAIMS = (
         f"{NO_WINNER}, for each measure; each has its own easy and difficult people",
         "be.compare",
         with_own,
-        cells(PLACES, (25, 50, 100), (4,), BOTH),
+        cells(PLACES, (30, 60), (4,), BOTH),
         ALL_BUT_R,
     ),
     Claim(
@@ -215,7 +215,7 @@ CLAIMS = (
         "no claim for new people: the result is for this gallery",
         "be.compare(population='fixed')",
         in_this_gallery,
-        cells(PLACES, (25, 50, 100), (4,), BOTH),
+        cells(PLACES, (30, 60), (4,), BOTH),
     ),
     Claim(
         "two equal systems that differ in few people",
@@ -230,7 +230,7 @@ CLAIMS = (
         f"{NO_WINNER}, for each measure; both have the same easy and difficult people",
         "be.compare(protocol='vehicleid')",
         retrieval,
-        cells(PLACES, (25, 50, 100), (4,)),
+        cells(PLACES, (30, 60), (4,)),
         dict.fromkeys(PLACES, 0.94),
     ),
     Claim(
@@ -238,7 +238,7 @@ CLAIMS = (
         f"{NO_WINNER}, for each measure; each has its own easy and difficult people",
         "be.compare(protocol='vehicleid')",
         with_own_retrieval,
-        cells(PLACES, (25, 50, 100), (4,)),
+        cells(PLACES, (30, 60), (4,)),
         ALL_BUT_R,
     ),
     Claim(

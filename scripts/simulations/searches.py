@@ -14,7 +14,7 @@ from simulations.populations import POPULATIONS
 FAR = (0.3, 0.1, 0.02)
 #: Data sets by which the rates of new people are known: searches in galleries of one size.
 KNOWN = 20_000
-BY_SUBJECT = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=500)}
+BY_SUBJECT = {"interval": be.stats.IntervalMethod("people")}
 
 
 def searches(drawn: np.ndarray, people: int, templates: int) -> tuple[np.ndarray, ...]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.stats.simultaneous import normal_draws
 from bioeval.studies.compare.results import ComparedMeasure
 from bioeval.studies.tracking.counting import TrackingOptions
 from bioeval.studies.tracking.inputs import sources_of
@@ -158,15 +157,8 @@ def _drawn(cell: Cell, rng: np.random.Generator, trackers: Iterable[str]) -> lis
     return [_of(pool(cell.population, False)[name], places) for name in trackers]
 
 
-@functools.cache
-def _normal(sequences: int) -> np.ndarray:
-    """Return the draws of a comparison with the default seed, whatever the data."""
-    return normal_draws(sequences, np.random.SeedSequence(0))
-
-
 def _ranked(measure: str, trackers: Sequence[SequenceSums]) -> ComparedMeasure:
-    normal = _normal(trackers[0].videos)
-    return ranked_measure(MEASURES[measure], trackers, CONFIDENCE, normal)
+    return ranked_measure(MEASURES[measure], trackers, CONFIDENCE)
 
 
 def intervals(cell: Cell, rng: np.random.Generator) -> Outcomes:

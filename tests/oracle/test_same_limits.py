@@ -7,7 +7,7 @@ import pytest
 
 import bioeval as be
 
-DRAWN = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=3)}
+DRAWN = {"interval": be.stats.IntervalMethod("people", replicates=100, random_state=3)}
 TARGET, COST = 0.01, (0.5, 1.0, 1.0)
 
 

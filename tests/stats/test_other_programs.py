@@ -131,12 +131,22 @@ def pseudo_values(value, without):
 
 
 def effective(value, without):
-    """Effective attempts, from the standard error of pseudo-values and Satterthwaite's freedom."""
+    """Effective attempts, from standard errors of pseudo-values, of rates and of logits."""
+
+    def trials(scaled, slope):
+        t = scipy.stats.t.ppf(0.975, freedom_of(scaled[1:]))
+        variance = (scipy.stats.sem(pseudo_values(scaled[0], scaled[1:])) * slope) ** 2
+        return value * (1 - value) / variance * (Z / t) ** 2
+
+    columns = np.append(value, without)
+    return min(trials(columns, 1), trials(scipy.special.logit(columns), value * (1 - value)))
+
+
+def freedom_of(without):
+    """Satterthwaite's degrees of freedom."""
     squares = (np.asarray(without) - np.mean(without)) ** 2
     freedom = 2 * squares.sum() ** 2 / ((squares**2).sum() - squares.sum() ** 2 / len(without))
-    variance = scipy.stats.sem(pseudo_values(value, without)) ** 2
-    t = scipy.stats.t.ppf(0.975, min(freedom, len(without) - 1))
-    return value * (1 - value) / variance * (Z / t) ** 2
+    return min(freedom, len(without) - 1)
 
 
 def test_limits_of_rates_are_exact_limits_of_effective_attempts(scores, threshold, genuine):
@@ -174,10 +184,11 @@ def test_limits_of_a_difference_are_t_limits_of_pseudo_values():
     without = [difference(np.flatnonzero(labels != x)) for x in np.unique(labels)]
     pseudo = pseudo_values(row.difference.item(), without)
     spread = scipy.stats.sem(pseudo)
-    theirs = scipy.stats.t.interval(0.95, len(pseudo) - 1, row.difference.item(), spread)
+    freedom = freedom_of(without)
+    theirs = scipy.stats.t.interval(0.95, freedom, row.difference.item(), spread)
     ours = row.difference_low.item(), row.difference_high.item()
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
-    p_value = 2 * scipy.stats.t.sf(abs(row.difference.item()) / spread, len(pseudo) - 1)
+    p_value = 2 * scipy.stats.t.sf(abs(row.difference.item()) / spread, freedom)
     assert row.p_value.item() == pytest.approx(p_value, rel=1e-5)
 
 
@@ -189,7 +200,7 @@ def test_p_values_of_several_measures_are_adjusted_as_by_statsmodels():
         crowd.scores("l2"),
         crowd.scores("l1"),
         far_targets=[0.2, 0.1],
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
     row = found.isel(system=0, other_system=1)
     tested = ~np.isnan(row.p_value.values)

@@ -96,9 +96,9 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
 
     of_far, of_frr = units_of(scores)
     made = [len(attempts_of(scores, genuine)) for genuine in (False, True)]
-    for name, attempts, units in (("far", made[0], of_far), ("frr", made[1], of_frr)):
+    for name, attempts, units, sides in (("far", made[0], of_far, 2), ("frr", made[1], of_frr, 1)):
         places = [columns(name, k) for k in range(len(every))]
-        limits = naive_limits.curve(places, attempts, units)
+        limits = naive_limits.curve(places, attempts, units, sides)
         expected = np.array([limits(x) for x in ds[name].values])
         np.testing.assert_allclose(ds[f"{name}_low"], expected[:, 0], atol=1e-9)
         np.testing.assert_allclose(ds[f"{name}_high"], expected[:, 1], atol=1e-9)
@@ -168,7 +168,7 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
     others = [without(scores, a) for a in people_of(scores)]
     apart = [be.open_set(x, thresholds=grid, **options) for x in others]
     ranked = [be.closed_set(x, **options) for x in others]
-    for name, units in (("far", PEOPLE / 2), ("dir", PEOPLE)):
+    for name, sides in (("far", 2), ("dir", 1)):
         for k in range(3 if name == "dir" else 1):
             rate, low, high = (
                 x if name == "far" else x[:, k]
@@ -176,12 +176,12 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
             )
             rates = [x[name].values if name == "far" else x[name].values[:, k] for x in apart]
             places = [[rate[t], *(x[t] for x in rates)] for t in range(len(grid))]
-            limits = naive_limits.curve(places, scores.shape[0], units)
+            limits = naive_limits.curve(places, scores.shape[0], PEOPLE / sides, sides)
             expected = np.array([limits(x) for x in rate])
             np.testing.assert_allclose(low, expected[:, 0], atol=1e-7)
             np.testing.assert_allclose(high, expected[:, 1], atol=1e-7)
     places = [[closed.cms.values[k], *(x.cms.values[k] for x in ranked)] for k in range(3)]
-    limits = naive_limits.curve(places, scores.shape[0], PEOPLE)
+    limits = naive_limits.curve(places, scores.shape[0], PEOPLE, 1)
     expected = np.array([limits(x) for x in closed.cms.values])
     np.testing.assert_allclose(closed.cms_low, expected[:, 0], atol=1e-9)
     np.testing.assert_allclose(closed.cms_high, expected[:, 1], atol=1e-9)

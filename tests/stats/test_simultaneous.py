@@ -1,4 +1,4 @@
-"""Limits of all differences together, ranks and letters, against plain loops."""
+"""Tests and limits of all differences together, ranks and letters, against plain loops."""
 
 from __future__ import annotations
 
@@ -8,128 +8,109 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.stats import norm, t
+from scipy.stats import t
 from strategies import examples_of
 
-from bioeval.base.random import seed_sequence
-from bioeval.stats.simultaneous import (
-    Differences,
-    drawn_deviations,
-    jackknife_errors,
-    letter_sets,
-    normal_draws,
-)
-
-SEED = seed_sequence(3)
+from bioeval.stats.simultaneous import Differences, letter_sets
 
 
-def plain_error(without, i, j):
-    """Return the jackknife's standard error of a difference."""
-    d = [x - y for x, y in zip(without[i], without[j], strict=True)]
+def plain_difference(one, other):
+    """Return the difference of two systems, its standard error, and the degrees of freedom."""
+    d = [x - y for x, y in zip(one[1:], other[1:], strict=True)]
     n, mean = len(d), sum(d) / len(d)
-    return math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in d))
+    squares = [(x - mean) ** 2 for x in d]
+    varies = sum(x**2 for x in squares) - sum(squares) ** 2 / n
+    freedom = min(2 * sum(squares) ** 2 / varies, n - 1) if varies > 0 else n - 1
+    return one[0] - other[0], math.sqrt((n - 1) / n * sum(squares)), max(freedom, 1)
 
 
-def plain_largest(without, normal, pairs):
-    """Return the largest of |sum_a xi_a u_a| over pairs in each draw, u of length 1."""
-    largest = []
-    for b in range(normal.shape[1]):
-        values = []
-        for i, j in pairs:
-            d = [x - y for x, y in zip(without[i], without[j], strict=True)]
-            mean = sum(d) / len(d)
-            length = math.sqrt(sum((x - mean) ** 2 for x in d))
-            values.append(abs(sum(normal[a, b] * (d[a] - mean) / length for a in range(len(d)))))
-        largest.append(max(values))
-    return largest
+def plain_holm(p, level):
+    """Return which hypotheses are rejected: from the smallest p-value on, while it is small."""
+    rejected = [False] * len(p)
+    for step, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        if p[i] > level / (len(p) - step):
+            break
+        rejected[i] = True
+    return rejected
 
 
 @st.composite
 def leaving_out(draw):
-    """Values of systems, with each person and without each."""
+    """Values of systems, and the same without each person."""
     k, n = draw(st.integers(2, 5)), draw(st.integers(3, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return rng.uniform(size=k), rng.uniform(size=(k, n))
-
-
-@settings(max_examples=examples_of(30))
-@given(leaving_out(), st.sampled_from([0.9, 0.95]))
-def test_limits_are_those_of_plain_loops(case, confidence):
-    values, without = case
-    k, n = without.shape
-    normal = normal_draws(n, SEED)[:, :200]
-    made = Differences.of(
-        values,
-        drawn_deviations(without, normal),
-        np.ones((k, k), dtype=bool),
-        confidence,
-        n - 1,
-        spread=jackknife_errors(without),
+    return rng.uniform(size=(k, 1)) + np.column_stack(
+        [np.zeros(k), draw(st.sampled_from([0.01, 0.1])) * rng.normal(size=(k, n))]
     )
+
+
+@settings(max_examples=examples_of(60))
+@given(leaving_out(), st.sampled_from([0.9, 0.95]), st.booleans())
+def test_limits_and_tests_are_those_of_plain_loops(columns, confidence, again):
+    k = len(columns)
+    drawn = np.random.default_rng(k).normal(size=(k, 50)) if again else None
+    made = Differences.of(columns, np.ones((k, k), dtype=bool), confidence, drawn=drawn)
     pairs = list(itertools.combinations(range(k), 2))
-    quantile = np.quantile(plain_largest(without, normal, pairs), confidence)
-    if len(pairs) == 1:
-        quantile = norm.ppf(0.5 + confidence / 2)
-    quantile = t.ppf(norm.cdf(quantile), n - 1)
+    p = []
     for i, j in pairs:
-        error = plain_error(without, i, j)
-        difference = values[i] - values[j]
-        half = quantile * error
-        np.testing.assert_allclose(made.low[i, j], difference - half)
-        np.testing.assert_allclose(made.high[i, j], difference + half)
-        np.testing.assert_allclose(made.low[j, i], -difference - half)
-        assert made.larger[i, j] == int(difference > half) - int(difference < -half)
-        if len(pairs) == 1:
-            assert (made.p[i, j] < 1 - confidence) == (abs(difference) > half)
-
-
-def test_that_the_draws_have_the_variance_of_the_jackknife():
-    without = np.random.default_rng(1).uniform(size=(3, 12))
-    drawn = drawn_deviations(without, np.random.default_rng(1).normal(size=(12, 40_000)))
-    errors = jackknife_errors(without)
-    for i, j in itertools.combinations(range(3), 2):
-        assert (drawn[i] - drawn[j]).std() == pytest.approx(errors[i, j], rel=0.02)
-        assert errors[i, j] == pytest.approx(plain_error(without, i, j))
+        away, error, freedom = plain_difference(columns[i], columns[j])
+        if again:
+            error = np.std(drawn[i] - drawn[j], ddof=1)
+        half = t.ppf(1 - (1 - confidence) / 2 / len(pairs), freedom) * error
+        np.testing.assert_allclose(made.low[i, j], away - half)
+        np.testing.assert_allclose(made.high[i, j], away + half)
+        np.testing.assert_allclose(made.low[j, i], -away - half)
+        p.append(2 * t.sf(abs(away) / error, freedom))
+    for (i, j), rejected in zip(pairs, plain_holm(p, 1 - confidence), strict=True):
+        sign = 1 if columns[i, 0] > columns[j, 0] else -1
+        assert made.larger[i, j] == sign * rejected == -made.larger[j, i]
+        assert (made.p[i, j] <= 1 - confidence) == rejected
 
 
 def test_that_limits_of_many_are_wider_than_those_of_a_pair():
-    rng = np.random.default_rng(2)
-    without = rng.uniform(size=(6, 20))
-    values = rng.uniform(size=6)
-    normal = normal_draws(20, SEED)
+    columns = np.random.default_rng(2).uniform(size=(6, 21))
 
     def width(systems):
-        made = Differences.of(
-            values[systems],
-            drawn_deviations(without[systems], normal),
-            np.ones((len(systems), len(systems)), dtype=bool),
-            0.95,
-            19,
-            spread=jackknife_errors(without[systems]),
-        )
+        together = np.ones((systems, systems), dtype=bool)
+        made = Differences.of(columns[:systems], together, 0.95)
         return made.high[0, 1] - made.low[0, 1]
 
-    assert width([0, 1]) < width([0, 1, 2]) < width(list(range(6)))
+    assert width(2) < width(3) < width(6)
 
 
 def test_that_pairs_that_cannot_be_compared_are_not_told_apart():
-    values = np.array([0.1, 0.9, np.nan, 0.1])
-    drawn = np.random.default_rng(3).normal(scale=0.01, size=(4, 500))
-    drawn -= drawn.mean(axis=1, keepdims=True)
-    drawn[2] = np.nan
-    drawn[3] = drawn[0]  # always the same
+    columns = np.array([0.1, 0.9, np.nan, 0.1])[:, None] + np.zeros(31)
+    columns[:, 1:] += np.random.default_rng(3).normal(scale=0.001, size=(4, 30))
+    columns[3] = columns[0]  # always the same
     comparable = ~np.eye(4, dtype=bool)
-    made = Differences.of(values, drawn, comparable, 0.95, 30)
+    made = Differences.of(columns, comparable, 0.95)
     assert made.larger[0, 1] == -1 and made.larger[1, 0] == 1
     assert np.isnan(made.low[0, [2, 3]]).all() and not made.larger[:, 2].any()
     assert made.larger[3, 0] == 0 and np.isnan(made.p[3, 0])
-    comparable[0, 1] = comparable[1, 0] = False
-    assert Differences.of(values, drawn, comparable, 0.95, 30).larger[0, 1] == 0
     rank, first, last = made.ranks(larger_is_better=False)
     np.testing.assert_array_equal(rank, [1, 3, np.nan, 1])
     np.testing.assert_array_equal(first, [1, 3, np.nan, 1])
     np.testing.assert_array_equal(last, [2, 3, np.nan, 2])
     assert made.letters([0, 3, 1]) == ["a", "b", "", "a"]
+    comparable[0, 1] = comparable[1, 0] = False
+    assert Differences.of(columns, comparable, 0.95).larger[0, 1] == 0
+
+
+def test_that_nobody_left_out_and_too_few_replicates_give_no_limits():
+    together = np.ones((2, 2), dtype=bool)
+    alone = np.array([[0.1], [0.9]])
+    assert np.isnan(Differences.of(alone, together, 0.95).p).all()
+    columns = np.array([[0.1, 0.0, 0.1, 0.2], [0.9, 0.7, 0.9, 0.8]])
+    drawn = np.array([[0.1, np.nan, np.nan], [0.9, np.nan, 0.8]])
+    assert np.isnan(Differences.of(columns, together, 0.95, drawn=drawn).p).all()
+    assert np.isfinite(Differences.of(columns, together, 0.95).p[0, 1])
+
+
+def test_limits_end_at_the_largest_possible_difference():
+    columns = np.array([[0.1, 0.0, 0.9, 0.2], [0.9, 0.1, 0.2, 0.8]])
+    made = Differences.of(columns, np.ones((2, 2), dtype=bool), 0.95, widest=1.0)
+    assert (made.low[0, 1], made.high[0, 1]) == (-1, 1)
+    assert made.difference[0, 1] == pytest.approx(-0.8)
 
 
 @st.composite

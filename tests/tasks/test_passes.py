@@ -20,9 +20,7 @@ MOST_PASSES = {
     # One more where a threshold of some replicate lies outside what was kept, as of few people.
     "comparison": (
         4,
-        lambda a, b: be.compare(
-            a, b, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-        ),
+        lambda a, b: be.compare(a, b, interval=be.stats.IntervalMethod("people", replicates=100)),
     ),
     "folds": (2, lambda a, b: be.cross_evaluate(a, be.partition.RepeatedSubjectKFold(5))),
     "fused folds": (

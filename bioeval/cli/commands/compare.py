@@ -31,10 +31,10 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     bioeval compare old.mat new.mat --protocol market1501
 
     DATA are two files or more as `bioeval run` reads them, with the same templates in the same
-    order, or with names of the templates. The people are resampled together for
-    all systems. Each line of the differences says whether two systems differ; of three and more,
-    systems are ranked by each measure, and those that share a letter do not differ significantly.
-    Options apply to all systems. A system that was chosen because it is the best on these data,
+    order, or with names of the templates. Differences are paired by person. Each line of the
+    differences says whether two systems differ; of three and more, systems are ranked by each
+    measure, and those that share a letter do not differ significantly. Options apply to all
+    systems. A system that was chosen because it is the best on these data,
     such as the best of several epochs, looks better than it is: choose it on other people. Where
     the last of DATA is a list of trials without scores, it has the trials of all systems.
     """
@@ -48,7 +48,7 @@ def command(data: tuple[str, ...], **options: Any) -> None:
     if len(data) == 1:
         raise click.UsageError(f"one system is given, {data[0]}; expected two or more")
     options["measures"] = list(options["measures"]) or None
-    take_interval(options, "subject-bootstrap")
+    take_interval(options, "people")
     with StudyCommand(data[0], options) as run:
         systems = {}
         for name, file in zip(run.names(data), data, strict=True):

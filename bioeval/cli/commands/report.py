@@ -218,7 +218,7 @@ def _comparison(
     from bioeval.tasks.plan import resolve_card
 
     options = {name: given[name] for name in ("confidence", "replicates", "random_state")}
-    take_interval(options, "subject-bootstrap")
+    take_interval(options, "people")
     for name in ("far_targets", "frr_targets"):
         if given[name] is not None:
             options[name] = given[name]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
@@ -33,14 +32,8 @@ from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import left_out, notes_of
-from bioeval.stats.options import PEOPLE, IntervalMethod, required_interval
-from bioeval.stats.simultaneous import (
-    Differences,
-    drawn_deviations,
-    jackknife_errors,
-    least_discordant,
-    normal_draws,
-)
+from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
+from bioeval.stats.simultaneous import Differences, least_discordant
 from bioeval.studies.calibration import measures as calibration_measures
 from bioeval.studies.compare.measures import (
     MeasuredSystem,
@@ -80,14 +73,14 @@ def compare(
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
     population: ComparedGallery = "new",
-    interval: str | IntervalMethod = "subject-bootstrap",
+    interval: str | IntervalMethod = PEOPLE,
     adjust: Adjustment = "none",
     protocol: Named | None = None,
 ) -> xr.Dataset:
     """Compare two systems or more that scored the same templates of the same people.
 
-    The people are the same in every replicate and for every system, so that the difficulty of the
-    data that all have in common cancels in the differences.
+    The people are the same for every system, so that the difficulty of the data that all have in
+    common cancels in the differences.
 
     Parameters
     ----------
@@ -117,8 +110,9 @@ def compare(
         ``"new"``: new people, enrolled and searched for; each person is left out as probe and from
         the gallery. ``"fixed"``: other probes in this gallery, whose people are not left out. It is
         always fixed for top-K lists. ``interval_for`` says which, for each measure.
-    interval : "subject-bootstrap" or :class:`bioeval.stats.IntervalMethod`
-        Of each value by itself, and of all differences of a measure together.
+    interval : "people" or :class:`bioeval.stats.IntervalMethod`
+        Of each value by itself, and of all differences of a measure together; the number and the
+        seed of the replicates, where people are drawn again.
     adjust : {"none", "holm"}
         Adjust the tests for the number of measures, by Holm's method. Of ``separated``, ranks and
         letters.
@@ -152,15 +146,15 @@ def compare(
 
     Notes
     -----
-    Operating points are chosen anew for each system, in each replicate and without each person.
-    Standard errors of differences are those of the jackknife by subject; where thresholds are
-    chosen anew, those of the bootstrap if they are larger. Re-identification and functions of
-    scores are computed anew without each person, or group of people (``jackknifed``): 100 groups of
-    more than 200 people, and of more than 40 people 20 for functions. The limits are ``c``
-    standard errors wide: for two systems Student's quantile, for more that of the largest
-    studentised difference (max-t, Romano and Wolf 2005), or rather Student's quantile that is as
-    rare. Of two systems, EER, FRR at a FAR and FAR at a FRR have percentile limits. Sets of ranks:
-    Mogstad, Romano, Shaikh and Wilhelm (2024); letters: Piepho (2004).
+    Operating points are chosen anew for each system and without each person. Standard errors of
+    differences are those of the jackknife by people; of EER, FRR at a FAR and FAR at a FRR, which
+    are quantiles, those of people drawn again, the same for all systems. Re-identification and
+    functions of scores are computed anew without each person, or group of people (``jackknifed``):
+    100 groups of more than 200 people, and of more than 40 people 20 for functions. Each pair has
+    Student's test, adjusted for the number of pairs (Holm 1979), with degrees of freedom after
+    Satterthwaite; the limits of all pairs hold together (Bonferroni), so that a pair that is told
+    apart by its p-value may have limits that still include 0. Sets of ranks: Mogstad, Romano,
+    Shaikh and Wilhelm (2024); letters: Piepho (2004).
 
     With several measures, one in twenty differs at 95 % by chance alone, unless ``adjust="holm"``.
     A system that was chosen because its figure is the best on these data looks better than it is:
@@ -181,7 +175,7 @@ def compare(
     >>> comparison["letters"].values[:, 0].tolist()
     ['b', 'b', 'a']
     """
-    method = required_interval(interval, ("subject-bootstrap",))
+    method = required_interval(interval, (PEOPLE,))
     require_choice("adjust", adjust, ADJUSTMENTS)
     require_choice("population", population, GALLERIES)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
@@ -206,14 +200,11 @@ def compare(
     with rows_reported():
         systems.measure_all()
     rows = systems.rows()
-    normal = functools.cache(lambda people: normal_draws(people, method.seed))
-    compared = [_compared(row, method, normal) for row in rows]
-    details = systems.details()
-    left_out_alone = "jackknifed" in details and {x.method for x in compared} == {PEOPLE}
-    attrs = {
-        **details,
-        **(method.for_new_people if left_out_alone else method).attrs(),
-        "seed": str(method.seed.entropy),
+    compared = [_compared(row, method) for row in rows]
+    attrs: dict[str, Any] = {**systems.details(), **method.attrs()}
+    if any(x.method == BOOTSTRAP for x in compared):
+        attrs |= {"replicates": method.replicates, "seed": str(method.seed.entropy)}
+    attrs |= {
         "adjust": adjust,
         "least_discordant": least_discordant(method.confidence),
         "bioeval_version": __version__,
@@ -417,81 +408,30 @@ class _Systems:
         return messages
 
 
-def _compared(
-    systems: Sequence[SystemMeasure],
-    interval: IntervalMethod,
-    normal: Callable[[int], np.ndarray],
-) -> ComparedMeasure:
-    """Return one measure of all systems, with the differences that it can tell apart.
-
-    `normal` returns the normal draws for a number of people.
-    """
+def _compared(systems: Sequence[SystemMeasure], interval: IntervalMethod) -> ComparedMeasure:
+    """Return one measure of all systems, with the differences that it can tell apart."""
     first = systems[0]
-    values = np.array([x.value for x in systems])
+    columns = np.stack([x.columns for x in systems])
     supported = all(x.supported for x in systems)
     discordant = discordant_people(systems)
-    known, method, draws = _draws(systems, normal)
     comparable = (discordant >= least_discordant(interval.confidence)) & supported
-    comparable &= known[:, None] & known & ~np.eye(len(systems), dtype=bool)
     low, high = np.array([x.limits for x in systems]).T
+    drawn = np.stack([x.drawn for x in systems]) if len(first.drawn) else None
     return ComparedMeasure(
         scalar=first.scalar,
-        values=values,
+        values=columns[:, 0],
         limits=(low, high),
         differences=Differences.of(
-            values,
-            comparable=comparable,
-            confidence=interval.confidence,
+            columns,
+            comparable,
+            interval.confidence,
+            drawn=drawn,
             widest=first.scalar.bounds[1] - first.scalar.bounds[0],
-            **draws,
         ),
         discordant=discordant,
         place=first.place,
         at=first.at,
         supported=supported,
         population=first.population,
-        method=method,
+        method=PEOPLE if drawn is None else BOOTSTRAP,
     )
-
-
-def _draws(
-    systems: Sequence[SystemMeasure], normal: Callable[[int], np.ndarray]
-) -> tuple[np.ndarray, str, dict[str, Any]]:
-    """Return which systems have draws of the errors of a measure, the method, and the draws.
-
-    They are of the jackknife, or of the bootstrap where nobody is left out. Where thresholds are
-    chosen anew the jackknife's errors may be too small: the larger of both are taken, and of two
-    systems percentiles. Replicates of a fixed gallery miss what another gallery changes, and add up
-    with the jackknife's errors, as squares.
-    """
-    rule, people = systems[0].scalar.jackknife, min(len(x.without) for x in systems)
-    draws: dict[str, Any] = {"deviations": np.zeros((len(systems), 0)), "freedom": 0}
-    known: Any = np.zeros(len(systems), dtype=bool)
-    drawn = np.empty(0)
-    if min(len(x.drawn) for x in systems):
-        drawn = np.stack([x.drawn for x in systems])
-        known = np.isfinite(drawn).any(axis=1)
-        mean = np.nanmean(np.where(known[:, None], drawn, 0.0), axis=1, keepdims=True)
-        draws["deviations"] = np.where(known[:, None], drawn - mean, 0.0)
-        draws["freedom"] = max(people, min(len(x.own) for x in systems), 2) - 1
-    if people < 2:
-        return known, "subject-bootstrap", draws
-    without = np.stack([x.without for x in systems])
-    defined = np.isfinite(without).all(axis=1)
-    without = np.where(defined[:, None], without, 0.0)
-    spread = errors = jackknife_errors(without)
-    if rule == "alone" or not len(drawn):
-        known, method = defined, PEOPLE
-    else:
-        method = f"subject-bootstrap and {PEOPLE}"
-        known = known & defined
-        apart = draws["deviations"][:, None] - draws["deviations"]
-        of_replicates = np.sqrt(np.nanmean(apart**2, axis=-1))
-        if systems[0].drawn_for == systems[0].population:
-            errors = np.fmax(errors, of_replicates)
-            if not rule and len(systems) == 2:
-                draws["replicates"], method = drawn, "subject-bootstrap"
-        else:
-            errors = np.hypot(errors, of_replicates)
-    draws |= {"deviations": drawn_deviations(without, normal(people)), "freedom": people - 1}
-    return known, method, draws | {"spread": spread, "error": errors}

@@ -1,7 +1,7 @@
-"""The measures of one system, with what says how sure each is: replicates, and people left out.
+"""The measures of one system, and the same without each person, by which systems are compared.
 
-Systems are measured one after another, with the same draws of the same people. What is kept of each
-is a number for each replicate and for each person, by which systems are compared afterwards.
+Systems are measured one after another. What is kept of each measure is a number for each person
+and, of thresholds chosen on the data, for each draw of people, the same of all systems.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, SearchColumns
 from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
+from bioeval.stats.people import ratio
 from bioeval.stats.verification import VerificationColumns
 from bioeval.studies.compare.wanted import (
     AT_THRESHOLD,
@@ -59,21 +60,24 @@ class SystemMeasure:
     """One measure of one system."""
 
     scalar: Variable
-    value: float
+    #: float64 (1 + people or groups of them,): the value, and the value without each.
+    columns: np.ndarray
     limits: tuple[float, float]  # of the value by itself
     place: str = ""  # one of PLACES, if the measure is at a number
     at: float = np.nan
     supported: bool = True  # whether there are enough attempts for the target
-    #: float64 (replicates,): the value with people resampled; empty where limits need none.
+    #: float64 (replicates,): the value with people drawn again; empty of what is no quantile.
     drawn: np.ndarray = field(default_factory=lambda: NONE)
-    #: float64 (people or groups of them,): the value without each; empty where nobody can be.
-    without: np.ndarray = field(default_factory=lambda: NONE)
     #: Numbers by person: where they are equal, two systems decide the person's own attempts alike.
     own: np.ndarray = field(default_factory=lambda: NONE)
     #: The same of attempts of two people, which are in the numbers of both.
     shared: np.ndarray = field(default_factory=lambda: NONE)
     population: str = NEW_PEOPLE  # that the limits are for
-    drawn_for: str = NEW_PEOPLE  # the population of the replicates
+
+    @property
+    def value(self) -> float:
+        """The value of the system."""
+        return float(self.columns[0])
 
     @property
     def key(self) -> tuple[str, str]:
@@ -174,7 +178,7 @@ def _verification(
     made: dict[str, float],
     who: ComparedPeople | None,
 ) -> Iterator[SystemMeasure]:
-    """Yield the measures of verification, with thresholds chosen anew in each replicate.
+    """Yield the measures of verification, with thresholds chosen anew in each column.
 
     `made` are the attempts that targets are out of, and `who` their people. A target that the
     people do not support has no limits, as in :func:`bioeval.verification`: a pair of people
@@ -187,12 +191,13 @@ def _verification(
         asked = wanted.chosen is not None or measure.usual
         if asked and wanted.asks(measure.name) and measure.is_defined(points):
             measures.append(measure)
-    people_left_out = interval.for_new_people
-    drawn = VerificationColumns.of(tally, subjects, people_left_out, measures, drawn=True)
-    limits, _ = drawn.limits()
+    quantiles = any(x.scalar.quantile for x in measures)
+    counted = VerificationColumns.of(tally, subjects, interval, measures, drawn=quantiles)
+    limits, _ = counted.limits()
     for measure in measures:
-        values = np.atleast_2d(drawn.drawn_values[measure.name])
-        without = np.atleast_2d(drawn.values[measure.name])
+        columns, drawn = np.atleast_2d(counted.values[measure.name]), None
+        if measure.scalar.quantile:
+            drawn = np.atleast_2d(counted.drawn_values[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])
         targets, at = [np.nan], [np.nan]
         if measure.targets is not None:
@@ -200,19 +205,18 @@ def _verification(
         if measure.thresholds is not None:
             at = np.atleast_1d(measure.thresholds(points)).tolist()
         for i, target in enumerate(targets):
-            own, shared = _decisions(drawn, measure, at[i])
+            own, shared = _decisions(counted, measure, at[i])
             place = {"far": "target", "frr": "target"}.get(measure.of_target, measure.of_target)
             yield SystemMeasure(
                 scalar=measure.scalar,
-                value=float(values[i, 0]),
+                columns=columns[i],
                 limits=(float(low[i]), float(high[i])),
                 place=place,
                 at=target,
                 supported=RuleOf(3).supports(
                     target, made.get(measure.of_target, np.inf), people.get(measure.of_target)
                 ),
-                drawn=values[i, 1:],
-                without=without[i, 1:],
+                drawn=NONE if drawn is None else drawn[i, 1:],
                 own=own,
                 shared=shared,
             )
@@ -220,28 +224,27 @@ def _verification(
         rate = name.partition("_")[0]
         for threshold in wanted.numbers(name):
             at_distance = float(to_internal(np.array([threshold]), kind)[0])
-            column = drawn.at_threshold(at_distance)[rate]
-            rejects, accepts = drawn.errors_of_each(at_distance)
-            low, high = getattr(drawn, rate).at(column[0])
+            column = counted.at_threshold(at_distance)[rate]
+            rejects, accepts = counted.errors_of_each(at_distance)
+            low, high = getattr(counted, rate).at(column[0])
             yield SystemMeasure(
                 scalar=scalar,
-                value=float(column[0]),
+                columns=column,
                 limits=(float(low), float(high)),
                 place="threshold",
                 at=threshold,
-                without=column[1:],
                 own=rejects if rate == "frr" else NONE,
                 shared=accepts if rate == "far" else NONE,
             )
 
 
 def _decisions(
-    drawn: VerificationColumns, measure: CurveMeasure, threshold: float
+    counted: VerificationColumns, measure: CurveMeasure, threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers by which people are decided alike: rejects and accepts, or placements."""
     if measure.thresholds is None:
-        return drawn.placements_of_each(), NONE
-    rejects, accepts = drawn.errors_of_each(threshold)
+        return counted.placements_of_each(), NONE
+    rejects, accepts = counted.errors_of_each(threshold)
     own = rejects if "genuine" in measure.rate_of or not measure.rate_of else NONE
     shared = accepts if "impostor" in measure.rate_of or not measure.rate_of else NONE
     return own, shared
@@ -272,39 +275,30 @@ def _identification(
         population = NEW_PEOPLE
         with rows_reported_to(None):
             left_out = LeftOut.of(tally, reader, search.ties, ranks=ranks[-1])
-    settings = tally, search.ties
-    drawn = SearchColumns(*settings, interval, search.impostors, subjects=person)
-    left = interval.for_new_people
-    people = SearchColumns(*settings, left, search.impostors, subjects=person, left_out=left_out)
+    people = SearchColumns(
+        tally, search.ties, interval, search.impostors, subjects=person, left_out=left_out
+    )
+    leave = slice(None) if left_out is None else np.append(True, persons)  # distractors stay
     for rank in ranks:
         at_rank = targets if rank == 1 and scores.kind != "order" else targets[:0]
         hits, at_hits = _hits_within(tally, search, at_rank, rank)
-        hit = drawn.cms(np.array([rank]))[0]
-        at_far, at_far_columns = drawn.dir_at_far(at_rank, rank), people.dir_at_far(at_rank, rank)
-        value = at_hits.sum(axis=1) / max(int((tally.mates > 0).sum()), 1)
-        if not (non_mated and (tally.mates > 0).any()):
-            value[:] = np.nan
-        at_low, at_high = people.limits_at_targets(at_rank, value, rank)
-        ends = people.limits_at_ranks(people.cms(np.arange(1, rank + 1))[:, 0])
-        low, high = (float(x[-1]) for x in ends)
-        without, at_far_without = NONE, [NONE] * len(at_rank)
-        if left_out is not None:
-            without = people.cms(np.array([rank]))[0, 1:][persons]
-            at_far_without = list(at_far_columns[:, 1:][:, persons])
+        cms = people.cms(np.arange(1, rank + 1))
+        low, high = (float(x[-1]) for x in people.limits_at_ranks(cms[:, 0]))
         recognised = SystemMeasure(
             scalar=VARIABLES["recognition_rate"],
-            value=float(hit[0]),
+            columns=cms[-1, leave],
             limits=(low, high),
-            drawn=hit[1:],
-            without=without,
             own=sums_by_person(person, hits),
             population=population,
-            drawn_for=THIS_GALLERY,
         )
         if rank == 1:
             yield recognised
         if rank in cms_ranks:
             yield replace(recognised, scalar=CMS_AT_RANK, place="rank", at=float(rank))
+        at_far = people.dir_at_far(at_rank, rank)[:, leave]
+        mated = (tally.mates > 0).sum() if non_mated else 0
+        value = ratio(at_hits.sum(axis=1), np.array(mated))
+        at_low, at_high = people.limits_at_targets(at_rank, value, rank)
         for i, target in enumerate(at_rank.tolist()):
             supported = RuleOf(3).supports(target, non_mated or np.inf, searching)
             lowest = float(at_low[i])
@@ -312,17 +306,14 @@ def _identification(
                 lowest = 0.0
             yield SystemMeasure(
                 scalar=VARIABLES["dir_at_far"],
-                value=float(value[i]),
+                columns=np.append(value[i], at_far[i, 1:]),
                 limits=(lowest, float(at_high[i])),
                 place="target",
                 at=target,
                 # The threshold of so few searches may be any.
                 supported=supported and not (lowest == 0 and at_high[i] == 1),
-                drawn=at_far[i, 1:],
-                without=at_far_without[i],
                 own=sums_by_person(person, at_hits[i]),
                 population=population,
-                drawn_for=THIS_GALLERY,
             )
 
 
@@ -369,11 +360,10 @@ def _functions(
         without = np.array([measure.of(x, prior) for x in rest])
         yield SystemMeasure(
             scalar=measure.scalar,
-            value=value,
+            columns=np.append(value, without),
             limits=limits_without(measure.scalar, value, without, groups, interval),
             place="" if np.isnan(prior) else "prior",
             at=prior,
-            without=without,
             own=without - value,
         )
 

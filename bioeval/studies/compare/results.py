@@ -82,7 +82,7 @@ class ComparedMeasure:
     at: float = np.nan
     supported: bool = True
     population: str = "new people"  # that the limits are for
-    method: str = "subject-bootstrap"  # of the limits of differences
+    method: str  # of the limits of differences
 
     @property
     def label(self) -> str:

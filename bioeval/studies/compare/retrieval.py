@@ -19,7 +19,6 @@ from bioeval.stats.identification import FEWEST
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.compare.measures import (
     NEW_PEOPLE,
-    NONE,
     THIS_GALLERY,
     MeasuredSystem,
     SystemMeasure,
@@ -52,7 +51,7 @@ def by_queries(
     interval: IntervalMethod,
     gallery: str,
 ) -> MeasuredSystem:
-    """Measure the means over the queries under a convention, people resampled and left out."""
+    """Measure the means over the queries under a convention, and without each person."""
     ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
     if scores.layout == "top-k":
         from bioeval.tasks.reid.lists import reid_of_lists
@@ -86,24 +85,22 @@ def by_queries(
     owners = QueryColumns(person, measures.counted, interval)
     found = []
     for (name, rank), mean in means.items():
-        drawn = owners.of_mean(mean)[0]
-        low, high = owners.limits_of(drawn, mean.counted)
-        ends, trials = (float(low), float(high)), round(owners.independent(mean.counted))
-        of_each = without.get((name, rank), NONE)
-        if len(of_each):
-            ends = limits_without(VARIABLES[name], float(drawn[0]), of_each, trials, interval)
+        columns = owners.of_mean(mean)[0]
+        low, high = map(float, owners.limits_of(columns, mean.counted))
+        of_each = without.get((name, rank))
+        if of_each is not None:
+            columns = np.append(columns[0], of_each)
+            trials = round(owners.independent(mean.counted))
+            low, high = limits_without(VARIABLES[name], columns[0], of_each, trials, interval)
         found.append(
             SystemMeasure(
                 scalar=VARIABLES[name],
-                value=float(drawn[0]),
-                limits=ends,
+                columns=columns,
+                limits=(low, high),
                 place="rank" if rank else "",
                 at=float(rank) if rank else np.nan,
-                drawn=drawn[1 : 1 + interval.replicates],
-                without=of_each,
                 own=sums_by_person(person, np.nan_to_num(mean.each) + mean.counted),
-                population=NEW_PEOPLE if len(of_each) else THIS_GALLERY,
-                drawn_for=THIS_GALLERY,
+                population=THIS_GALLERY if of_each is None else NEW_PEOPLE,
             )
         )
     return MeasuredSystem(

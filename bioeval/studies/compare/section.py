@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,8 +27,9 @@ from bioeval.document.results import data_fact, is_doubt, result_messages, sides
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.words import excluded
+from bioeval.stats.options import BOOTSTRAP, PEOPLE
 from bioeval.studies.compare.results import places_of, scalar_at
-from bioeval.studies.tracking.intervals import FEWEST
+from bioeval.studies.tracking.intervals import FEWEST, METHOD as SEQUENCES
 from bioeval.studies.tracking.section import classes_fact
 
 #: Of three systems and more, readers are shown the ranks of up to this many measures.
@@ -319,6 +319,13 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
     )
 
 
+#: Methods of the limits of differences, in words.
+_METHODS = {
+    PEOPLE: "jackknife of people",
+    BOOTSTRAP: "bootstrap of people",
+    SEQUENCES: "jackknife of sequences",
+}
+
 #: Numbers of a pair of systems that data have.
 _OF_PAIRS = ("p_value", "p_adjusted", "separated", "discordant")
 
@@ -330,8 +337,6 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
     """
     k, systems = ds.sizes["system"], measures[0].systems
     holm = ds.attrs["adjust"] == "holm"
-    # The smallest p-value of the bootstrap.
-    least = (2 if k == 2 else 1) / (1 + ds.attrs.get("replicates", np.inf))
     names = [
         Column("system", "system", grouped=True, only="" if k > 2 else "data"),
         Column("other_system", "other system", only="" if k > 2 else "data"),
@@ -355,8 +360,8 @@ def _differences(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: in
             numbers: list[Quantity] = [
                 *([measure.value(i), measure.value(j)] if k == 2 else []),
                 measure.difference(i, j),
-                Probability(p, at_most=math.isclose(p, least)),
-                Probability(adjusted, at_most=math.isclose(p, least)),
+                Probability(p),
+                Probability(adjusted),
                 *(Number(int(x), decimals=0) for x in whole),
             ]
             numbers = [replace(x, supported=measure.supported) for x in numbers]
@@ -397,7 +402,7 @@ def _limits(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Te
     whom_by = zip(ds["interval_method"].values, ds["interval_for"].values, strict=True)
     for measure, (method, population) in zip(measures, whom_by, strict=True):
         if measure.tested:
-            made.setdefault(f"{method} for {population}", []).append(measure)
+            made.setdefault(f"{_METHODS[method]} for {population}", []).append(measure)
     texts: list[Text] = list(made)
     if len(texts) > 1:
         texts = [

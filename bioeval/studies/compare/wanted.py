@@ -22,7 +22,6 @@ AT_THRESHOLD = {
         VARIABLES[name],
         name=f"{name}_at_threshold",
         label=f"{{{name}}} at threshold {{threshold}}",
-        jackknife="alone",
     )
     for name in ("frr", "far")
 }
@@ -31,7 +30,6 @@ AT_THRESHOLD = {
 CMS_AT_RANK = replace(
     VARIABLES["cms"],
     label="{cms}({rank})",
-    jackknife="alone",
 )
 
 #: Measures of identification.

@@ -184,16 +184,16 @@ class LeftOutRates:
         among, tested_pairs = everyone, everyone
         if not anew:  # who has no such attempt changes no such rate
             among, tested_pairs = self._tested
-        of_genuine = genuine_subjects, among, float(genuine[0])
-        of_impostors = pairs, tested_pairs, float(impostors[0])
+        of_genuine = genuine_subjects, among, float(genuine[0]), 1
+        of_impostors = pairs, tested_pairs, float(impostors[0]), 2
         of_rates = {"far": of_impostors, "grr": of_impostors, "frr": of_genuine, "gar": of_genuine}
         ends = {}
         for scalar in rates_of_folds():
             confidence = self.options.confidence
             if scalar.name in of_rates:
-                units, people, made = of_rates[scalar.name]
+                units, people, made, sides = of_rates[scalar.name]
                 columns = values[scalar.name][np.append(True, people)]
-                low, high = of_rate(columns, made, units, confidence)
+                low, high = of_rate(columns, made, units, confidence, sides)
                 if anew:
                     low, high = chosen_anew(columns, (low, high), confidence)
             else:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from bioeval.base.random import Stream
-from bioeval.stats.limits import Limits, jackknife, of_rate
+from bioeval.stats.limits import Limits, of_rate
 from bioeval.stats.people import PeopleCounts, ratio
-from bioeval.stats.simultaneous import DRAWS, letters_of
+from bioeval.stats.simultaneous import letters_of
 from bioeval.stats.weights import without_each
 
 #: Permutations of the test whether groups differ.
@@ -25,9 +24,6 @@ _MOST_VALUES = 1 << 22
 
 # Rates that differ by less are equal: sums of the same counts, rounded.
 _EQUAL = 1e-12
-
-# Variances that are below this part of the largest one are rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -60,12 +56,14 @@ class PeopleOfRate:
         """Return the limits of the rate; NaN without a trial."""
         if not self.attempts:
             return np.nan, np.nan
-        low, high = of_rate(self.columns, self.attempts, self.trials, level)
+        # People with whom an attempt leaves.
+        sides = max(round(float(self.attempts_of.sum() / self.attempts)), 1)
+        low, high = of_rate(self.columns, self.attempts, self.trials, level, sides)
         return float(low), float(high)
 
 
 def differences_of_groups(
-    groups: Sequence[PeopleOfRate | None], confidence: float, stream: Stream
+    groups: Sequence[PeopleOfRate | None], confidence: float
 ) -> dict[str, np.ndarray]:
     """Return differences of one rate of each two groups, with limits for all pairs together.
 
@@ -74,26 +72,36 @@ def differences_of_groups(
     and ``_high``, NaN where a group is not compared; ``separated``, 1 where the rate of the row's
     group is shown to be larger, -1 smaller, else 0; and ``letters``: two groups that share one
     cannot be told apart, the smallest rate has an ``a``, one that is not compared has none.
+
+    The limits hold together (Bonferroni). Pairs are told apart step by step (Holm 1979): by limits
+    that would hold for those together that are not told apart yet, until they tell no other apart.
     """
     rates = np.array([np.nan if x is None else x.rate for x in groups])
     difference = rates[:, None] - rates
     low, high = np.full((2, len(groups), len(groups)), np.nan)
+    separated = np.zeros((len(groups), len(groups)), dtype=np.int64)
     place = np.flatnonzero(~np.isnan(rates))
     some = [x for x in groups if x is not None and not np.isnan(x.rate)]
     if len(some) > 1:
-        level = level_together(
-            np.array([float(np.nan_to_num(jackknife(x.columns)[0])) for x in some]),
-            confidence,
-            stream,
-        )
-        alone = np.array([x.limits(level) for x in some]).T
-        ends = limits_of_differences(rates[place], (alone[0], alone[1]))
         one, other = place[np.array(np.triu_indices(len(some), 1))]
+
+        def limits(pairs: int) -> Limits:
+            """Return the limits of all differences that hold for so many of them together."""
+            level = 1 - (1 - confidence) / pairs
+            alone = np.array([x.limits(level) for x in some]).T
+            return limits_of_differences(rates[place], (alone[0], alone[1]))
+
+        ends = limits(len(one))
         low[one, other], high[one, other] = ends
         low[other, one], high[other, one] = -ends[1], -ends[0]
-    separated = (low > 0).astype(np.int64) - (high < 0)
-    larger = (difference > 0).sum(axis=1)
-    order = sorted(place.tolist(), key=lambda g: (larger[g], g))
+        larger = (ends[0] > 0).astype(np.int64) - (ends[1] < 0)
+        found = 0
+        while found < (told := int(np.count_nonzero(larger))) < len(one):
+            found, ends = told, limits(len(one) - told)
+            larger = np.where(larger, larger, (ends[0] > 0).astype(np.int64) - (ends[1] < 0))
+        separated[one, other], separated[other, one] = larger, -larger
+    ranked = (difference > 0).sum(axis=1)
+    order = sorted(place.tolist(), key=lambda g: (ranked[g], g))
     return {
         "difference": difference,
         "difference_low": low,
@@ -108,33 +116,7 @@ def differences_of_groups(
 # rates are away on the sides that move their difference ``d`` down, the lower limit is ``d -
 # sqrt(e_i^2 + e_j^2)``, and the upper one likewise: groups have no person in common, so that the
 # errors of their rates are independent (Zou and Donner 2008, Statistics in Medicine 27, 1693-1702;
-# for two independent proportions Newcombe 1998, Statistics in Medicine 17, 873-890). The limits of
-# the rates are at the level at which the largest of the standardised differences keeps within them
-# (as Agresti, Bini, Bertaccini and Ryu 2008, Biometrics 64, 1270-1275).
-
-
-def level_together(variance: np.ndarray, confidence: float, stream: Stream) -> float:
-    """Return the level of each difference of two rates at which all of them hold together.
-
-    `variance` is that of the errors of each rate. Differences without variance do not enter.
-    """
-    one, other = np.triu_indices(len(variance), 1)
-    spread = np.sqrt(variance[one] + variance[other])
-    varies = spread > _ROUNDING * max(float(spread.max(initial=0.0)), _ROUNDING)
-    one, other, spread = one[varies], other[varies], spread[varies]
-    if len(one) < 2:
-        return confidence
-    # A rate without variance gets one that is small beside the smallest of the others.
-    least = variance[variance > 0].min()
-    error = np.sqrt(variance + _ROUNDING * np.where(variance > 0, variance, least))
-    drawn = error[:, None] * stream.normals(len(variance), DRAWS)
-    largest = np.zeros(DRAWS)
-    step = max(1, _MOST_VALUES // DRAWS)
-    for low in range(0, len(one), step):
-        part = slice(low, low + step)
-        away = np.abs(drawn[one[part]] - drawn[other[part]]) / spread[part, None]
-        largest = np.maximum(largest, away.max(axis=0))
-    return float(2 * scipy.special.ndtr(np.quantile(largest, confidence)) - 1)
+# for two independent proportions Newcombe 1998, Statistics in Medicine 17, 873-890).
 
 
 def limits_of_differences(rates: np.ndarray, limits: Limits) -> Limits:

@@ -277,8 +277,8 @@ def group_intervals(
             low, high = together(rate, int(enough.sum()))
             variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
             variables[f"{rate}_groups_p"] = np.array(p_values[rate])
-        for i, rate in enumerate(("frr", "far")):
-            between = differences_of_groups(kept[rate], confidence, Stream(options.seed, 3 + i))
+        for rate in ("frr", "far"):
+            between = differences_of_groups(kept[rate], confidence)
             variables |= {f"{rate}_{key}": x for key, x in between.items()}
     out = options.added_to(dataset, limits, GROUPS, remarks)
     for name, values in variables.items():

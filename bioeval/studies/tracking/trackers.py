@@ -13,13 +13,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.version import __version__
 from bioeval.stats.options import IntervalMethod
-from bioeval.stats.simultaneous import (
-    Differences,
-    drawn_deviations,
-    jackknife_errors,
-    least_discordant,
-    normal_draws,
-)
+from bioeval.stats.simultaneous import Differences, least_discordant
 from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.tracking.counting import TrackingOptions
 from bioeval.studies.tracking.inputs import LISTED, Source, frames_given, sources_of
@@ -64,9 +58,8 @@ def compare_trackers(
         if per_frame or message.code != "frames-not-given"
     ]
     messages += sums[0].messages()
-    videos, confidence = sums[0].videos, method.confidence
-    normal = normal_draws(videos, method.seed) if videos >= FEWEST else np.empty((videos, 0))
-    ranked = [ranked_measure(x, sums, confidence, normal) for x in wanted]
+    confidence = method.confidence
+    ranked = [ranked_measure(x, sums, confidence) for x in wanted]
     attrs = {
         "trackers": len(trackers),
         "sequences": len(sums[0].video),
@@ -139,35 +132,19 @@ def _joined(by_tracker: Mapping[str, Sequence[Message]]) -> list[Message]:
 
 
 def ranked_measure(
-    measure: TrackingMeasure,
-    trackers: Sequence[SequenceSums],
-    confidence: float,
-    normal: np.ndarray,
+    measure: TrackingMeasure, trackers: Sequence[SequenceSums], confidence: float
 ) -> ComparedMeasure:
     """Return a measure of all trackers, with their differences."""
     values = np.array([tracker.value(measure) for tracker in trackers])
     limits = np.array([tracker.limits(measure, confidence) for tracker in trackers])
-    number, videos = len(trackers), trackers[0].videos
     discordant = _discordant(measure, trackers)
-    if videos < FEWEST:
-        deviations = np.zeros((number, 0))
-        comparable = np.zeros((number, number), dtype=bool)
-        spread = np.full((number, number), np.nan)
-    else:
+    without = np.empty((len(trackers), 0))
+    if trackers[0].videos >= FEWEST:
         without = np.array([tracker.without(measure) for tracker in trackers])
-        known = ~np.isnan(without).any(axis=1) & ~np.isnan(values)
-        without[~known] = 0.0  # a tracker without values is compared with no other
-        deviations = drawn_deviations(without, normal)
-        spread = jackknife_errors(without)
-        comparable = discordant >= least_discordant(confidence)
-        comparable &= known[:, None] & known
     differences = Differences.of(
-        values,
-        deviations,
-        comparable,
+        np.column_stack([values, without]),
+        discordant >= least_discordant(confidence),
         confidence,
-        videos - 1,
-        spread=spread,
         widest=measure.bounds[1] - measure.bounds[0],
     )
     return ComparedMeasure(

@@ -136,8 +136,7 @@ def tracking(
         Add confidence intervals over sequences, from 12 sequences on. Of the measures of all
         sequences together: Student's, with the standard error of the jackknife over sequences. The
         sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are
-        left out together. Several trackers always have them; `random_state` is the seed of the
-        draws for the limits of three trackers or more.
+        left out together. Several trackers always have them.
     measures : sequence of str
         Measures by which trackers are compared, such as hota, assa, idf1.
 
@@ -174,10 +173,10 @@ def tracking(
     ``docs/tracking.md`` has every definition.
 
     The error of a difference of two trackers is that of the jackknife, one sequence left out of
-    both. Two trackers have Student's limits, with a degree of freedom less than there are
-    sequences; those of more hold for all pairs together (max-t). Two trackers that have another
-    value in fewer than six sequences are not told apart. Measures are not adjusted for their
-    number.
+    both. Limits are Student's, with degrees of freedom after Satterthwaite, and hold for all pairs
+    together (Bonferroni); tests are adjusted for the number of pairs (Holm). Two trackers that have
+    another value in fewer than six sequences are not told apart. Measures are not adjusted for
+    their number.
 
     References
     ----------

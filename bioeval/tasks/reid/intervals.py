@@ -93,7 +93,7 @@ class QueryColumns:
         if self.options.resamples:
             return percentile(columns, confidence, units)
         if rate:
-            return of_rate(columns, float(counted.sum()), units, confidence)
+            return of_rate(columns, float(counted.sum()), units, confidence, sides=1)
         return student(columns, confidence, units)
 
     def limits_of_curve(self, curve: MatchCurve, means: np.ndarray, *, rate: bool) -> Limits:
@@ -104,7 +104,7 @@ class QueryColumns:
             if self.options.resamples:
                 return RateCurve.drawn(columns, units, confidence).at(means)
             made = float(curve.counted.sum())
-            return RateCurve.of(columns, made, units, confidence).at(means)
+            return RateCurve.of(columns, made, units, confidence, sides=1).at(means)
         # Bounds memory.
         step = max(1, VALUES_AT_ONCE // max(self._width, 1))
         ranks = np.arange(1, len(means) + 1)

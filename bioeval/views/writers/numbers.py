@@ -116,7 +116,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
         case Probability():
             if cell.value < 1e-4:
                 return Printed("0.0001", before="<")
-            return Printed(f"{cell.value:.2g}", before="<=" if cell.at_most else "")
+            return Printed(f"{cell.value:.2g}")
         case Count():
             unit = cell.noun and (singular(cell.noun) if cell.value == 1 else cell.noun)
             return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"))

@@ -13,7 +13,7 @@ def _ranking():
     return be.compare(
         systems,
         measures=["eer", "auc"],
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
 
 
@@ -23,7 +23,7 @@ VARIABLES = {
         lambda: be.compare(
             square(),
             square(),
-            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+            interval=be.stats.IntervalMethod("people", replicates=100),
         ),
         COMPARISON,
     ),

@@ -41,7 +41,7 @@ def result(pair):
     return be.compare(
         *pair,
         protocol="market1501",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+        interval=be.stats.IntervalMethod("people", replicates=300),
     )
 
 
@@ -50,7 +50,7 @@ def test_values_and_limits_are_those_of_the_queries(pair):
     result = be.compare(
         *pair,
         protocol="market1501",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+        interval=be.stats.IntervalMethod("people", replicates=300),
         population="fixed",
     )
     results = [be.reid(scores, per_query=True) for scores in pair]
@@ -84,13 +84,13 @@ def test_the_value_is_that_of_the_definition(pair, result):
 @pytest.mark.parametrize("noisy", [0, 3, 5])
 @pytest.mark.cases(1)
 def test_fewer_than_six_people_are_no_evidence(noisy):
-    """Replicates without them differ by exactly 0, and no winner is declared."""
+    """Of five people the most extreme outcome of a sign test is no evidence either."""
     a, b = system(1, noisy=0), system(4, noisy)
     result = be.compare(
         a,
         b,
         protocol="market1501",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=300),
+        interval=be.stats.IntervalMethod("people", replicates=300),
     )
     assert (result.discordant <= noisy).all() and not result.separated.any()
     row = result.isel(system=0, other_system=1, measure=0)
@@ -107,7 +107,7 @@ def test_another_scale_makes_no_difference(pair):
         a,
         other,
         protocol="open-reid",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
     assert not result.difference.any() and not result.discordant.any()
 
@@ -120,12 +120,12 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
     result = be.compare(
         *lists,
         protocol="vehicleid",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
     whole = be.compare(
         *pair,
         protocol="vehicleid",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
         population="fixed",
     )
     assert result.measure.values[0] == "rank-40 mAP"
@@ -163,7 +163,7 @@ def test_what_has_no_meaning_is_refused(pair):
         a,
         moved,
         protocol="vehicleid",
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval=be.stats.IntervalMethod("people", replicates=100),
     )
 
 

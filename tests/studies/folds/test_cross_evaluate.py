@@ -384,7 +384,7 @@ def test_each_subject_is_left_out_at_a_given_threshold(kind):
         if name == "hter":
             expected = naive_limits.student([rate, *without], trials, 0.9)
         else:
-            expected = naive_limits.rate([rate, *without], 1e9, trials, 0.9)
+            expected = naive_limits.rate([rate, *without], 1e9, trials, 1 + (name == "far"), 0.9)
         np.testing.assert_allclose(ends, expected, rtol=1e-9)
     np.testing.assert_allclose(result.gar_low, 1 - result.frr_high)
     assert np.isnan(result.train_far_low)

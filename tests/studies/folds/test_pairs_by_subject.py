@@ -153,7 +153,7 @@ def test_people_of_folds_are_left_out():
                 without.append(errors[kept].sum() / attempts[kept].sum())
         trials = len(people) // 2 if errors.ndim == 2 else len(without)
         columns = [errors.sum() / attempts.sum(), *without]
-        expected = naive_limits.rate(columns, attempts.sum(), trials)
+        expected = naive_limits.rate(columns, attempts.sum(), trials, sides=errors.ndim)
         ends = [left_out[f"{rate}_{end}"].item() for end in ("low", "high")]
         np.testing.assert_allclose(ends, expected)
 
