@@ -40,7 +40,7 @@ def at_equal_error(
     if np.isnan(columns[0]) or not len(at[0]):
         return np.array(np.nan), np.array(np.nan)
     ends = (np.column_stack(x.at(rate)) for x, rate in zip((far, frr), at, strict=True))
-    few = ErrorColumns(*ends).equal_error()
+    few = ErrorColumns(next(ends), next(ends)).equal_error()
     if moved_by_many(curve.frr[np.argmax(at[0] >= at[1])]):
         return chosen_anew(columns, (few[0], few[1]), confidence)
     return np.minimum(few[0], columns[0]), np.maximum(few[1], columns[0])
