@@ -241,9 +241,13 @@ def callables(given: dict[str, Any]) -> dict[str, Callable[..., Any]]:
                     if made and not way.startswith("_") and way in vars(item):
                         found[f"{prefix}{name}.{way}"] = getattr(item, way)
     for name, method in inspect.getmembers(given["square"], inspect.ismethod):
-        if not name.startswith("_"):
+        if not name.startswith("_") and name not in INNER:
             found.setdefault(f"Scores.{name}", method)
     return found
+
+
+#: Methods of the inner interface, which take what the package has checked.
+INNER = {"derived", "held", "pair_distances", "with_pairs", "with_remarks"}
 
 
 #: Arguments without which a call of small data is refused.
