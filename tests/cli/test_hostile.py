@@ -66,7 +66,6 @@ def test_a_size_that_is_none(scores, capsys, size):
 TEXTS = {
     "labels": ["run", "plain.npz", "--labels", "x.txt"],
     "names": ["run", "plain.npz", "--labels", "x.txt", "--names-of", "market1501"],
-    "top-K": ["run", "x.txt", "--labels", "l.csv", "--gallery", "l.csv"],
     "tracks": ["tracking", "x.txt", "x.txt"],
     "tracks gzip": ["tracking", "x.txt.gz", "x.txt.gz"],
 }
