@@ -56,7 +56,7 @@ def test_what_follows_the_counting_is_reported_with_its_length(reports):
     population = simulate(12, 3, random_state=1)
     scores = Scores(population.values, population.probe_labels)
     evaluate(scores, interval=IntervalMethod("subject-bootstrap", replicates=100))
-    assert ("bootstrap", 36, 36) in reports
+    assert ("intervals", 36, 36) in reports
 
 
 def test_work_without_a_stage_and_after_its_end_reports_nothing(reports):
