@@ -341,19 +341,24 @@ class FoldAttempts(Reducer):
         """
         at, n = rounded_down(np.array([threshold]), self.dtype), self.folds
 
-        def counted(some: Placed, place: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-            accepted = (scored(some.distances) if self.rejected else some.distances) <= at
+        def counted(
+            distances: np.ndarray, place: np.ndarray, number: int, *, failures: bool
+        ) -> tuple[np.ndarray, np.ndarray]:
+            accepted = (scored(distances) if failures else distances) <= at
             return np.bincount(place, minlength=number), np.bincount(
                 place[accepted], minlength=number
             )
 
-        genuine = counted(self.genuine, self.genuine.probe[0], n)
+        genuine = counted(self.genuine.distances, self.genuine.probe[0], n, failures=self.rejected)
         near, cell = self.near, 0
         if not self.few:  # of the scores in the cells before, there are numbers alone
             cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
             near = near.those(self.kind.cells_of(near.distances) == cell)
         of_both = near.probe[0].astype(np.int64) * n + near.gallery[0]
-        made, accepted = (x.reshape(n, n) for x in counted(near, of_both, n * n))
+        failures = self.rejected and self.few  # else no failure was kept, and infinite ones are
+        made, accepted = (
+            x.reshape(n, n) for x in counted(near.distances, of_both, n * n, failures=failures)
+        )
         if not self.few:
             made = self.tables[0].sum(axis=-1) + self.failed[0]
             accepted = accepted + self.tables[0, ..., :cell].sum(axis=-1)
