@@ -11,15 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import fuse_claims
-
-if TYPE_CHECKING:
-    pass
 
 
 class Lines(NamedTuple):

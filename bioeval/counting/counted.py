@@ -1,4 +1,4 @@
-"""The reducer of attempts, which keeps few of them and counts many in tiles, in one look or two.
+"""Attempts that are counted in tiles, since they are too many to be kept: in one look or two.
 
 A look counts the impostor scores of each tile in cells of float bits, while it is in the cache of a
 core. The genuine scores are known before where they are at hand: scores in the cells of these are
@@ -15,17 +15,14 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.memory import at_most
-from bioeval.counting.blocks import Block
-from bioeval.counting.parts import Parts
 from bioeval.counting.points import Moments, allowed_errors, crossed, moment_scale
-from bioeval.counting.reduce import Reducer
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted, distinct, increasing, runs
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted, distinct, runs
 from bioeval.counting.thresholds import CellCounts, rounded_down
 from bioeval.kernels import cells as kernel
 from bioeval.kernels.cells import LEAST, SPAN, TOO_LARGE
@@ -503,110 +500,3 @@ def _ordered(bits: np.ndarray) -> np.ndarray:
 
 def _float_of(ordered: np.ndarray) -> np.ndarray:
     return _ordered(ordered).view(np.float64)
-
-
-# ----------------------------------------------------------------------------------------- attempts
-
-
-class CollectAttempts(Reducer):
-    """The attempts of verification: comparisons of templates, or claims of people.
-
-    Parameters
-    ----------
-    fusion : str, optional
-        The rule by which the templates of a person are fused; None: each comparison is an attempt.
-    wanted : PointsWanted, optional
-        The operating points that will be asked for; few attempts answer all.
-    thresholds : ndarray of float64
-        Distances, increasing, at which false accepts will be asked for.
-    more : ndarray
-        Further impostor scores, such as those of attacks; NaN is one that failed.
-    """
-
-    def __init__(
-        self,
-        fusion: str | None = None,
-        wanted: PointsWanted | None = None,
-        thresholds: np.ndarray | None = None,
-        more: np.ndarray | None = None,
-    ):
-        self.fusion, self.wanted = fusion, wanted
-        self.thresholds = np.empty(0) if thresholds is None else thresholds
-        self.more = np.empty(0) if more is None else more[~np.isnan(more)]
-        self.kept: list[np.ndarray] = []
-        self.failed = 0 if more is None else len(more) - len(self.more)
-
-    def prepare(self, parts: Parts) -> None:
-        """Take the genuine scores, and expect by a sample where the points are."""
-        genuine, self.missed = parts.mates.scores(self.fusion)
-        self.genuine = increasing(genuine)
-        self.counted: CountedAttempts | None = None
-        if parts.few:
-            return
-        exact = self.fusion in (None, "min", "max") and not len(self.more)
-        dtype = parts.dtype if exact else np.dtype(np.float64)
-        self.genuine = self.genuine.astype(np.float64)
-        self.counted = CountedAttempts(
-            dtype, self.wanted, self.thresholds, self.genuine, self.missed
-        )
-        sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
-        self.counted.place(sample, parts.size)
-        self.counted.prepare()
-        self.found = self._begun()
-
-    def _begun(self) -> list[Found]:
-        """Return what is found before any block: further impostor scores."""
-        if self.counted is None or not len(self.more):
-            return []
-        found = self.counted.start()
-        self.counted.count(found, self.more[None], -1)
-        return [found]
-
-    def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = super().fresh()
-        other.kept, other.failed = [], 0
-        if self.counted is not None:
-            other.found = [self.counted.start()]
-        return other
-
-    def add(self, block: Block) -> None:
-        """Keep the scores of a block, or count them."""
-        for side, (values, weight, failed) in enumerate(self._scores(block)):
-            self.failed += weight * failed
-            if self.counted is None:
-                self.kept.append(values.ravel())
-            else:
-                number = 2 * block.number + side
-                self.counted.count(self.found[0], np.atleast_2d(values), number, weight)
-
-    def _scores(self, block: Block) -> list[tuple[np.ndarray, int, int]]:
-        """Return scores of a block, how many attempts each stands for, and how many failed."""
-        if self.fusion is None:
-            scores, failed = block.scores()
-            return [(scores, block.weight, failed)]
-        claims = (side.by_person(self.fusion).scores() for side in block.sides())
-        return [(scores, 1, failed) for scores, failed in claims]
-
-    def merge(self, other: Self) -> None:
-        """Add what a copy has kept, or counted."""
-        self.kept += other.kept
-        self.failed += other.failed
-        if self.counted is not None:
-            self.found += other.found
-
-    def needs_another_pass(self) -> bool:
-        """Whether points are where no scores were kept."""
-        if self.counted is None:
-            return False
-        another = self.counted.finish(self.found, self.failed)
-        self.found = self._begun()
-        return another
-
-    def result(self) -> Attempts:
-        """Return the attempts in order."""
-        if self.counted is not None:
-            return self.counted.attempts()
-        dtype = np.empty(0, np.float16)
-        impostor = increasing(np.concatenate([dtype, *self.kept, self.more]))
-        return Attempts.ordered(self.genuine, impostor, self.missed, self.failed)

@@ -113,7 +113,7 @@ class FoldAttempts(Reducer):
     Parameters
     ----------
     fusion : str, optional
-        As of :class:`bioeval.counting.counted.CollectAttempts`. Fused, all templates of a subject
+        As of :class:`bioeval.counting.collect.CollectAttempts`. Fused, all templates of a subject
         in the gallery must be in one fold.
     codes : sequence of pairs of ndarray
         The fold of each probe and of each gallery template, from 0, of each division; of listed

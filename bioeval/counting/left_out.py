@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.counting.identification import Searches
 from bioeval.kernels.left_out import ByGroup, count_by_group
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.blocks import BlockReader, RowBlock
 from bioeval.scores.matrix import Scores
 
 # Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
@@ -90,7 +90,7 @@ def _ranks_within(tally: Searches, ties: str, largest: int, groups: int) -> int:
 
 
 def _count(
-    blocks: Iterable[Block], fusion: str | None, ties: str, ranks: int
+    blocks: Iterable[RowBlock], fusion: str | None, ties: str, ranks: int
 ) -> dict[str, np.ndarray]:
     """Return the facts of the rows of some blocks, and of pairs of a row and a group."""
     names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
@@ -121,7 +121,7 @@ def _count(
     }
 
 
-def _mates_of(block: Block) -> tuple[np.ndarray, np.ndarray]:
+def _mates_of(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
     """Return the distance of the best mate of each row, NaN for none, and its first place."""
     row, position = block.own()
     value, place = block.values[row, position], np.broadcast_to(block.columns, block.values.shape)

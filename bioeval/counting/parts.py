@@ -19,8 +19,8 @@ from bioeval.base.progress import report, report_rows
 from bioeval.counting.blocks import Block, Lines, Mates, joined
 from bioeval.scores.arrays import Mask, distance_dtype, with_failures, writable_alias
 from bioeval.scores.blocks import (
-    Block as RowBlock,
     BlockReader,
+    RowBlock,
     give_back,
     is_few,
     is_mapped,

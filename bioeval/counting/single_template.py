@@ -15,7 +15,7 @@ from bioeval.counting.sorted_attempts import runs
 from bioeval.counting.thresholds import check_thresholds, grid_over_attempts, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader, RowBlock, threads_for
 from bioeval.scores.provenance import Provenance
 
 
@@ -31,7 +31,7 @@ def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = No
     return grid_over_attempts(map(_comparisons, reader), given_thresholds, count)
 
 
-def _comparisons(block: Block) -> np.ndarray:
+def _comparisons(block: RowBlock) -> np.ndarray:
     """Return the scores of all comparisons of a block except those of a probe with itself."""
     values, rows = block.values.copy(), np.flatnonzero(block.probe_position >= 0)
     values[rows, block.probe_position[rows]] = np.nan
@@ -134,7 +134,7 @@ class SingleTemplateCounter:
                 self.add(block)
         return self.tally
 
-    def add(self, block: Block) -> None:
+    def add(self, block: RowBlock) -> None:
         """Add the rows of a block."""
         mate_counts = block.mate_stop - block.mate_start
         tally = self.tally
@@ -205,7 +205,7 @@ class SingleTemplateCounter:
         add_chances(tally.within, oneself, np.where(enrolled, MATE, -1))
 
 
-def _grouped(block: Block, rows: slice) -> kernel.GroupedBlock:
+def _grouped(block: RowBlock, rows: slice) -> kernel.GroupedBlock:
     """Return the rows of a block in the form that kernels take, in float64."""
     values = block.values[rows].astype(np.float64, copy=False)
     return kernel.GroupedBlock(

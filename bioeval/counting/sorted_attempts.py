@@ -261,7 +261,12 @@ class Attempts:
         ]
 
     def at_far(self, target: float) -> tuple[float, float]:
-        """Return the smallest FRR with FAR at most `target`, and the loosest threshold."""
+        """Return the smallest FRR with FAR at most `target`, and the loosest threshold.
+
+        So many false accepts are allowed as are at most `target` of the impostor attempts. The
+        first distinct impostor score with which there are more must be rejected: with it each
+        genuine score from there on. The threshold is the largest score of either class before it.
+        """
         allowed = allowed_errors(target, self.impostor_attempts)
         i = int(self.accepted.searchsorted(allowed, side="right"))
         first_beyond, below = np.nan, self.impostors  # NaN is after all genuine scores

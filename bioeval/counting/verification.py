@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import require_choice
 from bioeval.counting.blocks import Block
-from bioeval.counting.counted import CollectAttempts
+from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.points import VerificationPoints
 from bioeval.counting.reduce import Reducer, reduce
@@ -31,8 +31,8 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.scores.arrays import Templates, parse_fusion, scored
 from bioeval.scores.blocks import (
-    Block as RowBlock,
     BlockReader,
+    RowBlock,
     cells_between,
     give_back,
     is_mapped,

@@ -191,7 +191,7 @@ def is_few(cells: int) -> bool:
 
 
 @dataclass
-class Block:
+class RowBlock:
     """Some rows of distances, ready to be counted.
 
     Where failed comparisons are `rejected`, the distances are those of
@@ -210,12 +210,12 @@ class Block:
     rejected: bool = False
     #: The column of each place from `mate_start` to `mate_stop`; None where they are the same.
     by_subject: np.ndarray | None = None
-    _fused: dict[str, Block] = field(default_factory=dict)
+    _fused: dict[str, RowBlock] = field(default_factory=dict)
 
-    def rows(self, low: int, high: int) -> Block:
+    def rows(self, low: int, high: int) -> RowBlock:
         """Return rows ``low:high`` of the scores, which are in this block."""
         some = slice(low - self.low, high - self.low)
-        return Block(
+        return RowBlock(
             low,
             self.values[some],
             self.columns,
@@ -229,7 +229,7 @@ class Block:
             self.by_subject,
         )
 
-    def fused(self, fusion: str) -> Block:
+    def fused(self, fusion: str) -> RowBlock:
         """Return the rows of subjects, one score a group; cached for each block and fusion."""
         if fusion not in self._fused:
             from bioeval.kernels.fuse import fuse_groups
@@ -263,10 +263,10 @@ class Block:
         values[self.same_subject_cells()] = np.nan
         return values
 
-    def of_groups(self, fused: np.ndarray, place: np.ndarray) -> Block:
+    def of_groups(self, fused: np.ndarray, place: np.ndarray) -> RowBlock:
         """Return the same rows with a score for each subject."""
         enrolled = self.probe_group >= 0
-        return Block(
+        return RowBlock(
             low=self.low,
             values=fused,
             columns=place,
@@ -364,10 +364,10 @@ class Gallery:
         mask: np.ndarray | None = None,
         *,
         rejected: bool = False,
-    ) -> Block:
+    ) -> RowBlock:
         """Return distances of the rows from `low` on, ready to be counted."""
         rows = slice(low, low + len(values))
-        return Block(
+        return RowBlock(
             low=low,
             values=values,
             columns=self.columns,
@@ -498,10 +498,10 @@ class BlockReader:
         """The largest number of rows read together under the memory limit."""
         return rows_within(self.scores, self.scores.cells.row_chunk)
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[RowBlock]:
         return self.blocks(reported=False)
 
-    def blocks(self, *, reported: bool = True) -> Iterator[Block]:
+    def blocks(self, *, reported: bool = True) -> Iterator[RowBlock]:
         """Yield the blocks in order; the rows done are `reported` to the option `progress`."""
         tell = reporter() if reported else report
         m = self.scores.shape[0]
@@ -512,17 +512,17 @@ class BlockReader:
             give_back(self.scores)
             tell(high, m)
 
-    def block(self, low: int, high: int) -> Block:
+    def block(self, low: int, high: int) -> RowBlock:
         """Return rows ``low:high`` ready to be counted."""
         if (low, high) == (0, self.scores.shape[0]) and self.is_small:
             return self._only_block
         return self._read(low, high)
 
     @cached_property
-    def _only_block(self) -> Block:
+    def _only_block(self) -> RowBlock:
         return self._read(0, self.scores.shape[0])
 
-    def _read(self, low: int, high: int) -> Block:
+    def _read(self, low: int, high: int) -> RowBlock:
         """Return rows as distances: NaN where no attempt is, by the policy where one failed."""
         scores, gallery = self.scores, self.gallery
         position = gallery.probe_position[low:high]

@@ -12,7 +12,7 @@ from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion, scored, with_failures
-from bioeval.scores.blocks import Block, BlockReader, require_subjects, threads_for
+from bioeval.scores.blocks import BlockReader, RowBlock, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import left_out_by_protocol
 from bioeval.scores.labels import Codes, missing_values, natural_places, places_in_order
@@ -199,7 +199,7 @@ def _distances(
     return least, np.nonzero(lacks), column
 
 
-def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
+def _missing_claims(scores: Scores, block: RowBlock, templates: str) -> np.ndarray:
     """Return which tries of a block, compared with others, were not compared with each subject.
 
     A try that the protocol does not compare with any template of the subject is not missing.
@@ -213,7 +213,7 @@ def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
     return ~compared & ~left_out & compared.any(axis=1)[:, None]
 
 
-def _in_float64(block: Block) -> np.ndarray:
+def _in_float64(block: RowBlock) -> np.ndarray:
     """Return the distances of a block in float64, a copy, by which failures are told alike."""
     values = block.values.astype(np.float64)
     if not block.rejected:

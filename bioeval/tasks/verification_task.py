@@ -1,4 +1,7 @@
-"""Verification: claims become attempts, counts and a labelled result."""
+"""Verification: claims become attempts, counts and a labelled result.
+
+Where a number comes from, step by step: docs/how-it-counts.md.
+"""
 
 from __future__ import annotations
 

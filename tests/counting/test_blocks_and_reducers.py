@@ -12,7 +12,7 @@ from small_worlds import THREADS, WAYS, Attempt, World, grouped, sent, world
 from strategies import FUSIONS
 
 from bioeval.counting.blocks import Block
-from bioeval.counting.counted import CollectAttempts
+from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.identification import RankFacts
 from bioeval.counting.parts import Parts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce

@@ -63,3 +63,9 @@ def test_files_that_contributing_names_are_there():
     paths = re.findall(r"`((?:bioeval|tests|scripts|docs|\.ci)/[\w./*-]+)[^`]*`", text)
     missing = [path for path in paths if not [*ROOT.glob(path)] and path != "docs/_build/html"]
     assert len(paths) > 40 and not missing, f"CONTRIBUTING.md names {missing}"
+
+
+def test_files_of_the_program_that_pages_name_are_there():
+    there = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    named = {x for page in PAGES for x in re.findall(r"`(?:\w+/)*(\w+\.py)`", prose(page))}
+    assert named - there <= {"my_study.py"}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.counting.counted import CollectAttempts
+from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.people import CountPeople, summed
 from bioeval.counting.reduce import OfEachBlock, reduce

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.scores.arrays import scored, with_failures
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.blocks import BlockReader, RowBlock
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores
@@ -120,7 +120,7 @@ def _fused(table: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:
     """Return each row's scores fused, NaN where there is none."""
     m, k = table.shape
     none = np.zeros(m, dtype=np.int64)
-    rows = Block(
+    rows = RowBlock(
         low=0,
         values=table,
         columns=np.arange(k, dtype=np.int64)[None],

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 import scipy
 
-from bioeval.counting.counted import CollectAttempts
+from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.points import ErrorCurve
 from bioeval.counting.reduce import OfEachBlock, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts, increasing

@@ -12,7 +12,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
-from bioeval.counting.counted import CollectAttempts
+from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.points import check_targets
 from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.sorted_attempts import increasing

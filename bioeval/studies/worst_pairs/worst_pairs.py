@@ -12,7 +12,7 @@ from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.dataset import about_attrs, along, dataset, without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.blocks import BlockReader, RowBlock, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -90,7 +90,7 @@ def worst_cells(reader: BlockReader, n: int, mirrored: bool) -> tuple[LeastCells
     return impostor, genuine
 
 
-def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
+def _columns(block: RowBlock, row: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.broadcast_to(block.columns, block.values.shape)[row, position]
 
 
