@@ -58,7 +58,7 @@ SHOWN = {
     "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
-    "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of 2"),
+    "compare": (lambda: be.compare(square(), square(random_state=2)), "Comparison of 2"),
     "cross_evaluate": (
         lambda: be.cross_evaluate(square(), be.partition.SubjectKFold(2)), "SubjectKFold",
     ),

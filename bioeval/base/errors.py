@@ -301,8 +301,8 @@ def bad_choice(input_name: Part, got: object, choices: Iterable[object]) -> str:
     if not listed:
         return f"{subject(input_name)} is {received(got)}, but there is none."
     return (
-        f"{subject(input_name)} is {received(got)}; expected one of "
-        f"{listed}.{nearest_name(got, choices)}"
+        f"{subject(input_name)} is {received(got)}; expected "
+        f"{'one of ' if len(choices) > 1 else ''}{listed}.{nearest_name(got, choices)}"
     )
 
 
