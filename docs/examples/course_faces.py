@@ -9,9 +9,7 @@ systems = {name: be.datasets.faces(name, people="unseen") for name in ("eigenfac
 
 # What is each rate, and how uncertain is it?
 for name, scores in systems.items():
-    ds = be.verification(
-        scores, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=500)
-    )
+    ds = be.verification(scores, interval="people")
     low, high = ds.eer_low.item(), ds.eer_high.item()
     print(f"{name}: EER {ds.eer.item():.2%}, 95 % interval {low:.2%} to {high:.2%}")
 

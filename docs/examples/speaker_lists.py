@@ -72,11 +72,7 @@ ratios = be.Calibrator("logistic", prior=0.01).fit(normalised["dev"]).transform(
 be.show(be.calibration(ratios, priors=[0.01, 0.05], interval="people"))
 
 # Intervals for other speakers, and a page.
-rates = be.verification(
-    ratios,
-    costs=[(0.01, 1, 1)],
-    interval=be.stats.IntervalMethod("subject-bootstrap", replicates=500),
-)
+rates = be.verification(ratios, costs=[(0.01, 1, 1)], interval="people")
 low, high = rates.eer_low.item(), rates.eer_high.item()
 print(f"EER {rates.eer.item():.2%}, 95 % interval {low:.2%} to {high:.2%}")
 be.report(rates, "speakers.html")
