@@ -67,7 +67,7 @@ def evaluate(
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
     interval
-        As for :func:`verification`; all tasks and systems share the same resamples.
+        As for :func:`verification`.
     per_query : bool
         As for :func:`reid`: also the values of each query, of a card with re-identification.
 

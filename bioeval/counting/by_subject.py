@@ -118,7 +118,7 @@ class SubjectAttempts:
       independent trials
     - `sides` (pair of int64): the subjects of the two sides
     - `names` (list): the label of each subject
-    - `no_person` (bool (people,)): which of them are distractors or junk, and not resampled
+    - `no_person` (bool (people,)): which of them are distractors or junk, and not left out
     """
 
     @staticmethod

@@ -348,7 +348,7 @@ class Uncertainty(Section):
             "quantile": "the middle of the repeats themselves: how the rate depends on the draw, "
             "among these same subjects; no confidence interval for other subjects",
             "people": "of the pooled rate for new people, by leaving out each subject, "
-            "with thresholds chosen anew (by resampling at a given one); verification only",
+            "with thresholds chosen anew; verification only",
         },
         default="nadeau-bengio",
     )

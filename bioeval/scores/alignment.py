@@ -183,7 +183,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
     """Return `b` with the numbers that `a` gives its subjects; both have the same labels.
 
     They depend on the dtype of the labels and on the order of all of a file; people who are
-    resampled together are the same numbers.
+    left out together are the same numbers.
     """
     if a.layout == "top-k" or b.layout == "top-k":
         return b

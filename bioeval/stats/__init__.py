@@ -9,8 +9,8 @@ counts by person              :func:`people_counts`, for rates of your own
 ============================= ===============================================================
 
 ``docs/uncertainty.md`` says which to use. Results have intervals on request:
-``be.verification(scores, interval="subject-bootstrap")``; an :class:`IntervalMethod` in place of
-the name has another confidence, number of replicates or seed.
+``be.verification(scores, interval="people")``; an :class:`IntervalMethod` in place of the name has
+another confidence, and for ``"subject-bootstrap"`` another number of replicates or seed.
 """
 
 import lazy_loader

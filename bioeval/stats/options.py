@@ -43,7 +43,7 @@ class IntervalMethod:
     Parameters
     ----------
     method : str
-        Such as ``"subject-bootstrap"``: one of those that the call takes as `interval`.
+        Such as ``"people"``: one of those that the call takes as `interval`.
     confidence : float
         Two-sided confidence of the intervals. Above 0 and below 1.
     replicates : int

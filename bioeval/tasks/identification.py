@@ -116,10 +116,10 @@ def open_set(
         ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
         uniformly for each probe anew; rates are the exact means over all such galleries.
     interval
-        As for :func:`verification`. All-against-all, methods by subject give intervals for new
-        people: each subject is left out, as a probe and from the gallery (a jackknife, without
-        replicates). Of probes against a gallery, probe subjects are resampled and the gallery is
-        fixed. The attribute ``interval_for`` says which.
+        As for :func:`verification`. All-against-all, ``"people"`` gives intervals for new people:
+        each subject is left out, as a probe and from the gallery. Of probes against a gallery, and
+        with ``"subject-bootstrap"``, the gallery is fixed. The attribute ``interval_for`` says
+        which.
 
     Returns
     -------
@@ -130,8 +130,8 @@ def open_set(
         rank 1 cross) with ``eer_threshold far_at_eer frr_at_eer eer_bracket_low
         eer_bracket_high``; ``dir_at_far threshold_at_far`` over ``far_target, rank``, exact at
         the scores themselves. With an interval: ``_low`` and
-        ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
-        of ``eer``.
+        ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, by
+        subject, of ``eer``.
 
         With ``gallery="single"``, counts are expected counts (float64), and there are bounds in
         place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least

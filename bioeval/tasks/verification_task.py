@@ -75,9 +75,10 @@ def verification(
         impostor score, not only those near an operating point, and cost more than all the rest.
     interval : str or :class:`bioeval.stats.IntervalMethod`, optional
         Add confidence intervals. None by default, since they take another pass over the scores.
-        ``"subject-bootstrap"`` resamples subjects and is recommended; ``"wilson"`` and
-        ``"clopper-pearson"`` take attempts as independent, which attempts that share a subject are
-        not. A name alone has confidence 0.95 and 2,000 resamples.
+        ``"people"`` leaves out each subject in turn and is recommended; ``"subject-bootstrap"``
+        draws subjects again, 2,000 times by default; ``"wilson"`` and ``"clopper-pearson"`` take
+        attempts as independent, which attempts that share a subject are not. A name alone has
+        confidence 0.95.
 
     Returns
     -------
@@ -93,8 +94,8 @@ def verification(
         expected_false_accepts``; over ``frr_target``: ``far_at_frr threshold_at_frr``; over
         ``cost``: ``min_dcf min_cost min_cost_threshold``. Targets that the number of impostor
         attempts cannot support are named by :func:`messages`. With an interval: ``_low``
-        and ``_high`` of ``gar frr far grr frr_at_far far_at_frr auc eer`` (resampled only: the last
-        two).
+        and ``_high`` of ``gar frr far grr frr_at_far far_at_frr auc eer`` (by subject only: the
+        last two).
 
     Raises
     ------
@@ -119,9 +120,9 @@ def verification(
 
     How far off may the EER be?
 
-    >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
+    >>> ds = be.verification(be.simulate(60, 4), interval="people")
     >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
-    0.039 [0.024, 0.062]
+    0.039 [0.023, 0.061]
     """
     limits = interval_of(interval)
     require_scores(scores)

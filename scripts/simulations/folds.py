@@ -57,7 +57,7 @@ def in_folds(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
 
 
 def at_given(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
-    """Return the limits of the pooled rates at thresholds that are given, by the bootstrap."""
+    """Return the limits of the pooled rates at thresholds that are given."""
     measured = {}
     state = rng.bit_generator.state
     for share in GIVEN:

@@ -39,10 +39,10 @@ class Shares:
     - `layer`, `share` (entries,): where a unit has attempts, and their part of those of the unit
     - `who` (roles, entries): the people of the unit of each entry
     - `units_of` (people,): number of units of each person
-    - `people` (int64): those who are resampled
+    - `people` (int64): those who are left out
     - `units`, `independent` (int): number of units, and of those that are independent
     - `over`, `event`: the units, and what the rate is of, in words
-    - `fixed_gallery` (bool): whether the people of the gallery are not resampled
+    - `fixed_gallery` (bool): whether the people of the gallery are not left out
     - `fewest` (int or None): people on the smaller side, where some are on both and others on one
     - `refusal` (Message or None): why nothing can be promised; None where something can
     """
@@ -194,7 +194,7 @@ def _of_pairs(parts: Parts, thresholds: np.ndarray, beyond: float) -> Shares:
 
 
 def _find_independent(shares: Shares, counted: CountPeople) -> None:
-    """Find who is resampled, and how many pairs of people are independent."""
+    """Find who is left out, and how many pairs of people are independent."""
     partners, pairs = shares.units_of, shares.units
     probing, enrolled = (counted.sizes > 0) & (partners > 0)
     n = len(shares.people)

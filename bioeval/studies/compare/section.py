@@ -311,7 +311,7 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
             )
     note = (
         "The interval is for each value by itself. The ranks that a system may have, and the "
-        "letters, follow from the limits of all differences."
+        "letters, follow from the tests of all differences."
     )
     shown *= ds.sizes["system"]
     return Table(

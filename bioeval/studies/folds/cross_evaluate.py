@@ -352,7 +352,7 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
 
 
 def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
-    """Raise unless subjects can be resampled: the task is verification, the subjects known."""
+    """Raise unless subjects can be left out: the task is verification, the subjects known."""
     if options.task != "verification" or estimator is not None:
         evaluated = "trained systems"
         if estimator is None:

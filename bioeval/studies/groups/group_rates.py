@@ -224,9 +224,9 @@ def group_intervals(
 
     `counts` are those of people at the threshold, `group` (int64 (people,)) their groups.
 
-    Percentiles hold rates of few people too seldom: FRR and FAR at the threshold of all groups have
-    the limits of the jackknife over people. Nothing is concluded about groups of fewer than 30
-    subjects: their rates may be anything, and tests and differences leave them out.
+    FRR and FAR at the threshold of all groups have limits by leaving out each person. Nothing is
+    concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
+    differences leave them out.
     """
     names, confidence = dataset["group"].values, options.confidence
     number, enough = len(names), dataset["few_subjects"].values == 0

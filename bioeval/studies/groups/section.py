@@ -78,7 +78,7 @@ def section(results: ResultsBySystem) -> Section:
 
 
 def _by_jackknife(ds: xr.Dataset) -> Text:
-    """Return which limits do not come from resampling, where these are the usual ones."""
+    """Return how the limits of rates are made."""
     if ds.attrs.get("interval_method") != "people":
         return ""
     return say("; limits of {frr} and {far} by leaving out each person (jackknife)")

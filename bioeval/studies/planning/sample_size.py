@@ -148,7 +148,7 @@ def sample_size(
     confidence) / far`` at another confidence). Rule of 30: 30 errors are expected (ISO/IEC 19795-1;
     Mansfield and Wayman 2002). Both take pairs of people as independent, though they share people:
     the least to ask for, and no statement of how exact a rate will be. Widths are
-    those of intervals by subject; model, components and simulation: ``docs/planning.md``.
+    those of normal intervals by subject; model, components and simulation: ``docs/planning.md``.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from bioeval.studies.tracking.scalars import Counts, MatchSums, TrackingMeasure
 #: The method of the intervals of tracking.
 METHOD = "sequence-jackknife"
 
-#: With fewer sequences limits are not given: a simulation found them too narrow.
+#: With fewer sequences limits are not given.
 FEWEST = 12
 
 # The public detections of MOT17, which has each of its videos once for each of them.

@@ -134,7 +134,7 @@ def tracking(
         `classes`, column 8 is a class always.
     interval : {"sequence-jackknife"} or IntervalMethod, optional
         Add confidence intervals over sequences, from 12 sequences on. Of the measures of all
-        sequences together: Student's, with the standard error of the jackknife over sequences. The
+        sequences together: Student's, of measures between 0 and 1 on logits, by the jackknife. The
         sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are
         left out together. Several trackers always have them.
     measures : sequence of str

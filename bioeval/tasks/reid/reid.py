@@ -126,7 +126,7 @@ def reid(
         query retrieves within each threshold, on the list of average precision.
     interval
         As for :func:`verification`: intervals of all means over the queries. All queries of an
-        identity are resampled together; the gallery is fixed. ``"wilson"`` and
+        identity are left out together; the gallery is fixed. ``"wilson"`` and
         ``"clopper-pearson"``: of the CMC alone.
     per_query : bool
         Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``,
