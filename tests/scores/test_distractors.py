@@ -159,7 +159,7 @@ CALLS = {
     "gom": lambda s: be.gom(s, convention="market1501"),
     "repeat": lambda s: be.repeat(s, FOLDS, curves=True, thresholds=5),
     "repeat of samples": lambda s: be.repeat(s, SampleKFold(3)),
-    "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, **LIMITS),
+    "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, interval="people"),
     "cross_evaluate of closed set": lambda s: be.cross_evaluate(
         s, Experiment(0.5, gallery_templates=1, random_state=0), task="closed_set"
     ),
@@ -179,7 +179,7 @@ CALLS = {
     "calibration": lambda s: be.calibration(s.replace(kind="llr"), **LIMITS),
     "epc": lambda s: be.epc(s, other(s)),
     "zoo": lambda s: be.zoo(s, threshold=3.0, random_state=0),
-    "by_group": lambda s: be.by_group(s, "group", threshold=3.0, **LIMITS),
+    "by_group": lambda s: be.by_group(s, "group", threshold=3.0, interval="people"),
     "worst_pairs": lambda s: be.worst_pairs(s, 10).drop_vars(["probe_label", "gallery_label"]),
     "error_discard": lambda s: be.error_discard(s, "quality", threshold=3.0),
     "gallery_size": lambda s: be.gallery_size(s, [3, 6, 12]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 import scipy
 from simulations.__main__ import STORED
@@ -29,6 +31,6 @@ def test_what_is_claimed_holds_in_a_sample_of_cells(claim_name):
     cell = next(x for x in claim.cells if x.population == "N")
     least = claim.is_made(cell)
     for name, counts in simulate((0, claim.name, str(cell)))[1].items():
-        held, given = held_of(counts)
+        held, given = held_of(Counter(counts))
         assert given, name
         assert scipy.stats.binom.cdf(held, given, least) >= RARE, name
