@@ -254,16 +254,12 @@ def test_pairs_carry_their_folds(tmp_path):
 
 @pytest.mark.slow
 def test_lfw_on_the_command_line(shared, tmp_path):
-    data = str(shared / "lfw_dlib" / "embeddings.npz")
-    named = (
-        "--columns",
-        "embeddings=dlib128,labels=label",
-        "--metric",
-        "l2",
-        "--columns",
-        "pairs=pairs",
-    )
-    done = run(data, *named, "--protocol", "lfw-view2", "--json")
+    data = shared / "lfw_dlib" / "embeddings.npz"
+    columns = {"embeddings": "dlib128", "labels": "label"}
+    one, other, fold, genuine = np.load(data)["pairs"].T
+    scores = be.load(data, columns=columns, metric="l2")
+    be.save(scores.at_pairs(one, other, genuine, pair_folds=fold), tmp_path / "pairs.npz")
+    done = run(str(tmp_path / "pairs.npz"), "--protocol", "lfw-view2", "--json")
     assert done.exit_code == 0
     task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
     assert task["accuracy_mean"] == pytest.approx(0.9810719633009473, abs=1e-12)

@@ -71,18 +71,13 @@ def test_a_small_target_is_read_exactly(files, capsys):
 
 
 @pytest.mark.slow
-def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_path):
-    """An assured threshold of a matrix as text, without pairs of one person and one session."""
+def test_pairs_of_one_session_are_left_out(capsys, tmp_path):
+    """An assured threshold without pairs of one person and one session."""
     scores = be.simulate(60, 4, random_state=3)
-    names = [f"id{k // 4:02d}_day{k % 4 // 2}_{k % 2}" for k in range(240)]
-    lines = [",".join(["label", *names])]
-    lines += [
-        ",".join([name, *map(repr, row.tolist())])
-        for name, row in zip(names, scores.values, strict=True)
-    ]
-    (tmp_path / "m.csv").write_text("\n".join(lines), encoding="utf-8")
-    read = ["--kind", "distance", "--subject-from", r"id(?P<subject>\d+)_day(?P<session>\d)_"]
-    study = ["threshold", "m.csv", *read, "--exclude", "session", "--target", "far=1/10"]
+    sessions = {"session": [k % 4 // 2 for k in range(240)]}
+    told = be.Scores(scores.values, scores.probe_labels, probe_meta=sessions)
+    be.save(told, tmp_path / "m.npz")
+    study = ["threshold", str(tmp_path / "m.npz"), "--exclude", "session", "--target", "far=1/10"]
     assert main([*study, "--assure", "0.95", "--repeats", "1", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["genuine_attempts"] == 60 * 4 * 2
