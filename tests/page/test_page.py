@@ -159,7 +159,7 @@ def test_who_is_better_is_the_answer_of_several_systems(tmp_path):
     systems = {"first": first, "second": second}
     named = [be.Scores(x.values, x.probe_labels, name=name) for name, x in systems.items()]
     results = {x.name: be.verification(x) for x in named}
-    compared = be.compare(*named, interval=QUICK)
+    compared = be.compare(*named)
     text = written([results, compared], tmp_path)
     assert "first is better than second" in " ".join(answer(text))
     assert "was not tested" in " ".join(answer(written(results, tmp_path)))
@@ -285,7 +285,7 @@ def test_a_comparison_of_other_scores_is_refused(scores, tmp_path):
     a, b = named("a", scores.values), named("b", np.sqrt(scores.values))
     pages = {"a": be.verification(a), "b": be.verification(b)}
     with pytest.raises(DataError, match="do not belong on one page"):
-        compared = be.compare(a, named("b", scores.values**2), interval=QUICK)
+        compared = be.compare(a, named("b", scores.values**2))
         be.report([pages, compared], tmp_path / "a.html")
 
 

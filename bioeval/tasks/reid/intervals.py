@@ -42,9 +42,13 @@ class QueryColumns:
             self.unit = group[self.person]
 
     def independent(self, counted: np.ndarray) -> float:
-        """Return how many people with equal numbers of queries the queries of a mask are worth."""
+        """Return how many people with equal numbers of queries the queries of a mask are worth.
+
+        One person alone says nothing of others: 0.
+        """
         made = np.bincount(self.person[counted], minlength=len(self.no_person))
-        return kish(made[~self.no_person])
+        of_people = made[~self.no_person]
+        return kish(of_people) if np.count_nonzero(of_people) > 1 else 0.0
 
     def columns(self, counted: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Return means over the queries of a mask, (k, columns), from sums of units (k, units).
@@ -84,7 +88,7 @@ class QueryColumns:
         )
         sums = np.cumsum(layers[:-1], axis=0)
         if curve.per_rank:
-            sums /= ranks[:, None]
+            sums = sums / ranks[:, None]
         return self.columns(curve.counted, sums)
 
     def limits_of(self, columns: np.ndarray, counted: np.ndarray, *, rate: bool = False) -> Limits:
