@@ -73,7 +73,7 @@ def test_a_card_and_an_option_give_the_targets():
 def test_the_points_of_two_systems_are_compared():
     first, second = be.simulate(30, 3, random_state=1), be.simulate(30, 3, random_state=2)
     options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        "interval": be.stats.IntervalMethod("people", replicates=100),
         "frr_targets": [0.1, 0.001],
         "far_targets": [],
     }
