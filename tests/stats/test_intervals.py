@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 import strategies
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from limits import few_replicates
 from result_messages import arguments
 from strategies import examples_of
@@ -52,6 +52,7 @@ def drawn_by(scores, interval, **options):
 def attempts_between(case, templates, fusion):
     """Distances of all attempts, by (subject of the probe, subject claimed)."""
     data = naive.read(**case.naive())
+    undefined = naive.FAILED if case.nan == "reject" else naive.INF
     found: dict = {}
     for i, row in enumerate(data.rows):
         of = data.probe_labels[i]
@@ -60,7 +61,7 @@ def attempts_between(case, templates, fusion):
                 found.setdefault((of, cell.subject), []).append(cell.distance)
             continue
         for (_, subject), cells in naive.groups(row).items():
-            fused = naive.fuse([cell.distance for cell in cells], fusion)
+            fused = naive.fuse([cell.distance for cell in cells], fusion, undefined)
             if fused is not None:
                 found.setdefault((of, subject), []).append(fused)
     return found
@@ -89,6 +90,13 @@ def people_of(scores):
     case=strategies.matrices(nans=("reject", "exclude"), masks=("none", "labelled")),
     multi=st.sampled_from([None, "min", "mean"]),
 )
+@example(
+    case=strategies.Case(
+        values=np.array([[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, np.inf, -np.inf, 0]]),
+        probe_labels=[7, 7, 7, -3], gallery_labels=None, kind="distance", nan="reject", mask=None,
+    ),
+    multi="mean",
+)  # fmt: skip
 def test_each_replicate_is_what_resampling_people_gives(case, multi):
     options = {"templates": "single"} if multi is None else {"templates": "multi", "fusion": multi}
     scores = be.Scores(**case.scores())
