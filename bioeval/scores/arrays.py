@@ -151,7 +151,8 @@ def unlike_all_against_all(values: np.ndarray) -> tuple[bool, bool]:
 
 def _is_symmetric(values: np.ndarray) -> bool:
     """Whether a matrix is symmetric but for rounding, its diagonal aside."""
-    values = values.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NaN of damaged files, of which processors complain
+        values = values.astype(np.float64)
     np.fill_diagonal(values, 0.0)
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     with np.errstate(over="ignore", invalid="ignore"):
