@@ -61,6 +61,10 @@ _FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
 class Scores:
     """A matrix of scores with the labels of its rows (probes) and columns (gallery).
 
+    Embeddings are compared by :meth:`from_embeddings`; fixed trials are taken by
+    :meth:`from_pairs`, and searches of which the nearest entries alone are known by
+    :meth:`from_top_k`.
+
     Parameters
     ----------
     values : array_like, shape (m, n)
@@ -82,8 +86,8 @@ class Scores:
         for :func:`bioeval.calibration`. ``"order"``: each row holds only the order of its distances
         (1 = nearest); ranks are right, thresholds across rows are refused.
     nan : {"raise", "reject", "exclude"}
-        What a NaN, a comparison that failed, means: an error; an attempt at an infinite
-        distance; or no attempt at all.
+        What a NaN, a comparison that failed, means: an error; an attempt that no threshold
+        accepts; or no attempt at all.
     mask : array_like of bool or int, shape (m, n), optional
         True where a cell is an attempt, the contrary of the mask of NumPy's masked arrays; or
         for each cell 0 (ignore), 1 (impostor) or 2 (genuine). Without labels, these numbers alone

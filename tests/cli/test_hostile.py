@@ -219,6 +219,13 @@ def test_a_loop_of_links_is_refused(name, scores, capsys):
 def test_a_loop_of_links_is_no_file_to_read(capsys):
     Path("a").symlink_to("b")
     Path("b").symlink_to("a")
+    assert "a: is a loop of symbolic links; expected" in error_of(capsys, "run", "a")
+
+
+def test_a_link_to_nothing_is_not_its_own_remedy(capsys):
+    Path("a.npz").symlink_to("elsewhere.npz")
+    text = error_of(capsys, "run", "a.npz")
+    assert "a.npz: no such file" in text and "Did you mean" not in text
 
 
 # ------------------------------------------------------------------------- names

@@ -84,11 +84,12 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
     path = require_path("path", path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected {input_name}")
-    if not path.exists():
+    if not no_loop(path, input_name).exists():
         folder = path.parent
         if not folder.is_dir():
             raise DataError(f"{path}: no such file; {no_folder(folder, '')}")
-        raise DataError(f"{path}: no such file.{nearest_name(path.name, os.listdir(folder))}")
+        others = [x for x in os.listdir(folder) if x != path.name]  # it may be a link to nothing
+        raise DataError(f"{path}: no such file.{nearest_name(path.name, others)}")
     if not path.is_file():
         raise DataError(
             f"{path}: is a pipe or a device, and {input_name} is read more than once; write it to "
@@ -295,15 +296,13 @@ def text_array(cells: list[str], where: str) -> np.ndarray:
     return np.array(cells, dtype=str)
 
 
-def no_loop(path: Path) -> Path:
+def no_loop(path: Path, expected: str = "a name to write to") -> Path:
     """Return `path`; raise where symbolic links lead from it back to it."""
     try:
         os.stat(path)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise DataError(
-                f"{path}: is a loop of symbolic links; expected a name to write to"
-            ) from None
+            raise DataError(f"{path}: is a loop of symbolic links; expected {expected}") from None
     return path
 
 
