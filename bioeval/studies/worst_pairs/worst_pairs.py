@@ -127,11 +127,10 @@ def worst_pairs(
     Notes
     -----
     Ties are in order of row, then column. Comparisons that are not attempts (a template with
-    itself, masked, excluded, NaN under ``nan="exclude"``) are left out; failed ones under
-    ``nan="reject"`` are at an infinite distance. Where the same templates are on both sides
-    (all-against-all), each pair of templates is listed once, symmetric or not: in its worse
-    direction, or the first of two equal ones: the attribute ``pairs`` is ``"each
-    pair once"``, else ``"each comparison"``.
+    itself, masked, excluded) are left out, and failed ones, which have no score. Where the same
+    templates are on both sides (all-against-all), each pair of templates is listed once, symmetric
+    or not: in its worse direction, or the first of two equal ones: the attribute ``pairs`` is
+    ``"each pair once"``, else ``"each comparison"``.
 
     Templates under a wrong label, and people with two names, are found by :func:`check_data`.
 
