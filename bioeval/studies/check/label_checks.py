@@ -142,7 +142,7 @@ def _shown(labels: Sequence[object]) -> Text:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    codes = (scores.codes if scores.layout == "pairs" else scores.codes).labelled
+    codes = scores.codes.labelled
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     size[codes.no_person] = 0
