@@ -38,7 +38,7 @@ from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.support import KIND_DOUBTS
 from bioeval.results.variables import figure
-from bioeval.results.words import excluded
+from bioeval.results.words import excluded, method_in_words
 
 #: What is accepted at a threshold, by the kind of the scores.
 _SCORES = {
@@ -205,7 +205,7 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     text = "{level:rate} interval, {method}"
     arguments: dict[str, Any] = {
         "level": float(attrs["confidence"]),
-        "method": str(attrs["interval_method"]),
+        "method": method_in_words(str(attrs["interval_method"])),
     }
     if attrs.get("interval_for"):
         text += " for {population}"

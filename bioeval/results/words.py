@@ -11,6 +11,13 @@ from bioeval.scores.provenance import exclusions_of
 
 NOT_DEFINED = "n/a"
 
+#: Methods of intervals whose name alone does not say what is done.
+_METHODS = {
+    "people": "jackknife of people",
+    "subject-bootstrap": "bootstrap of people",
+    "sequence-jackknife": "jackknife of sequences",
+}
+
 
 def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
     """Return a rate in per cent; with digits ``"fine"`` two decimals, or two digits below 0.1 %."""
@@ -36,6 +43,11 @@ def enumerated(words: Sequence[str], last: str = "and") -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def method_in_words(name: str) -> str:
+    """Return a method of intervals in words."""
+    return _METHODS.get(name, name)
 
 
 def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:

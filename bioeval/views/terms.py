@@ -6,8 +6,7 @@ for each. A view of results made by :func:`in_terms` is written in the standard'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bioeval.document.terms import VOCABULARIES, rates_are_of
 
@@ -42,10 +41,3 @@ def task_of(dataset: xr.Dataset) -> str:
     if dataset.attrs.get("result_type") == "open-set" or not names.isdisjoint(dataset):
         return "identification"
     return rates_are_of(dataset.attrs)
-
-
-def interval_method(attrs: Mapping[str, Any]) -> str:
-    """Return the method of a result's confidence intervals, and their population."""
-    if attrs.get("interval_for"):
-        return f"{attrs['interval_method']} for {attrs['interval_for']}"
-    return str(attrs["interval_method"])

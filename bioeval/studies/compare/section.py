@@ -26,10 +26,9 @@ from bioeval.document.cells import Count, Label, Number, Probability, Quantity, 
 from bioeval.document.results import data_fact, is_doubt, result_messages, sides_in_words
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Enumeration, Strong, Text, say
-from bioeval.results.words import excluded
-from bioeval.stats.options import BOOTSTRAP, PEOPLE
+from bioeval.results.words import excluded, method_in_words
 from bioeval.studies.compare.results import places_of, scalar_at
-from bioeval.studies.tracking.intervals import FEWEST, METHOD as SEQUENCES
+from bioeval.studies.tracking.intervals import FEWEST
 from bioeval.studies.tracking.section import classes_fact
 
 #: Of three systems and more, readers are shown the ranks of up to this many measures.
@@ -319,13 +318,6 @@ def _ranks(ds: xr.Dataset, measures: Sequence[MeasureOfSystems], shown: int) -> 
     )
 
 
-#: Methods of the limits of differences, in words.
-_METHODS = {
-    PEOPLE: "jackknife of people",
-    BOOTSTRAP: "bootstrap of people",
-    SEQUENCES: "jackknife of sequences",
-}
-
 #: Numbers of a pair of systems that data have.
 _OF_PAIRS = ("p_value", "p_adjusted", "separated", "discordant")
 
@@ -402,7 +394,7 @@ def _limits(ds: xr.Dataset, measures: Sequence[MeasureOfSystems]) -> Iterator[Te
     whom_by = zip(ds["interval_method"].values, ds["interval_for"].values, strict=True)
     for measure, (method, population) in zip(measures, whom_by, strict=True):
         if measure.tested:
-            made.setdefault(f"{_METHODS[method]} for {population}", []).append(measure)
+            made.setdefault(f"{method_in_words(method)} for {population}", []).append(measure)
     texts: list[Text] = list(made)
     if len(texts) > 1:
         texts = [

@@ -30,6 +30,7 @@ from bioeval.document.results import (
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import withheld_targets
+from bioeval.results.words import method_in_words
 from bioeval.views.sections.evaluation import is_identification
 from bioeval.views.tasks import Averaged, averaged, system_of, systems, unit_of
 
@@ -266,7 +267,7 @@ def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
         of_means = not all(_is_of_pooled(ds.attrs) for ds in results)
         if of_means or any(row.at_own_threshold for row in rows):
             text += f"; beside a test mean {heuristic.removeprefix('of the test mean ')}"
-        method = f"{method} for {attrs['interval_for']}"
+        method = f"{method_in_words(method)} for {attrs['interval_for']}"
     yield say(f"In brackets: {text}.", level=float(attrs["confidence"]), method=method)
 
 
