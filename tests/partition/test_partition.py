@@ -536,7 +536,7 @@ def test_parameters(splitter):
         assert repr(other) == repr(splitter)
         for mine, its in zip(splitter.split(y=SUBJECT), other.split(y=SUBJECT), strict=True):
             assert all((a == b).all() for a, b in zip(mine, its, strict=True))
-    with pytest.raises(DataError, match="expected one of" if params else "there is none"):
+    with pytest.raises(DataError, match="; expected " if params else "there is none"):
         splitter.set_params(n_fold=3)
 
 
