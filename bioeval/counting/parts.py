@@ -108,7 +108,7 @@ class RowParts:
     @cached_property
     def mates(self) -> Mates:
         """The genuine attempts: of what can only be read by rows, a pass over all of them."""
-        known = self.mates_at_hand
+        known = None if self.few else self.mates_at_hand
         return self.mates_of(self.mates_in(None)) if known is None else known
 
     def mates_in(self, part: range | None) -> list[tuple[np.ndarray, ...]]:
@@ -127,9 +127,11 @@ class RowParts:
 
     def _reads(self, rows: range) -> Iterator[RowBlock]:
         """Yield some rows as they are read together."""
-        step = len(rows) if self.few else self.step
-        for first in range(rows.start, rows.stop, step):
-            yield self.reader.block(first, min(first + step, rows.stop))
+        if self.few:
+            yield self.reader.whole
+            return
+        for first in range(rows.start, rows.stop, self.step):
+            yield self.reader.block(first, min(first + self.step, rows.stop))
             give_back(self.scores)
 
     def _genuine_cells(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
@@ -162,6 +164,10 @@ class RowParts:
             few=self.few,
             rejected=self.scores.nan == "reject",
         )
+
+    def whole(self) -> Block:
+        """Return all rows, which are few."""
+        return self.block(self.reader.whole)
 
     def sample(self) -> list[Block]:
         """Return some rows from everywhere; none of what cannot be read at any place."""
@@ -207,12 +213,6 @@ class RowParts:
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
         """Show all blocks, or those of a part, to what `take` returns for each thread."""
         m, n = self.scores.shape
-        if self.few:
-            _ = self.reader.most_rows  # an error says so where not even a row fits
-            none = np.empty((0, n), self.dtype)
-            take()(self._rows(0, m, none) if self._at_hand else self.block(self.reader.block(0, m)))
-            report_rows(m, m)
-            return
         from bioeval.kernels.compiling import in_turns
 
         adding: list[tuple[Add, np.ndarray]] = []
@@ -245,7 +245,7 @@ class RowParts:
         return np.flatnonzero(np.isin(self.reader.gallery.columns[0], columns))
 
     def _rows(self, low: int, high: int, room: np.ndarray) -> Block:
-        """Return rows that are at hand, in a room of as many, or of none where they are few.
+        """Return rows that are at hand, in a room of as many.
 
         Where one failed, or there is a mask, cell by cell.
         """
@@ -264,29 +264,21 @@ class RowParts:
             gone = others.hold_for_all(np.arange(low, high)[:, None], every)
             np.copyto(values, np.nan, where=gone)
         probe, columns = np.arange(low, high)[:, None], self.reader.gallery.columns
-        return Block(values, probe, columns, low, self.columns, few=self.few)
+        return Block(values, probe, columns, low, self.columns)
 
     def _with_own_nan(
         self, raw: np.ndarray, low: int, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return distances with NaN in place of each probe's own subject; and the other NaN."""
-        order, turned = self.reader.gallery.order, larger_is_closer(self.scores.kind)
+        order = self.reader.gallery.order
         starts, own = self._own_cells
         starts = starts[low : low + len(raw) + 1]
-        if self.few:
-            values = np.array(raw if order is None else raw[:, order], order="C")
-            values = np.negative(values, out=values) if turned else values
-            failed = np.isnan(values)
-            values[np.repeat(np.arange(len(raw)), np.diff(starts)), own[starts[0] : starts[-1]]] = (
-                np.nan
-            )
-            return values, failed
         from bioeval.kernels.rows import impostors
 
         raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
         failed = np.empty(len(raw), np.int64)
         order = np.empty(0, np.int64) if order is None else order
-        sign = self.dtype.type(-1 if turned else 1)
+        sign = self.dtype.type(-1 if larger_is_closer(self.scores.kind) else 1)
         impostors.on_one_thread(raw, sign, order, starts, own, values, failed)
         return values, failed
 
@@ -438,8 +430,10 @@ class PairParts:
         return [] if self.few else [self._block(some[k::GROUPS], k) for k in range(GROUPS)]
 
     def first(self) -> Block:
-        """Return the first piece."""
+        """Return the first piece, which is all of few pairs."""
         return self._block(np.arange(min(PIECE, self.size)), 0)
+
+    whole = first
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
         """Show all pieces to what `take` returns."""
@@ -495,9 +489,9 @@ class ListParts:
         """Return nothing: places say where candidates are, and no threshold is sought."""
         return []
 
-    def parts(self, number: int) -> list[range]:
-        """Return one part: the lists are in memory."""
-        return [range(self.scores.shape[0])]
+    def whole(self) -> Block:
+        """Return all lists, which are few."""
+        return self._block(np.arange(self.scores.shape[0]))
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
         """Show all pieces to what `take` returns."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bioeval.base.options import OPTIONS
+from bioeval.base.progress import report_rows
 from bioeval.counting.blocks import Block
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at, parts_of
 from bioeval.scores.blocks import threads_for
@@ -76,8 +77,10 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
     if parts is None:
         nearest = all(reducer.fusion in (None, "min") for reducer in reducers)
         parts = parts_of(scores, nearest=nearest)
+    if parts.few:
+        return _of_few(parts, reducers)
     look: Callable[[Sequence[Any]], list[list[Any]]] = partial(look_at, parts)
-    if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
+    if OPTIONS["client"] is not None and isinstance(parts, RowParts | TileParts):
         from bioeval.counting.cluster import CountingWorkers
 
         workers = CountingWorkers(OPTIONS["client"], parts)
@@ -93,6 +96,18 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
                 for reducer, counted in zip(wanting, copies, strict=True):
                     reducer.merge(counted)
             wanting = [reducer for reducer in wanting if reducer.needs_another_pass()]
+        return [reducer.result() for reducer in reducers]
+
+
+def _of_few(parts: Parts, reducers: Sequence[Reducer]) -> list[Any]:
+    """Return results of few scores, which are one block."""
+    with threads_for(parts.scores):
+        for reducer in reducers:
+            reducer.prepare(parts)
+        block = parts.whole()
+        for reducer in reducers:
+            reducer.add(block)
+        report_rows(parts.scores.shape[0], parts.scores.shape[0])
         return [reducer.result() for reducer in reducers]
 
 

@@ -472,11 +472,6 @@ class BlockReader:
         """Return the distances of some cells."""
         return as_distances(self.scores.cells.at(rows, columns)[None], self.scores.kind)[0]
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the matrix is so small that the steps around its counting take longer."""
-        return is_few(math.prod(self.scores.shape))
-
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
         n = self.scores.shape[1]
@@ -512,18 +507,18 @@ class BlockReader:
             give_back(self.scores)
             tell(high, m)
 
-    def block(self, low: int, high: int) -> RowBlock:
-        """Return rows ``low:high`` ready to be counted."""
-        if (low, high) == (0, self.scores.shape[0]) and self.is_small:
-            return self._only_block
-        return self._read(low, high)
-
     @cached_property
-    def _only_block(self) -> RowBlock:
-        return self._read(0, self.scores.shape[0])
+    def whole(self) -> RowBlock:
+        """All rows, of scores that are few; they are read once."""
+        if self.scores._limited:
+            _ = self.most_rows  # an error says so where not even a row fits
+        return self.block(0, self.scores.shape[0])
 
-    def _read(self, low: int, high: int) -> RowBlock:
-        """Return rows as distances: NaN where no attempt is, by the policy where one failed."""
+    def block(self, low: int, high: int) -> RowBlock:
+        """Return rows ``low:high`` as distances that are ready to be counted.
+
+        They are NaN where no attempt is, and by the policy where one failed.
+        """
         scores, gallery = self.scores, self.gallery
         position = gallery.probe_position[low:high]
         raw = scores.cells.read(low, high, gallery.order)

@@ -40,6 +40,8 @@ def parts_in(some: World, way: str) -> Parts:
 
 def blocks_of(parts: Parts) -> list[Block]:
     """All blocks, whose memory is their own."""
+    if parts.few:
+        return [parts.whole()]
     found: list[Block] = []
     parts.visit(lambda: lambda block: found.append(block._replace(values=block.values.copy())))
     return found
