@@ -102,6 +102,9 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
 
     Raise :class:`DataError` if no bona fide presentation is left.
     """
+    marked = name in scores.probe_meta or name in scores.gallery_meta
+    if not marked and scores.layout != "pairs":
+        return scores
     rows, columns = attacks_of(scores, name)
     if not rows.any() and not columns.any():
         return scores
@@ -127,9 +130,8 @@ def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:
-        plain_args = map(_plain, args)
-        plain_options = {name: _plain(x) for name, x in options.items()}
-        return function(*plain_args, **plain_options)
+        plain_options = dict(zip(options, map(_plain, options.values()), strict=True))
+        return function(*map(_plain, args), **plain_options)
 
     return called
 

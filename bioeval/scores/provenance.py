@@ -40,21 +40,18 @@ def same_labels(scores: Scores) -> bool:
 
 def notes_of(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
-    notes = [*scores.remarks, *transaction_notes(scores)]
+    notes = [*scores.remarks]
+    if scores._incomplete is not None:
+        notes += transaction_notes(scores)
     if scores.layout == "pairs":
         if scores.pairs.missing:
             listed = scores.pairs.missing + scores.shape[0]
             notes.append(Message("listed-pairs-missing", pairs=scores.pairs.missing, listed=listed))
-        if counts_same(scores, "session"):
-            notes.append(pairs_of_same("session"))
-        if knows_people(scores):
-            notes += spelling_notes(scores.codes, "label")
+    elif not scores._labelled:
         return notes
-    if not scores._labelled:
-        return notes
-    labelled = scores.codes.labelled
-    probe, gallery = labelled.probe, labelled.gallery
-    if scores.layout == "probe-against-gallery":
+    elif scores.layout == "probe-against-gallery":
+        labelled = scores.codes.labelled
+        probe, gallery = labelled.probe, labelled.gallery
         if not present(gallery, len(labelled.values))[probe].any():
             probes, templates = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
             notes.append(Message(_NO_MATE, probe_dtype=probes, gallery_dtype=templates))
@@ -65,8 +62,9 @@ def notes_of(scores: Scores) -> list[Message]:
         notes.append(Message("not-all-against-all"))
     if counts_same(scores, "session"):
         notes.append(pairs_of_same("session"))
-    notes += spelling_notes(scores.codes, "label")
-    return notes + exclusion_notes(scores)
+    if knows_people(scores):
+        notes += spelling_notes(scores.codes, "label")
+    return notes + exclusion_notes(scores) if scores.exclude else notes
 
 
 def transaction_notes(scores: Scores) -> list[Message]:
@@ -93,10 +91,9 @@ def rule_notes(scores: Scores, rule: Rule) -> list[Message]:
 
 def counts_same(scores: Scores, column: str) -> bool:
     """Whether genuine comparisons of the same of several values of a column are counted."""
-    sides = scores.probe_meta, scores.gallery_meta
-    if not all(column in meta for meta in sides) or excludes_same(scores, column):
+    probe, gallery = scores.probe_meta.get(column), scores.gallery_meta.get(column)
+    if probe is None or gallery is None or excludes_same(scores, column):
         return False
-    probe, gallery = (meta[column] for meta in sides)
     if len(known_texts(probe, column) | known_texts(gallery, column)) < 2:
         return False
     rule = Rule(Exclusion.parse(column), column_codes(probe, gallery, column))
@@ -241,9 +238,9 @@ def _sizes(scores: Scores) -> dict[str, Any]:
     pairs = scores.layout == "pairs"
     enrolled = probing = np.zeros(0, dtype=bool)
     if not pairs and scores._labelled:
-        codes = scores.codes
-        probing = present(codes.probe, len(codes.values)) & ~codes.no_person
-        enrolled = present(codes.gallery, len(codes.values)) & ~codes.no_person
+        codes, people = scores.codes, ~scores.codes.no_person
+        probing = present(codes.probe, len(people)) & people
+        enrolled = present(codes.gallery, len(people)) & people
     return {
         "layout": scores.layout,
         "probes": scores.shape[0],
