@@ -44,23 +44,15 @@ class Message:
         return Message(self.code, (*names, *self.about), **self.arguments)
 
     def entry(self) -> dict[str, Any]:
-        """Return the message as plain values: its code, what it is about, and its arguments."""
+        """Return the message as a dictionary: its code, what it is about, and its arguments."""
         about = {"about": list(self.about)} if self.about else {}
-        arguments = {name: _plain(value) for name, value in self.arguments.items()}
-        return {"code": self.code, **about, **arguments}
+        return {"code": self.code, **about, **self.arguments}
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Message:
         """Return the message of :meth:`entry`."""
         values = {name: _with_messages(value) for name, value in entry.items()}
         return cls(values.pop("code"), **values)
-
-
-def _plain(value: Any) -> Any:
-    """Return an argument with its messages as plain values."""
-    if isinstance(value, Message):
-        return value.entry()
-    return list(map(_plain, value)) if isinstance(value, list) else value
 
 
 def _with_messages(value: Any) -> Any:
@@ -84,8 +76,10 @@ def warn_user(text: str) -> None:
 
 def as_json(messages: Iterable[Message]) -> str:
     """Return messages as the text of an attribute, each once."""
-    texts = [json.dumps(message.entry(), ensure_ascii=False) for message in messages]
-    return f"[{', '.join(dict.fromkeys(texts))}]"
+    texts: dict[str, None] = {}
+    for message in messages:  # whose arguments may be messages
+        texts[json.dumps(message, default=Message.entry, ensure_ascii=False)] = None
+    return f"[{', '.join(texts)}]"
 
 
 def from_json(text: str) -> list[Message]:

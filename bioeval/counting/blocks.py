@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -229,12 +229,3 @@ class Mates:
         nearest = self.distance == self._nearest[self.probe]
         np.minimum.at(place, self.probe[nearest], self.gallery[nearest])
         return place
-
-
-def joined(
-    parts: list[tuple[np.ndarray, ...]], dtype: Any, probes: int, *, rejected: bool
-) -> Mates:
-    """Return the mates that were found in parts, in order."""
-    none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
-    probe, gallery, distance = map(np.concatenate, zip(none, *parts, strict=True))
-    return Mates(probe, gallery, distance, probes, rejected=rejected)

@@ -16,7 +16,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, report_rows
-from bioeval.counting.blocks import Block, Lines, Mates, joined
+from bioeval.counting.blocks import Block, Lines, Mates
 from bioeval.scores.arrays import Mask, distance_dtype, with_failures, writable_alias
 from bioeval.scores.blocks import (
     BlockReader,
@@ -114,32 +114,28 @@ class RowParts:
     def mates_in(self, part: range | None) -> list[tuple[np.ndarray, ...]]:
         """Return probes, columns and distances of the genuine attempts of some rows."""
         found: list[tuple[np.ndarray, ...]] = []
-        for block in self._reads(range(self.scores.shape[0]) if part is None else part):
-            row, position = self._genuine_cells(block)
+        for block in [self.reader.whole] if self.few else self._reads(part):
+            if knows_people(self.scores):
+                row, position = block.own()
+            else:
+                row, position = np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
             distance = block.values[row, position].astype(self.dtype, copy=False)
             found.append((row + block.low, self.reader.gallery.columns[0][position], distance))
         return found
 
     def mates_of(self, found: list[tuple[np.ndarray, ...]]) -> Mates:
         """Return the genuine attempts that were found in parts, in order."""
-        probes, rejected = self.scores.shape[0], self.scores.nan == "reject"
-        return joined(found, self.dtype, probes, rejected=rejected)
+        none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.dtype)
+        probe, gallery, distance = map(np.concatenate, zip(none, *found, strict=True))
+        rejected = self.scores.nan == "reject"
+        return Mates(probe, gallery, distance, self.scores.shape[0], rejected=rejected)
 
-    def _reads(self, rows: range) -> Iterator[RowBlock]:
-        """Yield some rows as they are read together."""
-        if self.few:
-            yield self.reader.whole
-            return
+    def _reads(self, part: range | None) -> Iterator[RowBlock]:
+        """Yield all rows, or some, as they are read together."""
+        rows = range(self.scores.shape[0]) if part is None else part
         for first in range(rows.start, rows.stop, self.step):
             yield self.reader.block(first, min(first + self.step, rows.stop))
             give_back(self.scores)
-
-    def _genuine_cells(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
-        """Return row and position of the genuine attempts of rows that were read."""
-        if knows_people(self.scores):
-            return block.own()
-        row, position = np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
-        return row, position
 
     @cached_property
     def columns(self) -> Lines:

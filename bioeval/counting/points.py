@@ -37,7 +37,8 @@ def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
         raise DataError(f"{Argument(name)} is {received(targets)}; expected rates in [0, 1]")
-    warn_of_per_cent(array.tolist(), name.removesuffix("_targets"))
+    if (array > 0.5).any():
+        warn_of_per_cent(array.tolist(), name.removesuffix("_targets"))
     return array
 
 
@@ -260,15 +261,9 @@ class VerificationPoints:
     min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))
     symmetric: bool | None = False
     every_score: bool = True
-    #: Thresholds that are rows of a result besides its grid, and the false accepts there.
+    #: Finite thresholds that are rows of a result besides its grid, and the false accepts there.
     rows: np.ndarray = field(default_factory=lambda: np.empty(0))
     rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def add_rows(self, thresholds: Any, false_accepts: Any) -> None:
-        """Add rows at thresholds, without infinite and undefined ones, in any order."""
-        finite = np.isfinite(thresholds)
-        self.rows = np.append(self.rows, thresholds[finite])
-        self.rows_fa = np.append(self.rows_fa, false_accepts[finite])
 
     @property
     def thresholds(self) -> np.ndarray:
@@ -392,9 +387,10 @@ def d_prime(genuine: Moments, impostor: Moments) -> float:
     """
     # The scale of the wider class: no score is too large in it, and the narrower may vanish.
     scale = min(genuine.scale, impostor.scale)
-    g = tuple(x * (scale / genuine.scale) for x in genuine[1:])
-    i = tuple(x * (scale / impostor.scale) for x in impostor[1:])
-    spread = math.hypot(g[2], i[2])
+    g, i = scale / genuine.scale, scale / impostor.scale
+    spread = math.hypot(genuine.deviation * g, impostor.deviation * i)
     if not spread > 0:
         return float("nan")
-    return abs((i[0] - g[0]) + (i[1] - g[1])) / spread * math.sqrt(2)
+    origins = impostor.origin * i - genuine.origin * g
+    offsets = impostor.offset * i - genuine.offset * g
+    return abs(origins + offsets) / spread * math.sqrt(2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -77,37 +76,28 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
     if parts is None:
         nearest = all(reducer.fusion in (None, "min") for reducer in reducers)
         parts = parts_of(scores, nearest=nearest)
-    if parts.few:
-        return _of_few(parts, reducers)
-    look: Callable[[Sequence[Any]], list[list[Any]]] = partial(look_at, parts)
-    if OPTIONS["client"] is not None and isinstance(parts, RowParts | TileParts):
+    workers = None
+    if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
         from bioeval.counting.cluster import CountingWorkers
 
         workers = CountingWorkers(OPTIONS["client"], parts)
-        look = workers.look
         if isinstance(parts, RowParts) and parts.mates_at_hand is None:
             parts.mates = workers.mates()
     with threads_for(scores):
         for reducer in reducers:
             reducer.prepare(parts)
-        wanting: Sequence[Reducer] = reducers
+        if parts.few:
+            block = parts.whole()
+            for reducer in reducers:
+                reducer.add(block)
+            report_rows(scores.shape[0], scores.shape[0])
+        wanting: Sequence[Reducer] = () if parts.few else reducers
         while wanting:
-            for copies in look(wanting):
+            found = look_at(parts, wanting) if workers is None else workers.look(wanting)
+            for copies in found:
                 for reducer, counted in zip(wanting, copies, strict=True):
                     reducer.merge(counted)
             wanting = [reducer for reducer in wanting if reducer.needs_another_pass()]
-        return [reducer.result() for reducer in reducers]
-
-
-def _of_few(parts: Parts, reducers: Sequence[Reducer]) -> list[Any]:
-    """Return results of few scores, which are one block."""
-    with threads_for(parts.scores):
-        for reducer in reducers:
-            reducer.prepare(parts)
-        block = parts.whole()
-        for reducer in reducers:
-            reducer.add(block)
-        report_rows(parts.scores.shape[0], parts.scores.shape[0])
         return [reducer.result() for reducer in reducers]
 
 

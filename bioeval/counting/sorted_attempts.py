@@ -75,6 +75,13 @@ class Attempts:
     #: Of counted attempts: returns thresholds next to given ones, and the false accepts there.
     near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
+    def __post_init__(self) -> None:
+        """Count the attempts of each class, with those that failed."""
+        self.genuine_attempts = len(self.genuine) + self.missed
+        self.impostor_attempts = self.impostors + self.missed_impostors
+        #: Whether both classes have attempts.
+        self.defined = self.genuine_attempts > 0 and self.impostor_attempts > 0
+
     @classmethod
     def listed(
         cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
@@ -112,21 +119,6 @@ class Attempts:
         """The impostor scores up to so many of the known values: 0 up to none."""
         return np.append(0, self.accepted)
 
-    @property
-    def genuine_attempts(self) -> int:
-        """Number of genuine attempts."""
-        return len(self.genuine) + self.missed
-
-    @property
-    def impostor_attempts(self) -> int:
-        """Number of impostor attempts."""
-        return self.impostors + self.missed_impostors
-
-    @property
-    def defined(self) -> bool:
-        """Whether both classes have attempts."""
-        return self.genuine_attempts > 0 and self.impostor_attempts > 0
-
     def false_rejects(self, threshold: Any) -> Any:
         """Return the number of genuine attempts rejected at thresholds."""
         return self.genuine_attempts - self.genuine.searchsorted(threshold, side="right")
@@ -162,22 +154,20 @@ class Attempts:
         return int(self.false_accepts(threshold)), int(self.false_rejects(threshold))
 
     @cached_property
-    def _genuine(self) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct genuine scores; how many scores are below each, and in all."""
-        scores, starts = runs(self.genuine)
-        return scores, np.append(starts, len(self.genuine))
+    def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The distinct genuine scores, how many of all are below each, and how many there are.
 
-    @cached_property
-    def at_genuine(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The distinct genuine scores, and impostor scores below each and up to it."""
-        scores, _ = self._genuine
+        And the impostor scores below each, and up to it.
+        """
+        scores, starts = runs(self.genuine)
+        within = np.append(starts, len(self.genuine))
         if self.marks is not None:
             assert self.at_marks is not None
             if len(scores) < len(self.marks):
-                return scores, *self.at_marks[:, self.marks.searchsorted(scores)]
-            return scores, *self.at_marks
+                return scores, within, *self.at_marks[:, self.marks.searchsorted(scores)]
+            return scores, within, *self.at_marks
         left, right = self.values.searchsorted(scores), self.values.searchsorted(scores, "right")
-        return scores, self._upto[left], self._upto[right]
+        return scores, within, self._upto[left], self._upto[right]
 
     @cached_property
     def cells(self) -> CellCounts:
@@ -229,7 +219,7 @@ class Attempts:
     def equal_error(self) -> EqualError:
         """Return the equal error rate, its threshold and its bracket; NaN where undefined."""
         genuine, impostors = self.genuine_attempts, self.impostor_attempts
-        (scores, within), (_, _, upto) = self._genuine, self.at_genuine
+        scores, within, _, upto = self.at_genuine
         g = bisect_left(
             range(len(scores)),
             True,
@@ -254,7 +244,7 @@ class Attempts:
 
     def _nearby(self, genuine: slice, known: slice) -> list[tuple[float, int]]:
         """Return some distinct scores of both classes, and the false accepts at each."""
-        scores, _, upto = self.at_genuine
+        scores, _, _, upto = self.at_genuine
         return [
             *zip(scores[genuine].tolist(), upto[genuine].tolist(), strict=True),
             *zip(self.values[known].tolist(), self.accepted[known].tolist(), strict=True),
@@ -309,31 +299,30 @@ class Attempts:
 
     def corners(self) -> ErrorCurve:
         """Return reject-all and the points at genuine scores: only they can have the least cost."""
-        scores, _, upto = self.at_genuine
+        scores, within, _, upto = self.at_genuine
         return ErrorCurve(
             np.append(self.reject_all, scores),
             np.append(0, upto),
-            self.genuine_attempts - self._genuine[1],
+            self.genuine_attempts - within,
             self.genuine_attempts,
             self.impostor_attempts,
         )
 
-    def pairs(self) -> int:
-        """Return twice the pairs with the genuine score below, ties once; failures are last."""
-        scores, below, upto = self.at_genuine
-        times = np.diff(self._genuine[1])
-        failed = (2 * len(self.genuine) + self.missed) * self.missed_impostors
-        return int((times * (2 * self.impostors - below - upto)).sum()) + failed
-
     def auc(self) -> float:
-        """Return the proportion of pairs with the genuine score below, ties as one half."""
-        return self.pairs() / (2 * self.genuine_attempts * self.impostor_attempts)
+        """Return the proportion of pairs with the genuine score below, ties as one half.
+
+        Failures are after all scores.
+        """
+        _, within, below, upto = self.at_genuine
+        twice = int((np.diff(within) * (2 * self.impostors - below - upto)).sum())
+        twice += (2 * len(self.genuine) + self.missed) * self.missed_impostors
+        return twice / (2 * self.genuine_attempts * self.impostor_attempts)
 
     def about_equal_error(self) -> float:
         """Return about the EER; NaN without attempts of both classes."""
         if not self.defined or not len(self.genuine):
             return np.nan
-        scores, _, upto = self.at_genuine
+        scores, _, _, upto = self.at_genuine
         at = np.unique(np.quantile(self.genuine, np.linspace(0, 1, 501), method="lower"))
         far = upto[scores.searchsorted(at)] / self.impostor_attempts
         frr = self.false_rejects(at) / self.genuine_attempts
@@ -419,6 +408,8 @@ def points_of(
         min_cost_threshold=least[1],
         symmetric=symmetric,
         every_score=wanted.every_score,
+        rows=np.empty(0),
+        rows_fa=np.empty(0, dtype=np.int64),
     )
     if not attempts.defined:
         return points
@@ -432,14 +423,20 @@ def points_of(
         points.zero_frr_threshold = float(attempts.genuine[-1])
         accepted = attempts.false_accepts(points.zero_frr_threshold)
         points.zero_frr = int(accepted) / attempts.impostor_attempts
+    if wanted.every_score:
+        _find_of_every_score(points, attempts, wanted)
     if with_rows:
-        rows = (
-            points.thresholds if wanted.rows is None else np.append(points.thresholds, wanted.rows)
-        )
-        rows = rows[np.isfinite(rows)]
-        points.add_rows(rows, attempts.false_accepts(rows))
-    if not wanted.every_score:
-        return points
+        rows = np.concatenate([points.thresholds, points.min_cost_threshold])
+        rows = rows if wanted.rows is None else np.append(rows, wanted.rows)
+        points.rows = rows[np.isfinite(rows)]
+        points.rows_fa = attempts.false_accepts(points.rows)
+    return points
+
+
+def _find_of_every_score(
+    points: VerificationPoints, attempts: Attempts, wanted: PointsWanted
+) -> None:
+    """Find what needs every impostor score: d', AUC, the least costs and the hull."""
     finite = slice(*attempts.genuine.searchsorted(FINITE))
     points.d_prime = d_prime(moments_of(attempts.genuine[finite]), attempts.moments)
     points.auc = attempts.auc()
@@ -450,11 +447,8 @@ def points_of(
         points.optima[x.threshold] = float(corners.threshold[x.place_of_best(fars, frrs)])
     points.min_cost, places = min_costs(corners, points.costs)
     points.min_cost_threshold = corners.threshold[places]
-    if with_rows:
-        points.add_rows(points.min_cost_threshold, corners.fa[places])
     if attempts.missed or attempts.missed_impostors:
         most = attempts.impostors / attempts.impostor_attempts
         points.eer_hull = attained_hull_error(fars, frrs, most)
     else:
         points.eer_hull = float(hull_equal_errors(fars, frrs, np.array([0, len(fars)]))[0])
-    return points

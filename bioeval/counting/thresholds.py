@@ -296,18 +296,8 @@ def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]]) -> int:
 
 def cell_of(value: float, exponent: int) -> int:
     """Return the number ``k`` of the cell ``((k - 1) 2**e, k 2**e]`` of a finite value."""
-    k = math.ceil(math.ldexp(value, -exponent))
-    if edge_of(k, exponent) < value:
-        return k + 1
-    return k
-
-
-def edge_of(k: int, exponent: int) -> float:
-    """Return the upper edge of cell `k`; infinite past the largest float."""
-    try:
-        return math.ldexp(float(k), exponent)
-    except OverflowError:
-        return math.copysign(math.inf, k)
+    k = math.ceil(math.ldexp(value, -exponent))  # exact, unless it is 0 for want of digits
+    return 1 if k == 0 and value > 0 else k
 
 
 def is_accepted(distances: np.ndarray, threshold: float) -> np.ndarray:

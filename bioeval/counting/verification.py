@@ -171,10 +171,10 @@ class Verifying:
         listed, self.skipped = parse_claims(self.reader, claims, unenrolled)
         self.claims = Claims(*listed)
 
-    def reducers(self, parts: Parts) -> list[Reducer]:
-        """Return what counts its attempts; listed claims are read one by one."""
+    def collecting(self, parts: Parts) -> CollectAttempts | None:
+        """Return what counts its attempts; None of listed claims, which are read one by one."""
         if self.claims is not None:
-            return []
+            return None
         given = self.given
         if isinstance(given, int) and not parts.few:
             (extent,) = reduce(self.reader.scores, Extent(self.use.fused), parts=parts)
@@ -182,7 +182,7 @@ class Verifying:
         marks = given if isinstance(given, np.ndarray) else np.empty(0)
         if self.wanted is not None and self.wanted.rows is not None:
             marks = np.union1d(marks, self.wanted.rows)
-        return [CollectAttempts(self.use.fused, self.wanted, marks, self.more)]
+        return CollectAttempts(self.use.fused, self.wanted, marks, self.more)
 
     def result(self, attempts: Attempts | None) -> Verified:
         """Return what was counted; of listed claims, it is read now."""
@@ -233,16 +233,16 @@ def count(
     """Count verifications, and what other reducers count, in one pass over the scores."""
     if not verifying and not others:
         return [], []
-    fusions = [*(x.use.fused for x in verifying if x.claims is None), *(x.fusion for x in others)]
-    parts = parts_of(reader.scores, nearest={*fusions} <= {None, "min"}, reader=reader)
-    reducers = [x.reducers(parts) for x in verifying]
-    counted = iter(
-        reduce(reader.scores, *(r for some in reducers for r in some), *others, parts=parts)
-    )
-    verified = [
-        x.result(next(counted) if some else None)
-        for x, some in zip(verifying, reducers, strict=True)
-    ]
+    fusions = {x.fusion for x in others}
+    for x in verifying:
+        if x.claims is None:
+            fusions.add(x.use.fused)
+    parts = parts_of(reader.scores, nearest=fusions <= {None, "min"}, reader=reader)
+    collecting = [x.collecting(parts) for x in verifying]
+    found = reduce(reader.scores, *filter(None, collecting), *others, parts=parts)
+    counted, verified = iter(found), []
+    for x, reducer in zip(verifying, collecting, strict=True):
+        verified.append(x.result(None if reducer is None else next(counted)))
     return verified, [*counted]
 
 

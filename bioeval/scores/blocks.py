@@ -357,30 +357,6 @@ class Gallery:
         position[ids] = np.arange(len(ids))
         self.probe_position = position[scores.probe_ids]
 
-    def block(
-        self,
-        low: int,
-        values: np.ndarray,
-        mask: np.ndarray | None = None,
-        *,
-        rejected: bool = False,
-    ) -> RowBlock:
-        """Return distances of the rows from `low` on, ready to be counted."""
-        rows = slice(low, low + len(values))
-        return RowBlock(
-            low=low,
-            values=values,
-            columns=self.columns,
-            starts=self.starts,
-            probe_group=self.probe_group[rows],
-            mate_start=self.mate_start[rows],
-            mate_stop=self.mate_stop[rows],
-            probe_position=self.probe_position[rows],
-            mask=mask,
-            rejected=rejected,
-            by_subject=self.by_subject,
-        )
-
     def group_of(self, subject: np.ndarray) -> np.ndarray:
         """Return the group of each subject code, -1 where it is not enrolled."""
         return np.where(subject >= 0, self._group[subject], -1)
@@ -537,9 +513,19 @@ class BlockReader:
         if mask is not None and (ignored := mask == Mask.IGNORE).any():
             values = _writable_copy(values, raw)
             np.copyto(values, np.nan, where=ignored)
-        values = writable_alias(values)
-        rejected = self.scores.nan == "reject"
-        return Gallery.block(gallery, low, values, mask, rejected=rejected)
+        return RowBlock(
+            low,
+            writable_alias(values),
+            gallery.columns,
+            gallery.starts,
+            gallery.probe_group[low:high],
+            gallery.mate_start[low:high],
+            gallery.mate_stop[low:high],
+            position,
+            mask,
+            scores.nan == "reject",
+            gallery.by_subject,
+        )
 
     def same_subject_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""

@@ -248,9 +248,9 @@ class CardTasks:
             points.append(
                 open_set_rows(searches.searches, task.ties, task.impostors, self.far_targets)
             )
-            rows = np.unique(np.concatenate(points))
-            counted["open_set"] = replace(searches, rows=rows)
+            counted["open_set"] = replace(searches, rows=np.unique(np.concatenate(points)))
         rows = np.unique(np.concatenate(points))
+        rows = rows[np.isfinite(rows)]
         again = verified
         if any(made.attempts.marks is not None for made in verified):  # by another look
             at = to_internal(rows, kind)  # which is its own inverse: in the user's units
@@ -258,7 +258,7 @@ class CardTasks:
             again, _ = count(self.reader, uses)
         for made, other in zip(verified, again, strict=True):
             assert made.points is not None
-            made.points.add_rows(rows, other.attempts.false_accepts(rows))
+            made.points.rows, made.points.rows_fa = rows, other.attempts.false_accepts(rows)
 
 
 def _provenance(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from bioeval.base.messages import Message
+from bioeval.base.messages import Message, as_json
 from bioeval.document.blocks import (
     Facts,
     Messages,
@@ -125,7 +126,8 @@ def _kind(cell: Text | None) -> str:
 
 def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:
     """Return a message as data: its code, its arguments, and its sentence."""
-    return message.entry() | {"sentence": (lines or Lines()).message(message)}
+    (plain,) = json.loads(as_json([message]))
+    return plain | {"sentence": (lines or Lines()).message(message)}
 
 
 def messages_data(
