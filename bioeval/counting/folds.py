@@ -94,10 +94,7 @@ class Counted(NamedTuple):
 
 
 class FoldCounts(NamedTuple):
-    """Attempts by fold, and those that are accepted.
-
-    int64 (folds,) of genuine ones, by the probe's; (folds, folds) of impostor ones.
-    """
+    """Attempts by the folds of probe and gallery, and those accepted, int64 (folds, folds)."""
 
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
@@ -341,24 +338,19 @@ class FoldAttempts(Reducer):
         """
         at, n = rounded_down(np.array([threshold]), self.dtype), self.folds
 
-        def counted(
-            distances: np.ndarray, place: np.ndarray, number: int, *, failures: bool
-        ) -> tuple[np.ndarray, np.ndarray]:
-            accepted = (scored(distances) if failures else distances) <= at
-            return np.bincount(place, minlength=number), np.bincount(
-                place[accepted], minlength=number
-            )
+        def counted(placed: Placed, *, failures: bool) -> tuple[np.ndarray, np.ndarray]:
+            accepted = (scored(placed.distances) if failures else placed.distances) <= at
+            place = placed.probe[0].astype(np.int64) * n + placed.gallery[0]
+            made = np.bincount(place, minlength=n * n).reshape(n, n)
+            return made, np.bincount(place[accepted], minlength=n * n).reshape(n, n)
 
-        genuine = counted(self.genuine.distances, self.genuine.probe[0], n, failures=self.rejected)
+        genuine = counted(self.genuine, failures=self.rejected)
         near, cell = self.near, 0
         if not self.few:  # of the scores in the cells before, there are numbers alone
             cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
             near = near.those(self.kind.cells_of(near.distances) == cell)
-        of_both = near.probe[0].astype(np.int64) * n + near.gallery[0]
         failures = self.rejected and self.few  # else no failure was kept, and infinite ones are
-        made, accepted = (
-            x.reshape(n, n) for x in counted(near.distances, of_both, n * n, failures=failures)
-        )
+        made, accepted = counted(near, failures=failures)
         if not self.few:
             made = self.tables[0].sum(axis=-1) + self.failed[0]
             accepted = accepted + self.tables[0, ..., :cell].sum(axis=-1)

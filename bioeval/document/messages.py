@@ -279,7 +279,12 @@ SENTENCES: dict[str, str] = {
     ),
     "groups-of-few-subjects": (
         "groups of fewer than {needed:count subjects} are flagged, and not to be ranked; tests "
-        "and limits of FDR, GARBE and ratios conclude nothing about them: {groups:names}"
+        "and limits of more than one rate conclude nothing about them: {groups:names}"
+    ),
+    "groups-of-attempts": (
+        "{several:count} of {of:count subjects} alone have templates of several groups, as "
+        "{subject:name} of {groups:names}; groups are of attempts, therefore, by the value of the "
+        "probe: for groups of people, give all templates of a subject one value"
     ),
     "few-expected-errors-in-groups": (
         "fewer than {needed:count} {errors:term} are expected at the overall {rate:term} of "

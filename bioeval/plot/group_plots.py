@@ -1,4 +1,4 @@
-"""The rates of each group of subjects."""
+"""The rates of each group of people, or of attempts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
 class GroupsDisplay(OneResultDisplay):
     """FRR of each group with its interval, and FAR of each pair of groups.
 
-    The axes of FAR, `far_ax_`, are to the right of those of FRR, or below them.
+    Of groups of attempts FAR is that of each, and there is no `image_`. The axes of FAR, `far_ax_`,
+    are to the right of those of FRR, or below them.
     """
 
     far_ax_: Axes
@@ -58,22 +59,28 @@ class GroupsDisplay(OneResultDisplay):
         every = -(-len(self.groups) // max(1, min(int(rows / 1.25), NAMED)))
         shown = range(0, len(self.groups), every)
         names = [as_plot_text(short_name(str(self.groups[i]), longest)) for i in shown]
-        self._rates(left, style)
+        self._rates(left, "frr", style)
         people = ds["subjects"].values[::every].tolist()
         left.set_yticks(shown, [f"{x} ({n:,})" for x, n in zip(names, people, strict=True)])
-        in_cells = len(self.groups) <= (10 if Style.look.width is None else 5)
-        self._pairs(right, in_cells)
-        right.set_yticks(shown, names if narrow else [""] * len(names))
-        turned = max(map(len, names)) * LETTER * Style.look.small > room(right)[0] / len(names) - 4
-        right.set_xticks(shown, names, rotation=90 * turned)
-        for axes in (left, right):
-            axes.tick_params(length=0)
-        rule = say("at {rule}", rule=rule_of(ds.attrs))
+        rule, hollow = say("at {rule}", rule=rule_of(ds.attrs)), "hollow: few people or errors"
         caption: list[Text] = [rule]
         if ds["frr_flagged"].values.any():
-            caption.append("hollow: few people or errors")
+            caption.append(hollow)
         label = self._named(say("{False reject rate, frr}"), "frr")
         self._finish(self._title(say("{frr} by group"), name), caption, label)
+        right.set_yticks(shown, names if narrow else [""] * len(names))
+        for axes in (left, right):
+            axes.tick_params(length=0)
+        if self.far.ndim == 1:
+            self._rates(right, "far", style)
+            label = self._named(say("{False accept rate, far}"), "far")
+            flags = [hollow] if ds["far_flagged"].values.any() else []
+            self._finish(say("{far} by group of the probe"), flags, label, ax=right)
+            return self
+        in_cells = len(self.groups) <= (10 if Style.look.width is None else 5)
+        self._pairs(right, in_cells)
+        turned = max(map(len, names)) * LETTER * Style.look.small > room(right)[0] / len(names) - 4
+        right.set_xticks(shown, names, rotation=90 * turned)
         about, unit = "white: 0; grey: not defined", ""
         if in_cells:
             about, unit = "*: few people or errors" * bool(ds["far_flagged"].values.any()), " (%)"
@@ -81,16 +88,18 @@ class GroupsDisplay(OneResultDisplay):
         self._finish(say("{far} by pair of groups{unit}", unit=unit), [about], *labels, right)
         return self
 
-    def _rates(self, ax: Axes, style: dict[str, Any]) -> None:
-        """Draw FRR of each group, from top to bottom."""
+    def _rates(self, ax: Axes, rate: str, style: dict[str, Any]) -> None:
+        """Draw FRR or FAR of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
-        flagged, colour = ds["frr_flagged"].values.astype(bool), Style.colour(Style.hues["frr"])
-        if "frr_low" in ds:
-            ax.hlines(places, ds["frr_low"], ds["frr_high"], color=colour, linewidth=1.6, zorder=2)
+        flagged, colour = ds[f"{rate}_flagged"].values.astype(bool), Style.colour(Style.hues[rate])
+        if f"{rate}_low" in ds:
+            ends = ds[f"{rate}_low"], ds[f"{rate}_high"]
+            ax.hlines(places, *ends, color=colour, linewidth=1.6, zorder=2)
         for members, face in ((~flagged, colour), (flagged, "white")):
             how: dict[str, Any] = {"color": colour, "markerfacecolor": face, "markersize": 6.5}
-            ax.plot(self.frr[members], places[members], "o", **{"zorder": 3, **how, **style})
-        overall = float(ds["frr_overall"])
+            values = ds[rate].values[members]
+            ax.plot(values, places[members], "o", **{"zorder": 3, **how, **style})
+        overall = float(ds[f"{rate}_overall"])
         ax.set_xlim(0, 1.06 * ax.get_xlim()[1])
         ax.set_ylim(len(places) - 0.5, -0.5)
         if overall == overall:
@@ -128,7 +137,9 @@ class GroupsDisplay(OneResultDisplay):
 
 
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDisplay:
-    """Draw rates by group: FRR of each group beside FAR of each pair of groups.
+    """Draw rates by group: FRR of each beside FAR of each pair of groups of people.
+
+    Of groups of attempts, FAR of each is drawn in the same way as FRR.
 
     Groups are in the order of their names, with their subjects in brackets, never in that of their
     rates. Hollow points and asterisks mark rates that rest on fewer than 30 subjects or 30 expected

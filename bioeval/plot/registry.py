@@ -59,6 +59,7 @@ _MEANS = _along("rank", "cms_mean"), _along("threshold", "far_mean"), _along("ra
 _FOLDS: Needs = {"far": _FOLD, "frr": _FOLD, "train_far_mean": ()}
 _PARTS = _along("partition", "genuine_attempts"), _along("partition", "attempts")
 _GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
+_CONDITIONS = _along("group", "frr", "far")
 _STUDY: Needs = {"fold_far": _FOLD, "fold_frr": _FOLD, "optimistic_far": (), "far_mean": ()}
 
 _ALL = (
@@ -84,7 +85,7 @@ _ALL = (
     _of_one("folds", "cross_evaluate", _FOLDS),
     _of_one("spread", "cross_evaluate", {"genuine_attempts": _FOLD}, *_PARTS),
     _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
-    _of_one("groups", "by_group", _GROUPS),
+    _of_one("groups", "by_group", _GROUPS, _CONDITIONS),
     _plot("error_discard", "error_discard", {"frr": ("fraction",), "pauc": ()}),
     _plot("ranked_lists", "Scores", files={}),
     _plot("gom", "gom", _along("threshold", "mrep", "mfr")),

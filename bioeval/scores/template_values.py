@@ -20,17 +20,24 @@ from bioeval.scores.matrix import Scores
 Sides = tuple[np.ndarray, np.ndarray]
 
 
-def template_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
-    """Return a value for each template of both sides.
+def template_columns(
+    scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
+) -> Sides:
+    """Return a value for each template of both sides, or `of_probes` alone.
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
       one value a template of all-against-all scores; or the values of the probes and those of the
       gallery (of listed pairs, of the second names and of the first)
     - `input_name`: the argument, for messages
+    - `of_probes`: `columns` is a column of probes, or a value of each; the gallery has none
     """
+    if of_probes:
+        named = isinstance(columns, str)
+        probe = _column(scores, columns, input_name, of_probes)[0] if named else columns
+        return _values(probe, input_name, scores.shape[0]), np.empty(0)
     if isinstance(columns, str):
         sides = _column(scores, columns, input_name)
-    elif _is_pair(columns):
+    elif is_pair(columns):
         m, n = scores.shape[0], scores.shape[-1]
         sides = _values(columns[0], input_name, m), _values(columns[1], input_name, n)
     elif scores.layout == "pairs" or scores.probe_ids is not scores.gallery_ids:
@@ -52,12 +59,15 @@ def known_columns(scores: Scores, columns: Any, input_name: str) -> Sides:
     return sides
 
 
-def with_known_values(scores: Scores, columns: Any, input_name: str) -> tuple[Scores, Sides]:
+def with_known_values(
+    scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
+) -> tuple[Scores, Sides]:
     """Return the scores of templates with a known value, with a remark on the others; the values.
 
-    Raise :class:`DataError` where no template of a side has one.
+    A gallery template without a value stays where the values are `of_probes`. Raise
+    :class:`DataError` where no template of a side has one.
     """
-    sides = template_columns(scores, columns, input_name)
+    sides = template_columns(scores, columns, input_name, of_probes=of_probes)
     name = columns if isinstance(columns, str) else ""
     known = [~unknown_values(side, name) for side in sides]
     if known[0].all() and known[1].all():
@@ -69,25 +79,27 @@ def with_known_values(scores: Scores, columns: Any, input_name: str) -> tuple[Sc
         templates=int((~known[1]).sum()),
         treatment="they are left out",
     )
-    if scores.layout == "pairs":
+    if scores.layout == "pairs" and not of_probes:
         known = [known[0] & known[1]] * 2
-    if not (known[0].any() and known[1].any()):
-        known_columns(scores, columns, input_name)
+    for side, there, what in zip(sides, known, ("probe", "gallery template"), strict=True):
+        if not there.any() and len(side):
+            _require_known(side, input_name, columns, what)
     places = np.flatnonzero(known[0]), np.flatnonzero(known[1])
-    some = scores.select(probes=places[0], gallery=None if scores.layout == "pairs" else places[1])
+    whole = scores.layout == "pairs" or of_probes
+    some = scores.select(probes=places[0], gallery=None if whole else places[1])
     probe, gallery = (side[place] for side, place in zip(sides, places, strict=True))
     return some._with(remarks=(*scores.remarks, remark)), (probe, gallery)
 
 
-def _is_pair(column: Any) -> bool:
+def is_pair(column: Any) -> bool:
     """Whether two columns are given, rather than two values."""
     if not isinstance(column, (tuple, list)) or len(column) != 2:
         return False
     return all(hasattr(x, "__len__") and not isinstance(x, (str, bytes)) for x in column)
 
 
-def _column(scores: Scores, name: str, input_name: str) -> Sides:
-    """Return a metadata column of both sides; the error names those there are."""
+def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False) -> Sides:
+    """Return a metadata column of both sides, or of probes; the error names those there are."""
     if name in scores._columns_left_out and name not in scores.probe_meta:
         raise DataError(
             f"{Argument(input_name)} is {received(name)}, and this column "
@@ -100,12 +112,12 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
             f"in Python a pair of arrays: {_lengths(scores)}"
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
-    known = [column for column in probe if column in gallery]
+    known = [column for column in probe if of_probes or column in gallery]
     if name in known:
-        return probe[name], gallery[name]
+        return probe[name], np.empty(0) if of_probes else gallery[name]
     there = "probes and gallery have no column in common"
     if known:
-        there = f"both sides have: {', '.join(known)}"
+        there = f"{'probes have' if of_probes else 'both sides have'}: {', '.join(known)}"
     if name in probe:
         side = "the gallery"
     elif name in gallery:

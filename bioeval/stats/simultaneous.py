@@ -32,6 +32,9 @@ LEAST_DISCORDANT = 6
 # Errors of differences below this share of the values are rounding.
 _ROUNDING = 1e-12
 
+# A difference of numbers of a person by which two systems are told to decide alike.
+_ALIKE = 1e-9
+
 # Numbers of a temporary array.
 _MOST_VALUES = 1 << 22
 
@@ -39,6 +42,32 @@ _MOST_VALUES = 1 << 22
 def least_discordant(confidence: float) -> int:
     """Return the number of discordant subjects that significance needs."""
     return max(LEAST_DISCORDANT, math.ceil(1 - math.log2(1 - confidence)))
+
+
+def discordant(own: Sequence[np.ndarray], shared: Sequence[np.ndarray]) -> np.ndarray:
+    """Return how many people, at least, each two systems decide differently, int64 (k, k).
+
+    Of each system there is a number for each person: of its `own` attempts, and of those that are
+    `shared` by two people, each of them. A decision on two people is in the numbers of both: so
+    those who differ in such decisions alone are counted as half as many.
+    """
+    k = len(own)
+    numbers = np.zeros((k, k), dtype=np.int64)
+    for i in range(k):
+        for j in range(i):
+            alone, together = _differ(own[i], own[j]), _differ(shared[i], shared[j])
+            if len(alone) and len(together):
+                together = together & ~alone
+            numbers[i, j] = numbers[j, i] = alone.sum() + (together.sum() + 1) // 2
+    return numbers
+
+
+def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return where numbers differ, those that are not defined in one of both as well."""
+    if len(one) != len(other):
+        return np.ones(max(len(one), len(other)), dtype=bool)
+    size = np.maximum(1.0, np.fmax(np.abs(one), np.abs(other)))
+    return (np.abs(one - other) > _ALIKE * size) | (np.isnan(one) != np.isnan(other))
 
 
 def holm(p: np.ndarray) -> np.ndarray:

@@ -33,13 +33,12 @@ from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import left_out, notes_of
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
-from bioeval.stats.simultaneous import Differences, least_discordant
+from bioeval.stats.simultaneous import Differences, discordant, least_discordant
 from bioeval.studies.calibration import measures as calibration_measures
 from bioeval.studies.compare.measures import (
     MeasuredSystem,
     SystemMeasure,
     by_attempts,
-    discordant_people,
 )
 from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.compare.retrieval import by_queries
@@ -413,8 +412,8 @@ def _compared(systems: Sequence[SystemMeasure], interval: IntervalMethod) -> Com
     first = systems[0]
     columns = np.stack([x.columns for x in systems])
     supported = all(x.supported for x in systems)
-    discordant = discordant_people(systems)
-    comparable = (discordant >= least_discordant(interval.confidence)) & supported
+    apart = discordant([x.own for x in systems], [x.shared for x in systems])
+    comparable = (apart >= least_discordant(interval.confidence)) & supported
     low, high = np.array([x.limits for x in systems]).T
     drawn = np.stack([x.drawn for x in systems]) if len(first.drawn) else None
     return ComparedMeasure(
@@ -428,7 +427,7 @@ def _compared(systems: Sequence[SystemMeasure], interval: IntervalMethod) -> Com
             drawn=drawn,
             widest=first.scalar.bounds[1] - first.scalar.bounds[0],
         ),
-        discordant=discordant,
+        discordant=apart,
         place=first.place,
         at=first.at,
         supported=supported,

@@ -49,9 +49,6 @@ THIS_GALLERY = "this gallery"
 # Groups of people without each of which a function of the scores is computed anew.
 _GROUPS = 20
 
-# A difference of numbers by which two systems are told to decide alike.
-_ROUNDING = 1e-9
-
 NONE = np.empty(0)
 
 
@@ -405,29 +402,3 @@ def limits_without(
     columns = np.append(value, without)
     low, high = student(columns, interval.confidence, max(trials, 1), scalar.bounds)
     return float(low), float(high)
-
-
-def discordant_people(systems: Sequence[SystemMeasure]) -> np.ndarray:
-    """Return how many people, at least, each two systems decide differently, int64 (k, k).
-
-    A decision on two people is in the numbers of both: so those who differ in such decisions alone
-    are counted as half as many.
-    """
-    k = len(systems)
-    numbers = np.zeros((k, k), dtype=np.int64)
-    for i in range(k):
-        for j in range(i):
-            own = _differ(systems[i].own, systems[j].own)
-            shared = _differ(systems[i].shared, systems[j].shared)
-            if len(own) and len(shared):
-                shared = shared & ~own
-            numbers[i, j] = numbers[j, i] = own.sum() + (shared.sum() + 1) // 2
-    return numbers
-
-
-def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return where numbers differ, those that are not defined in one of both as well."""
-    if len(one) != len(other):
-        return np.ones(max(len(one), len(other)), dtype=bool)
-    size = np.maximum(1.0, np.fmax(np.abs(one), np.abs(other)))
-    return (np.abs(one - other) > _ROUNDING * size) | (np.isnan(one) != np.isnan(other))

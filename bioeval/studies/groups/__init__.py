@@ -1,1 +1,1 @@
-"""Rates by demographic group, and how alike two systems treat groups."""
+"""Rates by group of people, or by condition."""

@@ -33,6 +33,7 @@ class PeopleOfRate:
     - `errors`, `attempts`: all of them
     - `errors_of`, `attempts_of` (int64 (n,)): those that leave with each person
     - `trials`: number of independent trials: people, or disjoint pairs of people
+    - `who` (int64 (n,)): the place of each person in the table of people
     """
 
     errors: int
@@ -40,6 +41,7 @@ class PeopleOfRate:
     errors_of: np.ndarray
     attempts_of: np.ndarray
     trials: int
+    who: np.ndarray
 
     @property
     def rate(self) -> float:
@@ -132,26 +134,31 @@ def limits_of_differences(rates: np.ndarray, limits: Limits) -> Limits:
 
 
 class PairsOfGroups:
-    """Impostor attempts by person and group, and of all pairs of people where these are few.
+    """Impostor attempts by person and group.
 
     - `probing`, `claimed` (int64 (2, people, groups)): accepted attempts, and all, of each person
       as probe with the people of each group, and as the claimed person
-    - `tables` (int64 (2, people, people)): accepted attempts, and all, of each two people, in both
-      directions; None with too many people
     """
 
     def __init__(self, counts: PeopleCounts, group: np.ndarray):
-        self.group, self.no_person = group, counts.no_person
-        people = len(group)
-        each = np.arange(people)
+        self.group, self.no_person, self._counts = group, counts.no_person, counts
+        each = np.arange(len(group))
         (probing,), probed = counts.of_groups(each, group)
         (claimed,), claims = counts.of_groups(group, each)
         self.probing, self.claimed = np.stack([probing, probed]), np.stack([claimed.T, claims.T])
-        self.tables: np.ndarray | None = None
-        if people <= MOST_TESTED:
-            (accepted,), made = counts.of_groups(each, each)
-            squares = np.stack([accepted, made])
-            self.tables = squares + squares.transpose(0, 2, 1)
+
+    @property
+    def tables(self) -> np.ndarray | None:
+        """Accepted attempts, and all, of each two people in both directions, (2, people, people).
+
+        None with too many people.
+        """
+        each = np.arange(len(self.group))
+        if len(each) > MOST_TESTED:
+            return None
+        (accepted,), made = self._counts.of_groups(each, each)
+        squares = np.stack([accepted, made])
+        return squares + squares.transpose(0, 2, 1)
 
     def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:
         """Return the people with an attempt of a probe of group `g` against the group `h`."""
@@ -159,14 +166,14 @@ class PairsOfGroups:
         person = ~self.no_person
         probing, claimed = self.probing[:, probes, h], self.claimed[:, enrolled, g]
         if g == h:  # a person leaves both sides
-            leaving, may_leave = probing + claimed, person[probes]
+            leaving, who = probing + claimed, probes
         else:
             leaving = np.concatenate([probing, claimed], axis=1)
-            may_leave = person[np.append(probes, enrolled)]
-        there = (leaving[1] > 0) & may_leave
+            who = np.append(probes, enrolled)
+        there = (leaving[1] > 0) & person[who]
         errors, attempts = probing.sum(axis=1).tolist()
         errors_of, attempts_of = leaving[:, there]
-        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials)
+        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, who[there])
 
 
 # ------------------------------------------------------------------------- the test

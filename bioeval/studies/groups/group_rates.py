@@ -1,4 +1,4 @@
-"""Verification by group: rates, measures of inequality, and their intervals."""
+"""Verification by group: rates, measures of inequality, and the intervals of people's."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries, limits_of
 from bioeval.scores.disjoint import mates_among
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import Limits
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import PeopleCounts, ratio
+from bioeval.stats.people import PeopleCounts, people_counts, ratio
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
     PairsOfGroups,
@@ -35,9 +36,12 @@ _FLAG = "1 where {}, else 0"
 GROUPS: dict[str, Variable] = {
     "claimed_group": Variable("group of the claimed subject"),
     "other_group": Variable("group whose rate is subtracted"),
-    "group": Variable("group of the subject; of an impostor attempt, of the probe's"),
+    "group": Variable("group of the probe"),
     **entries(VERIFICATION, "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
-    "subjects": Variable("subjects of the group, on either side", "subjects"),
+    "subjects": Variable(
+        "subjects of the group: of groups of people on either side, else with a probe of it",
+        "subjects",
+    ),
     "threshold": Variable("threshold of all groups", "score", keeps="rule"),
     "frr_overall": Variable("FRR of all groups together", iso="FNMR"),
     "far_overall": Variable("FAR of all groups together", iso="FMR"),
@@ -46,7 +50,7 @@ GROUPS: dict[str, Variable] = {
     "few_subjects": Variable(_FLAG.format("the group has fewer than 30 subjects")),
     "frr_flagged": Variable(_FLAG.format("subjects or expected false rejects are fewer than 30")),
     "far_flagged": Variable(
-        _FLAG.format("subjects of either group or expected false accepts are fewer than 30")
+        _FLAG.format("subjects of a group or expected false accepts are fewer than 30")
     ),
     "fdr": Variable(
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
@@ -82,6 +86,13 @@ for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
         f"{_rate}_difference_high": Variable(
             f"upper limit of {_rate}_difference; the limits hold for all pairs of groups together"
         ),
+        f"{_rate}_p_value": Variable(
+            f"two-sided p-value of {_rate}_difference, paired over people and adjusted for the "
+            "number of pairs of groups"
+        ),
+        f"{_rate}_discordant": Variable(
+            f"people, at least, whose {_rate.upper()} is another one in the other group"
+        ),
         f"{_rate}_separated": Variable(
             f"1 where {_words} is shown to be larger in the group than in the other group, -1 "
             "where it is shown to be smaller, else 0"
@@ -98,13 +109,14 @@ class GroupRates(NamedTuple):
     - `threshold`: in the units of the scores
     - `defined`: whether there were attempts to choose it on
     - `subjects` (int64 (groups,)): the number of people of each group
-    - `counts`: genuine attempts by group, impostor ones by that of the probe and of the person
-      claimed
+    - `of_attempts`: whether the probe alone decides the group
+    - `counts`: attempts by the group of the probe, and of the gallery template
     """
 
     threshold: float
     defined: bool
     subjects: np.ndarray
+    of_attempts: bool
     counts: FoldCounts
 
 
@@ -115,20 +127,27 @@ def groups_dataset(
 
     `symmetric` data hold each pair of templates twice.
     """
-    threshold, defined, subjects, (genuine, accepted, impostor, accepts) = rates
-    rejects = genuine - accepted
+    threshold, defined, subjects, of_attempts, (genuine, accepted, impostor, accepts) = rates
+    mated, pairs = genuine, impostor
+    if symmetric:
+        mated, pairs = (x - np.diag(x.diagonal() // 2) for x in (genuine, impostor))
+    genuine, rejects, mated = (x.sum(axis=1) for x in (genuine, genuine - accepted, mated))
+    few = few_of_both = subjects < FEW_SUBJECTS
+    over: tuple[str, ...] = ("group",)
+    both = over
+    coordinates = {"group": groups}
+    if of_attempts:
+        impostor, accepts, pairs = (x.sum(axis=1) for x in (impostor, accepts, pairs))
+    else:
+        few_of_both = few[:, None] | few
+        both, coordinates = (*over, "claimed_group"), coordinates | {"claimed_group": groups}
     frr = ratio(rejects, genuine * defined)
     far = ratio(accepts, impostor * defined)
     frr_all = float(ratio(rejects.sum(), genuine.sum() * defined))
     far_all = float(ratio(accepts.sum(), impostor.sum() * defined))
-    mated, pairs = genuine, impostor
-    if symmetric:
-        mated, pairs = genuine // 2, impostor - np.diag(impostor.diagonal() // 2)
     expected_fr, expected_fa = mated * frr_all, pairs * far_all
-    few = subjects < FEW_SUBJECTS
     frr_flagged = few | ~(expected_fr >= RuleOf(30))
-    far_flagged = few[:, None] | few | ~(expected_fa >= RuleOf(30))
-    over, both = ("group",), ("group", "claimed_group")
+    far_flagged = few_of_both | ~(expected_fa >= RuleOf(30))
     variables = {
         **along(over, frr=frr, fr=rejects, genuine_attempts=genuine, subjects=subjects),
         **along(both, far=far, fa=accepts, impostor_attempts=impostor),
@@ -140,15 +159,19 @@ def groups_dataset(
         "threshold": threshold,
         "frr_overall": frr_all,
         "far_overall": far_all,
-        **inequity(far.diagonal(), frr, alpha),
     }
-    coordinates = {"group": groups, "claimed_group": groups}
-    remarks = _undefined(defined, groups, frr, far.diagonal())
+    attrs: dict[str, Any] = {"groups_of": "attempts" if of_attempts else "people"}
+    remarks: list[Message] = []
+    if not of_attempts:
+        variables |= inequity(far.diagonal(), frr, alpha)
+        attrs["alpha"] = alpha
+    if not (of_attempts and defined):
+        remarks += _undefined(defined, groups, frr, far.diagonal())
     remarks += few_subjects(groups, few)
     remarks += few_errors(groups, few, "frr", frr_all, frr_flagged)
     remarks += few_errors(groups, few, "far", far_all, far_flagged)
-    attrs = about_attrs(about, "groups", "verification by group", remarks)
-    return dataset(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
+    attrs = about_attrs(about, "groups", "verification by group", remarks) | attrs
+    return dataset(variables, GROUPS, coordinates, attrs)
 
 
 def _undefined(
@@ -214,25 +237,26 @@ def few_errors(
 @stage("leaving people out")
 def group_intervals(
     dataset: xr.Dataset,
-    counts: PeopleCounts,
+    scores: Scores,
     group: np.ndarray,
     options: IntervalMethod,
     *,
     defined: bool,
 ) -> xr.Dataset:
-    """Return a result by group with confidence intervals, if rates are `defined`.
+    """Return a result by group of people with confidence intervals, if rates are `defined`.
 
-    `counts` are those of people at the threshold, `group` (int64 (people,)) their groups.
+    `group` (int64 (people,)) are the groups of people, in the order of their codes.
 
     FRR and FAR at the threshold of all groups have limits by leaving out each person. Nothing is
     concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
     differences leave them out.
     """
-    names, confidence = dataset["group"].values, options.confidence
-    number, enough = len(names), dataset["few_subjects"].values == 0
+    confidence, enough = options.confidence, dataset["few_subjects"].values == 0
+    number = len(enough)
+    counts = people_counts(scores, dataset["threshold"].values[None])
     pairs = PairsOfGroups(counts, group)
     subjects, disjoint = independent_trials(counts, group, number)
-    of_frr = [_people_with_mates(counts, group == g, int(subjects[g])) for g in range(number)]
+    of_frr = [people_with_mates(counts, group == g, int(subjects[g])) for g in range(number)]
     of_far = [
         [pairs.people_of(g, h, int(disjoint[g, h])) for h in range(number)] for g in range(number)
     ]
@@ -244,9 +268,7 @@ def group_intervals(
     }
     remarks: list[Message] = [*options.few_people(int((~counts.no_person).sum()))]
     compared = int(enough.sum()) if enough.sum() > 1 else 0
-    if number > 1 and not compared:
-        why = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
-        remarks.append(Message("groups-not-compared", what="groups differ", why=why))
+    remarks += not_compared(number, enough)
     variables: dict[str, Any] = {}
     if defined:
         kept = {
@@ -280,15 +302,36 @@ def group_intervals(
         for rate in ("frr", "far"):
             between = differences_of_groups(kept[rate], confidence)
             variables |= {f"{rate}_{key}": x for key, x in between.items()}
-    out = options.added_to(dataset, limits, GROUPS, remarks)
-    for name, values in variables.items():
-        out[name] = ("group", "other_group")[: values.ndim], values, GROUPS[name].attrs
-    if variables:
-        out = out.assign_coords(other_group=("other_group", names, GROUPS["other_group"].attrs))
+    out = with_limits(dataset, options, limits, variables, remarks)
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
         "jackknife over people of each group",
     )
+
+
+def with_limits(
+    dataset: xr.Dataset,
+    options: IntervalMethod,
+    limits: dict[str, Limits],
+    variables: dict[str, np.ndarray],
+    remarks: list[Message],
+) -> xr.Dataset:
+    """Return a result with limits of its rates, and variables by group, or by two of them."""
+    out = options.added_to(dataset, limits, GROUPS, remarks)
+    for name, values in variables.items():
+        out[name] = ("group", "other_group")[: values.ndim], values, GROUPS[name].attrs
+    if variables:
+        others = "other_group", dataset["group"].values, GROUPS["other_group"].attrs
+        out = out.assign_coords(other_group=others)
+    return out
+
+
+def not_compared(groups: int, enough: np.ndarray) -> list[Message]:
+    """Return the message that too few of several groups have people `enough` to be compared."""
+    if groups < 2 or enough.sum() > 1:
+        return []
+    why = f"fewer than two groups have {FEW_SUBJECTS} subjects: no limits and no p-values"
+    return [Message("groups-not-compared", what="groups differ", why=why)]
 
 
 def independent_trials(
@@ -316,13 +359,13 @@ def independent_trials(
     return subjects, pairs
 
 
-def _people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> PeopleOfRate:
+def people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> PeopleOfRate:
     """Return the people inside a group who have genuine attempts."""
     made, accepted = counts.genuine_attempts, counts.genuine_accepted[0]
     there = inside & (made > 0)
-    rejects, attempts = (made - accepted)[there], made[there]
+    rejects, attempts, who = (made - accepted)[there], made[there], np.flatnonzero(there)
     trials = trials_of(trials)
-    return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials)
+    return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials, who)
 
 
 def _p_values(

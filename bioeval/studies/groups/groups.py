@@ -1,14 +1,14 @@
-"""Verification by demographic group."""
+"""Verification by group: of people, or of attempts by a condition."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import report_rows, rows_reported
 from bioeval.counting.by_subject import SubjectAttempts
@@ -23,9 +23,9 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_values import with_known_values
+from bioeval.scores.template_values import Sides, is_pair, with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.stats.people import people_counts
+from bioeval.studies.groups.conditions import condition_intervals
 from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
 from bioeval.views.messages import warn_of_kind
 
@@ -42,21 +42,29 @@ def by_group(
     alpha: float = 0.5,
     interval: Literal["people"] | IntervalMethod | None = None,
 ) -> xr.Dataset:
-    """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
+    """Evaluate verification by group at one threshold: groups of people, or of attempts.
+
+    Where each person is of one group (women and men), these are groups of people: FRR of each, and
+    FAR of each pair of groups. Else (by day and by night) they are of attempts, as the value of
+    the probe is: FRR and FAR of each, whose differences are paired over people.
 
     Parameters
     ----------
     scores : Scores
         A matrix with labels, or a list of pairs with the subjects of both sides.
     group : str, array_like, or pair of array_like
-        Metadata column of the groups. Both sides have it; or one value a template of
-        all-against-all scores; or the values of the probes and those of the gallery (of listed
-        pairs, of the second and of the first names). All templates of a subject are of one group.
+        Metadata column of the groups; or one value a template of all-against-all scores; or the
+        values of the probes and those of the gallery (of listed pairs, of the second and of the
+        first names): of people then, so that all templates of a subject are of one group. With
+        None in place of the gallery, a column of probes or their values, ``("light", None)``,
+        groups are of attempts, as those of a column are that probes alone have, or in which
+        templates of a subject differ.
     threshold : float or str
         Threshold: a number, or a rule applied to all groups together. A rule is ``"eer"``,
         ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
     alpha : float
-        Weight of FAR in FDR and GARBE, from 0 to 1. That of FRR is ``1 - alpha``.
+        Weight of FAR in FDR and GARBE, from 0 to 1. That of FRR is ``1 - alpha``. Groups of
+        attempts have no such measures.
     interval : {None, "people"}
         Add confidence intervals by subject: those of the jackknife over the people of each group.
         The threshold of all groups stays.
@@ -85,13 +93,20 @@ def by_group(
         pair of a symmetric matrix once): too little to rank groups by. :func:`bioeval.messages`
         names them.
 
+        Groups of attempts have no ``claimed_group`` and no measures of inequality: ``far fa
+        impostor_attempts`` are over ``group``, and ``subjects`` are those with a probe of the
+        group. With an interval, the differences are those of each person's attempts in two groups,
+        as the systems of :func:`bioeval.compare` are compared: ``frr_p_value far_p_value`` are
+        adjusted for the number of pairs (Holm 1979), and ``separated`` follows from them.
+
     Raises
     ------
     DataError
-        If a column is unknown or has missing values, a subject is in two groups, or an option is
-        wrong; NaN under ``nan="raise"``.
+        If a column is unknown, a subject is in two groups of people, or an option is wrong; NaN
+        under ``nan="raise"``.
     ProtocolError
-        If subjects are unknown, or scores hold only an order.
+        If subjects are unknown, scores hold only an order, or `alpha` is given for groups of
+        attempts.
 
     Notes
     -----
@@ -114,28 +129,34 @@ def by_group(
     >>> ds.far.values.round(3)
     array([[0.009, 0.011],
            [0.011, 0.009]])
+
+    Each person's first two images are taken by day, and the others by night:
+
+    >>> light = np.where(np.arange(320) % 4 < 2, "day", "night")
+    >>> ds = be.by_group(scores, light, threshold="far=0.01", interval="people")
+    >>> ds.frr_p_value.sel(group="night", other_group="day").round(2).item()
+    0.49
     """
     options = interval_of(interval, ["people"])
     rule = Rule.parse(threshold)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    advice = ""
-    if scores.layout == "pairs" and not isinstance(group, str):
-        advice = "; the first array is of the probes, which are the second names of the pairs"
     require_scores(scores)
     require_values(scores, "verification by group")
     SubjectAttempts.require_people(scores, purpose="verification by group")
-    scores, sides = with_known_values(scores, group, "group")
+    by, scores, messages = _grouped(scores, group)
+    if by.people is None and alpha != 0.5:
+        raise ProtocolError(
+            f"{Argument('alpha')} has no effect on groups of attempts, which have no FDR and no "
+            "GARBE; leave it out"
+        )
     codes = scores.codes
-    everyone = np.append(codes.probe, codes.gallery)
-    groups, of_code = _groups_of_subjects(everyone, codes.values, *sides, advice)
     as_distance = rule.as_distance(scores.kind)
-    of_sides = of_code[codes.probe], of_code[codes.gallery]
-    counting = FoldAttempts(None, [of_sides], [[(Subset(),)]], as_distance, Rule("eer"))
+    counting = FoldAttempts(None, [by.sides], [[(Subset(),)]], as_distance, Rule("eer"))
     with rows_reported(passes=2):
         ((((attempts,),),),) = reduce(scores, counting)
         report_rows(scores.shape[0], scores.shape[0])  # of a second pass that may not be needed
     chosen = choose(as_distance, attempts)
-    who = np.unique(everyone)
+    who = np.union1d(codes.probe, codes.gallery)
     doubt = KindVerdict.doubt(
         attempts.equal_error().eer,
         scores.kind,
@@ -145,15 +166,15 @@ def by_group(
     )
     warn_of_kind(doubt)
     at = to_user(np.array([chosen.threshold]), scores.kind)
-    subjects = np.bincount(of_code[who[~codes.no_person[who]]], minlength=len(groups))
-    rates = GroupRates(float(at[0]), chosen.defined, subjects, counting.by_fold(chosen.threshold))
-    ds = groups_dataset(rates, groups, alpha, Provenance.of(scores), is_symmetric(scores))
+    counts = counting.by_fold(chosen.threshold)
+    rates = GroupRates(float(at[0]), chosen.defined, by.subjects(codes), by.people is None, counts)
+    ds = groups_dataset(rates, by.labels, alpha, Provenance.of(scores), is_symmetric(scores))
     is_given = rule.name == "fixed"
-    messages = [] if doubt is None else [doubt]
+    messages += [] if doubt is None else [doubt]
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     ds.attrs |= {
-        "by": group if isinstance(group, str) else "given values",
+        "by": by.name or "given values",
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
         "chosen_on": "given" if is_given else "the same data; its errors there are optimistic",
@@ -161,47 +182,101 @@ def by_group(
     }
     if options is not None:
         with threads_for(scores):
-            counts = people_counts(scores, at)
-            ds = group_intervals(ds, counts, of_code[who], options, defined=chosen.defined)
+            if by.people is not None:
+                of_people = by.people[who]
+                ds = group_intervals(ds, scores, of_people, options, defined=chosen.defined)
+            elif chosen.defined:
+                ds = condition_intervals(ds, scores, by.sides[0], options)
     return ds
 
 
-def _groups_of_subjects(
-    subject: np.ndarray,
-    names: np.ndarray,
-    probe: np.ndarray,
-    gallery: np.ndarray,
-    advice: str,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of the groups, sorted, and the group of each subject by its code.
+class Groups(NamedTuple):
+    """The groups of a column: of people, or of attempts.
 
-    `subject` has the subject's code of each template of either side, `names` are those of codes;
-    `advice` ends the error of a subject in several groups.
+    - `labels`: sorted
+    - `sides`: the group of each probe and of each gallery template, by its place in `labels`; that
+      of the probe decides alone in groups of attempts
+    - `people`: the group of each subject by its code; None of groups of attempts
+    - `name`: of the column, empty of values
     """
+
+    labels: np.ndarray
+    sides: Sides
+    people: np.ndarray | None
+    name: str
+
+    def subjects(self, codes: Codes) -> np.ndarray:
+        """Return the number of people of each group: on either side, or with a probe of it."""
+        subject, group = codes.probe.astype(np.int64), self.sides[0]
+        if self.people is not None:
+            subject = np.union1d(codes.probe, codes.gallery)
+            group = self.people[subject]
+        known, number = ~codes.no_person[subject], len(self.labels)
+        distinct = np.unique(subject[known] * number + group[known])
+        return np.bincount(distinct % number, minlength=number)
+
+
+def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]:
+    """Return the groups of a column, the scores with a known group, and what is to be said."""
+    of_probes = isinstance(group, (tuple, list)) and len(group) == 2 and group[1] is None
+    given = group[0] if of_probes else group
+    name, messages = given if isinstance(given, str) else "", list[Message]()
+    if name in scores.probe_meta and name not in scores.gallery_meta:
+        of_probes = True
+    if not of_probes:
+        some, sides = with_known_values(scores, given, "group")
+        labels, codes = _labels_of(*sides)
+        subject = np.append(some.codes.probe, some.codes.gallery)
+        of_template = np.append(*codes)
+        of_code = np.full(len(some.codes.values), -1, dtype=np.int64)
+        of_code[subject] = of_template
+        wrong = np.flatnonzero(of_code[subject] != of_template)
+        if not len(wrong):
+            of_sides = of_code[some.codes.probe], of_code[some.codes.gallery]
+            return Groups(labels, of_sides, of_code, name), some, messages
+        several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
+        first = plain(some.codes.values[subject[wrong[0]]])
+        number = len(np.unique(subject[wrong]))
+        if is_pair(given):
+            raise _of_several(scores, first, several, number)
+        people = len(np.unique(subject))
+        if 2 * number < people:  # which may be a mistake
+            about = {"several": number, "of": people, "subject": first, "groups": several}
+            messages.append(Message("groups-of-attempts", **about))
+    scores, (probe, _) = with_known_values(scores, given, "group", of_probes=True)
+    labels, (of_probe, _) = _labels_of(probe, probe)
+    # A tile of all-against-all embeddings is counted in both directions.
+    square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
+    of_gallery = of_probe if square else np.zeros(scores.shape[-1], dtype=np.int64)
+    return Groups(labels, (of_probe, of_gallery), None, name), scores, messages
+
+
+def _of_several(scores: Scores, subject: Any, groups: list[Any], number: int) -> DataError:
+    """Return the error of a subject in several groups of people."""
+    more = f" ({counted(number, 'subjects')} have several)" if number > 1 else ""
+    advice = ""
+    if scores.layout == "pairs":
+        advice = "; the first array is of the probes, which are the second names of the pairs"
+    return DataError(
+        f"{Argument('group')}: subject {subject!r} is in the groups "
+        f"{', '.join(map(repr, groups))}{more}; expected one group for all templates of a subject, "
+        f"or of groups of attempts the values of the probes and None{advice}"
+    )
+
+
+def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
+    """Return the labels of the groups, sorted, and the place among them of each template's."""
     codes = Codes(probe, gallery, Argument("group"))
-    labels, order = _sorted(codes.values[np.union1d(codes.probe, codes.gallery)])
+    there = np.union1d(codes.probe, codes.gallery)
+    labels, order = _sorted(codes.values[there])
     place = np.full(len(codes.values), -1, dtype=np.int64)
-    place[np.union1d(codes.probe, codes.gallery)[order]] = np.arange(len(order))
+    place[there[order]] = np.arange(len(order))
     if len(labels) > MOST_GROUPS:
         raise DataError(
             f"{Argument('group')} has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
             "group is of many subjects"
         )
-    of_template = place[np.concatenate([codes.probe, codes.gallery])]
-    group = np.full(len(names), -1, dtype=np.int64)
-    group[subject] = of_template
-    wrong = np.flatnonzero(group[subject] != of_template)
-    if len(wrong):
-        who = np.unique(subject[wrong])
-        first = plain(names[subject[wrong[0]]])
-        several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
-        more = f" ({len(who):,} subjects have several)" if len(who) > 1 else ""
-        raise DataError(
-            f"{Argument('group')}: subject {first!r} is in the groups "
-            f"{', '.join(map(repr, several))}{more}; expected one group for all templates of a "
-            f"subject{advice}"
-        )
-    return labels, group
+    return labels, (place[codes.probe], place[codes.gallery])
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

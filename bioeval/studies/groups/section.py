@@ -40,6 +40,11 @@ from bioeval.studies.groups.measures import INEQUITY
 #: Most groups whose pairs are shown, and of whose pairs the differences are.
 _PAIRED, _PAIRS_SHOWN = 12, 6
 
+_PAIRED_OVER_PEOPLE = (
+    "Paired over people; p is adjusted for the number of pairs (Holm). Without limits, too few "
+    "people have another rate: fewer than six at 95 %."
+)
+
 _LABELS = {
     "fdr": "FDR (1: all groups equal; weight of {far} {alpha})",
     "garbe": "GARBE (0: all groups equal; weight of {far} {alpha})",
@@ -53,18 +58,20 @@ _LABELS = {
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of groups."""
     ds = results[""]
-    pairs = [table_of_variables(ds, "group", "claimed_group", id="pairs")]
+    pairs, of = [], [Fact("Groups", "of attempts, by the value of the probe")]
+    if not _of_attempts(ds):
+        pairs, of = [table_of_variables(ds, "group", "claimed_group", id="pairs")], []
     if "frr_difference" in ds:
         pairs.append(table_of_variables(ds, "group", "other_group", id="differences_of_groups"))
     return Section(
         "groups",
         "Verification by group",
         (
-            data_facts(results, Fact("Threshold", _threshold(ds), "threshold")),
+            data_facts(results, *of, Fact("Threshold", _threshold(ds), "threshold")),
             *_answer(ds),
             _rates(ds),
             *_pairs_of_groups(ds),
-            _measures(ds),
+            *_measures(ds),
             *_whether_groups_differ(ds),
             *_differences(ds),
             *_notes(ds),
@@ -75,6 +82,11 @@ def section(results: ResultsBySystem) -> Section:
         ),
         task=rates_are_of(ds.attrs),
     )
+
+
+def _of_attempts(ds: xr.Dataset) -> bool:
+    """Whether the probe alone decides the group of an attempt."""
+    return "claimed_group" not in ds.dims
 
 
 def _by_jackknife(ds: xr.Dataset) -> Text:
@@ -127,16 +139,21 @@ def _rates(ds: xr.Dataset) -> Table:
         subjects = Count(int(ds["subjects"][i]), flagged=bool(ds["few_subjects"][i]))
         others = ("genuine_attempts", "impostor_attempts", "frr", "far")
         rows.append((name, subjects, *(cell_of(ds, x, at) for x in others)))
-    genuine = int(ds["genuine_attempts"].sum())
+    genuine, impostor = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
     overall = rate_of(ds, "frr_overall", attempts=genuine)
-    rows.append(("all", Count(int(ds["subjects"].sum())), Count(genuine), None, overall, None))
+    if _of_attempts(ds):
+        far = rate_of(ds, "far_overall", attempts=impostor)
+        rows.append(("all", None, Count(genuine), Count(impostor), overall, far))
+    else:
+        people = Count(int(ds["subjects"].sum()))
+        rows.append(("all", people, Count(genuine), None, overall, None))
     columns = (
         Column("group"),
         Column("subjects", "subjects"),
         Column("genuine_attempts", "genuine"),
-        Column("impostor_attempts", "impostor within", 1),
+        Column("impostor_attempts", "impostor" if _of_attempts(ds) else "impostor within", 1),
         Column("frr", say("{frr}")),
-        Column("far", say("{far} within")),
+        Column("far", _headings(ds)["far"]),
     )
     return Table("rates", columns, rows)
 
@@ -144,6 +161,8 @@ def _rates(ds: xr.Dataset) -> Table:
 def _pairs_of_groups(ds: xr.Dataset) -> Iterator[Block]:
     """Yield FAR by the group of the probe and that of the claimed subject."""
     names = _names(ds)
+    if _of_attempts(ds):
+        return
     if len(names) > _PAIRED:
         yield Paragraph(
             say(
@@ -166,8 +185,10 @@ def _pairs_of_groups(ds: xr.Dataset) -> Iterator[Block]:
         )
 
 
-def _measures(ds: xr.Dataset) -> Table:
-    """Return the measures that compare groups."""
+def _measures(ds: xr.Dataset) -> Iterator[Table]:
+    """Yield the measures that compare groups of people."""
+    if _of_attempts(ds):
+        return
     alpha = Number(float(ds.attrs["alpha"]), digits=6)
     rows, notes = [], list[Text]()
     for name in INEQUITY:
@@ -179,7 +200,7 @@ def _measures(ds: xr.Dataset) -> Table:
         notes.append("In brackets: their values within limits that all rates keep together.")
     if any(np.isinf(high) for _, high in intervals):
         notes.append("inf: there is no upper limit, since the smallest rate may be 0.")
-    return Table(
+    yield Table(
         "measures",
         (Column("measure", only="data"), Column("label", only="readers"), Column("value")),
         rows,
@@ -188,11 +209,9 @@ def _measures(ds: xr.Dataset) -> Table:
     )
 
 
-#: Rates whose differences are compared, with their headings.
-_COMPARED: dict[str, Text] = {
-    "frr": say("{frr}"),
-    "far": say("{far} within"),
-}
+def _headings(ds: xr.Dataset) -> dict[str, Text]:
+    """Return the rates whose differences are compared, with their headings."""
+    return {"frr": say("{frr}"), "far": say("{far}" if _of_attempts(ds) else "{far} within")}
 
 
 def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
@@ -203,7 +222,7 @@ def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
     rows: list[tuple[Text | None, ...]] = []
     for i, name in enumerate(_names(ds)):
         cells: list[Text | None] = []
-        for rate in _COMPARED:
+        for rate in _headings(ds):
             low, high = (float(ds[f"{rate}_simultaneous_{end}"][i]) for end in ("low", "high"))
             limits = replace(_rate(ds, rate, i, i), interval=(low, high), flagged=False)
             cells.append(None if np.isnan(low) else limits)
@@ -211,7 +230,7 @@ def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
         if any(cells):
             rows.append((name, *cells))
     columns = [Column("group")]
-    for rate, heading in _COMPARED.items():
+    for rate, heading in _headings(ds).items():
         columns += [Column(rate, heading), Column(f"{rate}_letters")]
     note = "Groups that share a letter in a column cannot be told apart; a: the smallest rate."
     yield Table(
@@ -222,7 +241,7 @@ def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
         notes=[note] if lettered else [],
     )
     tests = []
-    for rate, heading in _COMPARED.items():
+    for rate, heading in _headings(ds).items():
         p = cell_of(ds, f"{rate}_groups_p", shown="p")
         if isinstance(p, Probability) and p.is_defined:
             tests.append(say("{rate} p {p}", rate=heading, p=p))
@@ -237,16 +256,26 @@ def _differences(ds: xr.Dataset) -> Iterator[Table]:
     if "frr_difference" not in ds or not 1 < len(compared) <= _PAIRS_SHOWN:
         return
     rows: list[tuple[Text | None, ...]] = []
+    columns, notes = [Column("pair", "difference", only="readers")], ["In percentage points (pp)."]
+    for rate, heading in _headings(ds).items():
+        columns.append(Column(rate, heading))
+        if f"{rate}_p_value" in ds:
+            columns.append(Column(f"{rate}_p_value", "p"))
+            notes[1:] = [_PAIRED_OVER_PEOPLE]
     for i, j in itertools.combinations(compared, 2):
-        pair = say("{first} - {other}", first=names[i], other=names[j])
-        rows.append((pair, *(_difference(ds, rate, i, j) for rate in _COMPARED)))
-    headings = [Column(rate, heading) for rate, heading in _COMPARED.items()]
+        row: list[Text | None] = [say("{first} - {other}", first=names[i], other=names[j])]
+        for rate in _headings(ds):
+            row.append(_difference(ds, rate, i, j))
+            if f"{rate}_p_value" in ds:
+                p = cell_of(ds, f"{rate}_p_value", {"group": i, "other_group": j}, shown="p")
+                row.append(p if isinstance(p, Probability) and p.is_defined else None)
+        rows.append(tuple(row))
     yield Table(
         "differences",
-        (Column("pair", "difference", only="readers"), *headings),
+        columns,
         rows,
         title="Differences of two groups, with limits that hold for all pairs of a column together",
-        notes=["In percentage points (pp)."],
+        notes=notes,
     )
 
 
@@ -261,7 +290,9 @@ def _difference(ds: xr.Dataset, rate: str, i: int, j: int) -> Text | None:
         float(ds[f"{rate}_difference{end}"].values[i, j]) for end in ("", "_low", "_high")
     )
     if np.isnan(low):
-        return None
+        return (
+            Rate(value, None, f"{rate}_difference", difference=True) if _of_attempts(ds) else None
+        )
     cell = Rate(value, (low, high), f"{rate}_difference", difference=True)
     return Strong(cell) if ds[f"{rate}_separated"].values[i, j] else cell
 

@@ -26,7 +26,7 @@ def files(tmp_path_factory):
     ("given", "said"),
     [
         (["groups", "{}", "--by", "sx"], "--by is 'sx'"),
-        (["groups", "{}", "--by", "row"], "subject 1 is in the groups 0, 1, 2, 3"),
+        (["groups", "{}", "--by", "row", "--alpha", "1"], "--alpha has no effect on groups of att"),
         (["groups", "{}", "--by", "sex", "--threshold", "err"], "--threshold is 'err'"),
         (["groups", "{}", "--by", "sex", "--alpha", "2"], "--alpha is 2.0"),
         (["error-discard", "{}", "--quality", "sex", "--threshold", "1"], "--quality is 'm'"),

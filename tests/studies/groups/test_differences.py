@@ -163,15 +163,17 @@ def test_many_people_have_no_test_of_far(monkeypatch, compared):
 
 
 def test_one_person_with_all_errors_is_no_spread():
-    one = differences.PeopleOfRate(3, 60, np.eye(20, dtype=int)[0] * 3, np.full(20, 3), 20)
+    one = differences.PeopleOfRate(
+        3, 60, np.eye(20, dtype=int)[0] * 3, np.full(20, 3), 20, np.arange(20)
+    )
     low, high = be.stats.clopper_pearson(1, 20)
     assert one.limits(0.95) == (pytest.approx(low), pytest.approx(high))
     every = {True: [(0,)] * 3, False: [(x,) for x in range(1, 20) for _ in range(3)]}
     assert one.limits(0.95) == pytest.approx(naive_groups.left_out_limits(every, 20, 0.95))
-    none = differences.PeopleOfRate(0, 60, np.zeros(20, int), np.full(20, 3), 20)
+    none = differences.PeopleOfRate(0, 60, np.zeros(20, int), np.full(20, 3), 20, np.arange(20))
     bound = be.stats.zero_error_bound(20)  # one-sided: no rate is below 0
     assert none.limits(0.95) == (0.0, pytest.approx(bound))
-    right = differences.PeopleOfRate(60, 60, np.full(20, 3), np.full(20, 3), 20)
+    right = differences.PeopleOfRate(60, 60, np.full(20, 3), np.full(20, 3), 20, np.arange(20))
     assert right.limits(0.95) == (pytest.approx(1 - bound), 1.0)
 
 

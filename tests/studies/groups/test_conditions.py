@@ -1,0 +1,273 @@
+"""Groups of attempts, such as by day and by night, beside plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import naive
+import naive_groups
+import numpy as np
+import pytest
+import scipy
+import strategies as cases
+from hypothesis import given, settings, strategies as st
+from twins import floats, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.__main__ import main
+
+PEOPLE = {"interval": "people"}
+RATES = {"frr": ("fr", "genuine_attempts"), "far": ("fa", "impostor_attempts")}
+
+
+def worse_by_night(people=36, seed=1, by=0.9):
+    """Return scores of people with two images by day and two by night, and the light of each."""
+    scores = be.simulate(people, 4, random_state=seed)
+    light = np.array(["day", "day", "night", "night"] * people)
+    who, values = scores.probe_labels, scores.values.copy()
+    values[(who[:, None] == who) & (light == "night")[:, None]] += by
+    meta = {"light": light, "sex": np.where(who.astype(int) % 2, "f", "m")}
+    return be.Scores(values, who, probe_meta=meta), light
+
+
+def attempts_of(scores, light):
+    """Return each attempt of a matrix: the group of its probe, both people, distance, genuine."""
+    who, itself = scores.probe_labels.tolist(), scores.gallery_ids.tolist()
+    for i, j in np.ndindex(*scores.shape):
+        if scores.probe_ids[i] != itself[j]:
+            other = scores.gallery_labels.tolist()[j]
+            yield str(light[i]), who[i], other, scores.values[i, j], who[i] == other
+
+
+def rate_without(made, group, genuine, threshold, person=None):
+    """Return the errors and the attempts of a group, without a person on either side."""
+    own = [
+        (d > threshold) == genuine
+        for g, a, b, d, mated in made
+        if g == group and mated == genuine and person not in (a, b)
+    ]
+    return sum(own), len(own)
+
+
+@settings(max_examples=8)
+@given(data=st.data())
+def test_rates_by_the_group_of_the_probe_are_those_of_their_definition(data):
+    """Of each layout of a matrix, in any order of its rows; a column of people is one of probes."""
+    case = data.draw(cases.matrices(masks=("none", "labelled")))
+    data_of = naive.read(**case.naive())
+    labels = naive.as_list(case.probe_labels)
+    light = [data.draw(st.sampled_from("abc")) for _ in labels]
+    scores = be.Scores(**case.scores())
+    threshold = float(data.draw(st.sampled_from([0.2, 1.0, 3.0])))
+    ds = be.by_group(scores, (light, None), threshold=threshold)
+    made = {x: [] for x in sorted(set(light))}
+    for i, g in enumerate(light):
+        for c in naive.candidates(data_of, i, "template", "min"):
+            taken = naive.accepted(data_of.user(c.distance), threshold, case.kind)
+            made[g].append((c.mate, taken))
+    assert ds.group.values.tolist() == list(made) and "claimed_group" not in ds.dims
+    for k, own in enumerate(made.values()):
+        genuine, impostor = ([taken for mate, taken in own if mate is x] for x in (True, False))
+        assert ds.genuine_attempts[k] == len(genuine) and ds.impostor_attempts[k] == len(impostor)
+        assert ds.fr[k] == len(genuine) - sum(genuine) and ds.fa[k] == sum(impostor)
+    for rate, (errors, attempts) in RATES.items():
+        expected = [
+            naive.rate(*x) for x in zip(ds[errors].values, ds[attempts].values, strict=True)
+        ]
+        np.testing.assert_array_equal(ds[rate], floats(expected))
+    order = data.draw(st.permutations(range(len(labels))))
+    gallery = order if case.gallery_labels is None else range(scores.shape[1])
+    moved = be.by_group(
+        scores.select(probes=np.array(order), gallery=np.array(gallery)),
+        ([light[i] for i in order], None),
+        threshold=threshold,
+    )
+    for name in (*itertools.chain(*RATES.values()), "subjects"):
+        np.testing.assert_array_equal(ds[name], moved[name])
+
+
+@pytest.mark.parametrize("form", ["matrix", "pairs", "embeddings"])
+def test_a_column_of_people_gives_the_same_rates_of_probes(form):
+    scores = be.simulate(20, 3, random_state=3)
+    if form == "embeddings":
+        scores = be.simulate_embeddings(20, 3, random_state=3).scores("l2")
+    sex = np.where(np.asarray(scores.probe_labels, int) % 3, "f", "m")
+    sides = sex, sex
+    if form == "pairs":
+        i, j = np.nonzero(~np.eye(60, dtype=bool))
+        scores, sides = scores.at_pairs(i, j), (sex[i], sex[j])
+    people = be.by_group(scores, sides)
+    probes = be.by_group(scores, (sides[0], None))
+    for name in ("frr", "fr", "genuine_attempts", "subjects", "threshold", "far_overall"):
+        np.testing.assert_array_equal(people[name], probes[name])
+    for name in ("fa", "impostor_attempts"):
+        np.testing.assert_array_equal(people[name].sum("claimed_group"), probes[name])
+
+
+def test_subjects_of_a_group_have_a_probe_in_it():
+    scores, light = worse_by_night(6)
+    assert be.by_group(scores, (np.where(light == "day", "x", "y"), None)).subjects.sum() == 12
+    alone = np.where(np.arange(24) == 3, "x", "y")  # one probe of the first subject
+    ds = be.by_group(scores, alone, threshold=3.0)
+    assert ds.subjects.values.tolist() == [1, 6]
+    (said,) = (x for x in be.messages(ds) if x.code == "groups-of-attempts")
+    about = {"several": 1, "of": 6, "subject": 1, "groups": ["x", "y"]}
+    assert said.arguments == about
+    many = be.by_group(scores, "light", threshold=3.0)
+    assert "groups-of-attempts" not in {x.code for x in be.messages(many)}
+
+
+def test_each_pair_of_a_symmetric_matrix_is_expected_once():
+    scores = be.simulate(40, 4, random_state=2)
+    light = np.array(["day", "day", "day", "night"] * 40)
+    ds = be.by_group(scores, light, threshold=4.0)
+    # Of three images by day: three pairs of their own, and one with that by night each.
+    assert ds.genuine_attempts.values.tolist() == [40 * 9, 40 * 3]
+    expected = np.array([40 * 6, 40 * 3]) * ds.frr_overall.item()
+    np.testing.assert_allclose(ds.expected_fr, expected)
+    others = np.array([120 * 117 // 2 + 120 * 39, 40 * 39 // 2 + 40 * 117])
+    np.testing.assert_allclose(ds.expected_fa, others * ds.far_overall.item())
+
+
+@pytest.fixture(scope="module")
+def compared():
+    scores, light = worse_by_night()
+    return scores, light, be.by_group(scores, "light", threshold=4.0, **PEOPLE)
+
+
+@pytest.mark.parametrize("rate", ["frr", "far"])
+def test_differences_are_paired_over_people(compared, rate):
+    """Student's test of the jackknife over people, each of whom leaves both groups at once."""
+    scores, light, ds = compared
+    made, genuine = list(attempts_of(scores, light)), rate == "frr"
+    people = sorted(set(scores.probe_labels.tolist()))
+
+    def difference(person=None):
+        terms = [rate_without(made, g, genuine, 4.0, person) for g in ("night", "day")]
+        return terms[0][0] / terms[0][1] - terms[1][0] / terms[1][1]
+
+    n, value = len(people), difference()
+    without = np.array([difference(x) for x in people])
+    squares = (without - without.mean()) ** 2
+    error = np.sqrt((n - 1) / n * squares.sum())
+    freedom = 2 * squares.sum() ** 2 / ((squares**2).sum() - squares.sum() ** 2 / n)
+    freedom = min(freedom, n - 1)
+    p = 2 * scipy.stats.t.sf(abs(value) / error, freedom)
+    half = scipy.stats.t.ppf(0.975, freedom) * error
+    at = {"group": "night", "other_group": "day"}
+    found = [ds[f"{rate}_{x}"].sel(at).item() for x in
+             ("difference", "difference_low", "difference_high", "p_value")]  # fmt: skip
+    np.testing.assert_allclose(found, [value, value - half, value + half, p], rtol=1e-9)
+    assert ds[f"{rate}_separated"].sel(at) == (p <= 0.05) * np.sign(value)
+    assert ds[f"{rate}_difference"].sel(group="day", other_group="night") == -found[0]
+    alike = set(ds[f"{rate}_letters"].values.tolist())
+    assert len(alike) == 1 + (p <= 0.05)
+
+
+@pytest.mark.parametrize("rate", ["frr", "far"])
+def test_limits_are_those_of_a_rate_by_leaving_out_each_person(compared, rate):
+    scores, light, ds = compared
+    genuine = rate == "frr"
+    for g in ("day", "night"):
+        made = [
+            ((d > 4.0) == genuine, (a,) if genuine else (a, b))
+            for h, a, b, d, mated in attempts_of(scores, light)
+            if h == g and mated == genuine
+        ]
+        expected = naive_groups.limits_alone(made, 36 if genuine else 18)
+        found = [ds[f"{rate}_{end}"].sel(group=g) for end in ("low", "high")]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_several_pairs_are_adjusted_by_holm():
+    scores, _ = worse_by_night()
+    hour = np.array(["dawn", "dusk", "night", "noon"] * 36)
+    ds = be.by_group(scores, hour, threshold=4.0, **PEOPLE)
+    pairs = list(itertools.combinations(ds.group.values.tolist(), 2))
+    alone = []
+    for pair in pairs:
+        rows = np.flatnonzero(np.isin(hour, pair))
+        some = scores.select(probes=rows)
+        two = be.by_group(some, (hour[rows], None), threshold=4.0, **PEOPLE)
+        alone.append(two.frr_p_value.sel(group=pair[0], other_group=pair[1]).item())
+    order = np.argsort(alone)
+    adjusted, largest = {}, 0.0
+    for step, k in enumerate(order):
+        largest = max(largest, min(1.0, (len(pairs) - step) * alone[k]))
+        adjusted[pairs[k]] = largest
+    for (a, b), p in adjusted.items():
+        np.testing.assert_allclose(ds.frr_p_value.sel(group=a, other_group=b), p, rtol=1e-9)
+
+
+def test_few_people_who_differ_tell_nothing():
+    """Five people who are rejected by night alone; and groups of fewer than thirty people."""
+    who = np.repeat(np.arange(40), 2)
+    light = np.array(["day", "night"] * 40)
+    values = np.where(who[:, None] == np.arange(40), 0.0, 9.0)
+    values[np.arange(1, 10, 2), np.arange(5)] = 9.0
+    scores = be.Scores(values, who, np.arange(40), probe_meta={"light": light})
+    ds = be.by_group(scores, "light", threshold=5.0, **PEOPLE)
+    at = {"group": "night", "other_group": "day"}
+    assert ds.frr_difference.sel(at) == 5 / 40 and ds.frr_discordant.sel(at) == 5
+    assert np.isnan(ds.frr_p_value).all() and (ds.frr_separated == 0).all()
+    values[11, 5] = 9.0
+    more = be.Scores(values, who, np.arange(40), probe_meta={"light": light})
+    more = be.by_group(more, "light", threshold=5.0, **PEOPLE)
+    assert more.frr_discordant.sel(at) == 6 and more.frr_separated.sel(at) == 1
+    few = scores.select(probes=np.flatnonzero(who < 29))
+    few = be.by_group(few, "light", threshold=5.0, **PEOPLE)
+    assert {"groups-not-compared", "groups-of-few-subjects"} <= {x.code for x in be.messages(few)}
+
+
+def test_a_column_of_probes_alone_and_unknown_values():
+    who = [1, 1, 2, 2, 3]
+    values = np.where(np.array(who)[:, None] == [1, 2, 3], 0.0, 9.0)
+    light = np.array(["day", "night", "day", "", None], dtype=object)
+    scores = be.Scores(values, who, [1, 2, 3], probe_meta={"light": light})
+    for column in ("light", ("light", None), (light, None)):
+        ds = be.by_group(scores, column, threshold=5.0)
+        assert ds.genuine_attempts.values.tolist() == [2, 1]
+        assert ds.impostor_attempts.values.tolist() == [4, 2]  # of the whole gallery
+        (said,) = (x for x in be.messages(ds) if x.code == "unknown-values")
+        assert said.arguments["probes"] == 2
+    with pytest.raises(be.DataError, match="group has 4 values; expected 5"):
+        be.by_group(scores, (light[:4], None))
+    with pytest.raises(be.DataError, match="'lihgt'.* probes have: light.* 'light'"):
+        be.by_group(scores, ("lihgt", None))
+    with pytest.raises(be.ProtocolError, match="alpha has no effect on groups of attempts"):
+        be.by_group(scores, "light", alpha=0.2)
+
+
+def test_claims_are_grouped_by_their_visit():
+    who = np.repeat(np.arange(8), 4)
+    visit, light = np.tile([0, 0, 1, 1], 8), np.tile(["day", "day", "night", "night"], 8)
+    rng = np.random.default_rng(1)
+    values = rng.random((32, 8)) + (who[:, None] != np.arange(8))
+    scores = be.Scores(values, who, np.arange(8), probe_meta={"visit": visit, "light": light})
+    ds = be.by_group(be.claim_scores(scores, attempts="visit"), "light", threshold=0.5)
+    best = values.reshape(16, 2, 8).min(axis=1)
+    own = best[np.arange(16), who[::2]]
+    assert ds.genuine_attempts.values.tolist() == [8, 8]
+    for g, first in (("day", 0), ("night", 1)):
+        assert ds.fr.sel(group=g) == (own[first::2] > 0.5).sum()
+
+
+def test_the_command_the_tables_and_the_plot(tmp_path, capsys, compared):
+    scores, _, ds = compared
+    be.save(scores, tmp_path / "s.npz")
+    out = tmp_path / "out"
+    args = ["groups", str(tmp_path / "s.npz"), "--by", "light", "--threshold", "4"]
+    assert main([*args, "--interval", "people", "--out", str(out), "--plots"]) == 0
+    said = capsys.readouterr().out
+    assert "of attempts, by the value of the probe" in said and "night" in said
+    document = json.loads((out / "summary.json").read_text())
+    assert [x["far"] for x in document["rates"] if x["group"] != "all"] == ds.far.values.tolist()
+    assert document["rates"][-1]["far"] == ds.far_overall.item()
+    (row,) = document["differences"]
+    assert row["frr_p_value"] == ds.frr_p_value.values[0, 1]
+    assert {"groups.png", "differences_of_groups.csv"} <= {x.name for x in out.iterdir()}
+    assert not (out / "pairs.csv").exists()
+    display = be.plot.groups(ds)
+    drawn = [x.get_xdata() for x in display.far_ax_.lines if x.get_marker() == "o"]
+    assert sorted(np.concatenate(drawn)) == sorted(ds.far.values)
