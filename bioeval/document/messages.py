@@ -24,6 +24,10 @@ SENTENCES: dict[str, str] = {
         "probe and gallery labels are the same list; if these are the same templates, leave "
         "{arg.gallery_labels} out, so that no template is compared with itself"
     ),
+    "failures": (
+        "{genuine:count} genuine and {impostor:count impostor comparisons} failed: they are "
+        "{meaning}"
+    ),
     "same-value-counted": (
         "pairs of the same {column} make rates optimistic; {advice:template} leaves {which} out"
     ),

@@ -48,11 +48,6 @@ _SCORES = {
     "order": "order within each row; no thresholds",
 }
 
-_FAILED = {
-    "reject": "failed comparisons are attempts that are always rejected",
-    "exclude": "failed comparisons are not attempts",
-}
-
 
 #: Systems, at most, that the header names.
 _NAMED = 8
@@ -74,10 +69,6 @@ def data_facts(
     """
     attrs = next(iter(results.values())).attrs
     names = list(filter(None, systems or results)) or [str(attrs.get("system", ""))]
-    failed: Text = _FAILED.get(str(attrs.get("nan_policy", "")), "")
-    if failed and "failed_comparisons" in attrs:
-        number = int(attrs["failed_comparisons"])
-        failed = say("{treated}; {number} failed", treated=failed, number=number)
     sides = {sides_in_words(ds.attrs) for ds in results.values()}
     data = data_fact(names, "" if len(sides) > 1 else sides.pop())
     if attempts:
@@ -94,7 +85,6 @@ def data_facts(
             Fact("Attempts", str(attrs.get("use", ""))),
             *fact_of_each(results, "Scores", scores_of),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
-            Fact("NaN", failed, "nan_policy"),
             Fact("Excluded", excluded({"": attrs}), "exclude"),
             *more,
             Fact("Terms", Vocabulary()),

@@ -264,6 +264,8 @@ def about_attrs(
         incomplete = lists.messages()
     if about.reading:
         attrs["reading"] = "; ".join(about.reading)
+    if about.nan != "raise":
+        attrs["failed_genuine"], attrs["failed_impostor"] = about.failures
     if about.attacks:
         attrs["attacks_left_out"] = about.attacks
     attrs["bioeval_version"] = __version__

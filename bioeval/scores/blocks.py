@@ -43,7 +43,7 @@ from bioeval.scores.arrays import (
     with_failures,
     writable_alias,
 )
-from bioeval.scores.excluded import excluded, excluded_rows, left_out_rows
+from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import are_enrolled
@@ -595,23 +595,11 @@ class BlockReader:
 
     def _raise_nan(self) -> None:
         """Raise with the number of NaN that an evaluation reads, and the first one's place."""
-        scores = self.scores
-        count, first = 0, None
-        step = self.rows_per_block()
-        for low in range(0, scores.shape[0], step):
-            high = min(low + step, scores.shape[0])
-            failed = np.isnan(scores.cells.read(low, high))
-            failed &= scores.probe_ids[low:high, None] != scores.gallery_ids[None, :]
-            left_out = left_out_rows(scores, low, high)
-            if left_out is not None:
-                failed &= ~left_out
-            if first is None and failed.any():
-                row, column = np.unravel_index(int(np.argmax(failed)), failed.shape)
-                first = (low + int(row), int(column))
-            count += int(failed.sum())
-        assert first is not None  # the caller has seen one
+        found = [cells for cells in failed_cells(self.scores) if len(cells[0])]
+        row, column, _ = found[0]  # the caller has seen one
+        count = sum(len(row) for row, _, _ in found)
         raise DataError(
-            f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; choose "
+            f"the scores hold {count} NaN, the first at row {row[0]}, column {column[0]}; choose "
             f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts that no "
             f"threshold accepts) or {Argument('nan', 'exclude')} (no attempt)"
         )

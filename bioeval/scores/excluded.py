@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,9 @@ from bioeval.scores.labels import Codes
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
+
+# Cells that are looked at together.
+_CELLS = 1 << 20
 
 
 def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
@@ -80,6 +83,31 @@ def left_out_rows(
         held = excluded_rows(scores, low, high, order)
         left_out = held if left_out is None else left_out | held
     return left_out
+
+
+def failed_cells(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield the comparisons of a matrix that failed, but for what is left out.
+
+    They are rows, columns, and whether each is genuine.
+    """
+    m, n = scores.shape
+    step = max(1, _CELLS // n)
+    for low in range(0, m, step):
+        high = min(low + step, m)
+        failed = scores.cells.missing(low, high, failures=True)
+        if not failed.any():
+            continue
+        failed &= scores.probe_ids[low:high, None] != scores.gallery_ids
+        left_out = left_out_rows(scores, low, high)
+        if left_out is not None:
+            failed &= ~left_out
+        row, column = np.nonzero(failed)
+        if scores._labelled:
+            nobody, subject = scores.codes.no_person, scores.codes.probe[low + row]
+            genuine = (subject == scores.codes.gallery[column]) & ~nobody[subject]
+        else:
+            genuine = scores.cells.read_mask(low, high)[row, column] == Mask.GENUINE
+        yield low + row, column, genuine
 
 
 def has_rules(scores: Scores) -> bool:

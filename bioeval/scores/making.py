@@ -95,7 +95,7 @@ def sides_of_matrix(
         if are_labels or len({*table[0].tolist()}) < m or len({*table[1].tolist()}) < n:
             table = None
     if labels is None:
-        made = _sides_of_mask(mask, gallery_labels, m, n)
+        made = _sides_of_mask(mask, gallery_labels, m, n, one_set=not enrolled)
     elif gallery_labels is None:
         made = _square_sides(labels, enrolled, m, n)
     else:
@@ -153,8 +153,8 @@ def _square_sides(labels: Any, gallery_meta: Any, m: int, n: int) -> Attributes:
     }
 
 
-def _sides_of_mask(mask: Any, gallery_labels: Any, m: int, n: int) -> Attributes:
-    """Return as subjects what a mask says of each cell."""
+def _sides_of_mask(mask: Any, gallery_labels: Any, m: int, n: int, one_set: bool) -> Attributes:
+    """Return as subjects what a mask says of each cell; both sides may be `one_set`."""
     if mask is None:
         raise DataError(
             f"{Argument('labels')} is missing; expected the subject of each row, or a mask of "
@@ -165,7 +165,7 @@ def _sides_of_mask(mask: Any, gallery_labels: Any, m: int, n: int) -> Attributes
             f"{Argument('gallery_labels')} is given without {Argument('labels')}; expected both"
         )
     mask = as_mask(mask, (m, n), None)
-    square = m == n and not mask.diagonal().any()
+    square = one_set and m == n and not mask.diagonal().any()
     probe, gallery, consistent = subjects_of_mask(mask, square)
     gallery_ids = np.arange(n, dtype=np.int64)
     return {

@@ -30,7 +30,7 @@ from bioeval.scores.arrays import (
 )
 from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
-from bioeval.scores.excluded import as_exclusions
+from bioeval.scores.excluded import as_exclusions, failed_cells
 from bioeval.scores.exclusions import Exclusions
 from bioeval.scores.labels import Codes, digest, fixed, present
 from bioeval.scores.listed_templates import ListRules, places
@@ -92,7 +92,7 @@ class Scores:
         True where a cell is an attempt, the contrary of the mask of NumPy's masked arrays; or
         for each cell 0 (ignore), 1 (impostor) or 2 (genuine). Without labels, these numbers alone
         decide what is genuine, and a square matrix is all-against-all where its whole diagonal is
-        ignored; with labels a mask may only leave cells out.
+        ignored and there is no `gallery_meta`; with labels a mask may only leave cells out.
     probe_meta, gallery_meta : mapping of str to sequence, optional
         Columns such as ``camera``, ``session`` or ``group``, one value a template. In
         all-against-all, `probe_meta` serves both sides.
@@ -821,6 +821,18 @@ class Scores:
     def completeness(self) -> Completeness:
         """Whether each probe was compared with all of the gallery."""
         return Completeness.of(self)
+
+    @cached_property
+    def failures(self) -> tuple[int, int]:
+        """How many genuine and how many impostor comparisons failed (NaN)."""
+        if self.layout == "top-k" or self.dtype.kind != "f":
+            return 0, 0
+        if self.layout == "pairs":
+            found = [self.genuine[np.isnan(self.values)]]
+        else:
+            found = [genuine for _, _, genuine in failed_cells(self)]
+        same = sum(int(np.count_nonzero(genuine)) for genuine in found)
+        return same, sum(map(len, found)) - same
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Scores:
         """Take some probes and some gallery templates, without copying any score.

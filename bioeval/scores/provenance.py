@@ -43,6 +43,8 @@ def notes_of(scores: Scores) -> list[Message]:
     notes = [*scores.remarks]
     if scores._incomplete is not None:
         notes += transaction_notes(scores)
+    if scores.nan != "raise" and any(scores.failures):
+        notes.append(_failures(scores))
     if scores.layout == "pairs":
         if scores.pairs.missing:
             listed = scores.pairs.missing + scores.shape[0]
@@ -65,6 +67,13 @@ def notes_of(scores: Scores) -> list[Message]:
     if knows_people(scores):
         notes += spelling_notes(scores.codes, "label")
     return notes + exclusion_notes(scores) if scores.exclude else notes
+
+
+def _failures(scores: Scores) -> Message:
+    """Return the message of comparisons that failed."""
+    genuine, impostor = scores.failures
+    meaning = {"reject": "attempts that are always rejected", "exclude": "no attempts"}[scores.nan]
+    return Message("failures", genuine=genuine, impostor=impostor, meaning=meaning)
 
 
 def transaction_notes(scores: Scores) -> list[Message]:
@@ -179,6 +188,7 @@ class Provenance:
     attacks: int = 0  # attack presentations left out
     use: str = ""  # what an attempt of claim scores is
     tries: int = 1  # of an attempt, at most
+    failures: tuple[int, int] = (0, 0)  # genuine and impostor comparisons that failed
     incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
     #: What is searched, and by which of its probes; None: not searches, or by all.
     searched: Scores | None = field(default=None, compare=False, repr=False)
@@ -201,6 +211,7 @@ class Provenance:
             attacks=scores._attacks_left_out,
             use=scores.claims,
             tries=scores.tries,
+            failures=scores.failures if scores.nan != "raise" else (0, 0),
             incomplete=incomplete_claims(scores),
         )
 

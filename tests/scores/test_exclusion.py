@@ -41,6 +41,36 @@ FORMS = [
 ]
 
 
+@pytest.mark.parametrize("square", [True, False])
+@pytest.mark.parametrize("policy", ["reject", "exclude"])
+def test_failures_that_are_left_out_are_not_counted(square, policy):
+    """Of failed comparisons, those of a template with itself, of a session, and masked ones go."""
+    rng, probe, gallery = drawn(4, square, templates=(9, 12))
+    m, n = len(probe["label"]), len(gallery["label"])
+    values, mask = rng.random((m, n)), rng.random((m, n)) < 0.8
+    values[rng.random((m, n)) < 0.4] = np.nan
+    expected = [0, 0]
+    for i in range(m):
+        for j in range(n):
+            same = probe["label"][i] == gallery["label"][j]
+            session = probe["session"][i] == gallery["session"][j]
+            left_out = square and i == j or not mask[i, j] or same and session
+            expected[not same] += bool(np.isnan(values[i, j]) and not left_out)
+    scores = be.Scores(
+        values,
+        probe["label"],
+        None if square else gallery["label"],
+        mask=mask,
+        probe_meta={"session": probe["session"]},
+        gallery_meta=None if square else {"session": gallery["session"]},
+        nan=policy,
+        exclude=["session"],
+    )
+    assert min(expected) > 0 and list(scores.failures) == expected
+    said = [x.arguments for x in be.messages(be.verification(scores)) if x.code == "failures"]
+    assert [(x["genuine"], x["impostor"]) for x in said] == [tuple(expected)]
+
+
 def drawn(seed, square, *, templates):
     """Return labels and columns of both sides, the probes first."""
     rng = np.random.default_rng(seed)

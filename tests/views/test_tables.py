@@ -165,14 +165,10 @@ def test_subjects_are_those_who_made_the_attempts():
     assert "2 genuine attempts of 2 subjects" in as_text(tree["closed_set"].to_dataset())
 
 
-def test_failed_comparisons_and_the_origin_are_told():
-    about = {"nan_policy": "exclude", "failed_comparisons": 1234, "origin": "128-dimensional x"}
-    text = as_text(verification().assign_attrs(about))
-    assert row(text, "NaN") == "NaN failed comparisons are not attempts; 1,234 failed"
+def test_the_origin_is_told():
+    text = as_text(verification().assign_attrs(origin="128-dimensional x"))
     assert row(text, "Made of") == "Made of 128-dimensional x"
-    without = as_text(verification().assign_attrs(nan_policy="exclude", origin=""))
-    assert "failed comparisons are not attempts\n" in without
-    assert "Made of" not in without
+    assert "Made of" not in as_text(verification().assign_attrs(origin=""))
 
 
 @pytest.mark.parametrize(

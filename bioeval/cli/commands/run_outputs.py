@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 #: Attributes that all tasks of an evaluation share.
 _SHARED = (
     *("system", "layout", "kind", "nan_policy", "probes", "probe_subjects", "enrolled_subjects"),
-    *("gallery_templates", "gallery_subjects", "failed_comparisons", "origin", "reading"),
-    *("fingerprint", "protocol"),
+    *("gallery_templates", "gallery_subjects", "failed_genuine", "failed_impostor", "origin"),
+    *("reading", "fingerprint", "protocol"),
 )
 
 #: Attributes that are in another place of the document, or in another form.

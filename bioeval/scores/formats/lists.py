@@ -623,7 +623,7 @@ def _as_matrix(
         **labels,
         mask=mask if holes or not labels else None,
         probe_meta=meta[0],
-        gallery_meta=None if square and labels else meta[1],
+        gallery_meta=None if square else meta[1],
         **how,
     )
     return scores._with(remarks=tuple(notes))

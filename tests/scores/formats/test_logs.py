@@ -57,9 +57,21 @@ def test_a_log_is_read_in_one_call(log):
     assert read.probe_meta["site"].tolist() == read.gallery_meta["site"].tolist() == list("AABBAA")
     found = be.verification(read)
     assert (int(found.genuine_attempts), int(found.impostor_attempts)) == (3, 3)
-    assert found.attrs["failed_attempts"] == 2
     left_out = be.verification(be.load(log, **GIVEN, nan="exclude"))
     assert (int(left_out.genuine_attempts), int(left_out.impostor_attempts)) == (2, 2)
+    for result in (found, left_out):
+        assert (result.attrs["failed_genuine"], result.attrs["failed_impostor"]) == (1, 1)
+        (said,) = [x for x in be.messages(result) if x.code == "failures"]
+        assert (said.arguments["genuine"], said.arguments["impostor"]) == (1, 1)
+
+
+@pytest.mark.parametrize("form", [[], ["--markdown"], ["--latex"]])
+def test_failures_are_said_once(tmp_path, capsys, form):
+    (tmp_path / "log.csv").write_text(LOG)
+    columns = ",".join(f"{role}={name}" for role, name in ROLES.items())
+    given = ["--columns", columns, "--failed", "-1", "--nan", "reject"]
+    assert main(["run", str(tmp_path / "log.csv"), *given, *form]) == 0
+    assert " ".join(capsys.readouterr().out.split()).count("1 genuine and 1 impostor") == 1
 
 
 def test_a_failure_is_an_error_until_it_is_said_what_it_means(log):

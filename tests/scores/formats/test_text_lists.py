@@ -389,6 +389,16 @@ def test_holes_are_excluded_and_counted(tmp_path):
     assert arguments(ds, "not-listed") == {"missing": 1, "comparisons": 4}
 
 
+def test_names_of_two_sides_are_two_sides_where_none_is_compared_at_its_own_place(tmp_path):
+    """By their names: a against p and b against q are not listed, so that the diagonal is empty."""
+    found = load(tmp_path, "1 a.wav q.wav 0.3\n0 b.wav p.wav 0.8\n", lists={"as": "matrix"})
+    assert found.layout == "probe-against-gallery"
+    assert found.gallery_meta["template"].tolist() == ["a.wav", "b.wav"]
+    assert found.probe_meta["template"].tolist() == ["p.wav", "q.wav"]
+    attempts = be.verification(found)
+    assert (int(attempts.genuine_attempts), int(attempts.impostor_attempts)) == (1, 1)
+
+
 def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp_path):
     made = be.simulate(6, 3, random_state=1)
     half = np.random.default_rng(1).permutation(np.column_stack(np.triu_indices(18, 1)))
