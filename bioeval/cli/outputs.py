@@ -38,7 +38,7 @@ _RESULTS = (SUMMARY, "results.nc", "table.txt")
 
 def check_folder(out: str, force: bool) -> Path:
     """Return `out` if results can be written there; refuse a folder with results unless `force`."""
-    from bioeval.scores.formats.files import no_folder, no_loop
+    from bioeval.base.replacing import no_folder, no_loop
 
     folder = no_loop(Path(out))
     if folder.exists() and not folder.is_dir():
@@ -56,7 +56,7 @@ def check_folder(out: str, force: bool) -> Path:
 
 def take_out(out: str, force: bool) -> Path:
     """Return the path of a file to write, checked before anything is computed."""
-    from bioeval.scores.formats.files import check_target
+    from bioeval.base.replacing import check_target
 
     place = check_target(out)
     refuse_inputs([place], out)
@@ -79,7 +79,7 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
     other files that the command line names, and the labels beside a .npy file. A link is the file
     to which it leads.
     """
-    from bioeval.scores.formats.files import FileInUseError
+    from bioeval.base.replacing import FileInUseError
 
     there = list(filter(Path.exists, places))
     if not there:  # what is not there is not read
@@ -113,7 +113,7 @@ def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
     """Raise :class:`DataError` if files exist, unless `force` and the system allow it."""
-    from bioeval.scores.formats.files import require_unused
+    from bioeval.base.replacing import require_unused
 
     there = list(filter(Path.exists, places))
     names = list(map(str, there))
@@ -135,7 +135,7 @@ def write_folder(
     added. Files of the same names are replaced with `force`, and are an error without; no other
     file of the folder is touched. Where one is in use, the results get a folder of their own.
     """
-    from bioeval.scores.formats.files import (
+    from bioeval.base.replacing import (
         FileInUseError,
         naming_writes,
         part_of,

@@ -10,8 +10,8 @@ from typing import Any
 
 from bioeval.base.arguments import require_list, require_path, require_text
 from bioeval.base.errors import BioevalWarning, DataError, printable, require_choice
+from bioeval.base.replacing import replacing
 from bioeval.document.terms import VOCABULARIES
-from bioeval.scores.formats.files import replacing
 
 
 def report(

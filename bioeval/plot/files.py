@@ -20,9 +20,9 @@ import bioeval.plot as plots
 from bioeval.base.arguments import require_list, require_number, require_path
 from bioeval.base.errors import DataError, bad_choice, require_choice
 from bioeval.base.progress import stage
+from bioeval.base.replacing import replacing
 from bioeval.plot.registry import PLOTS, Plot
 from bioeval.plot.systems import System, drawable
-from bioeval.scores.formats.files import replacing
 
 ImageFormat = Literal["png", "pdf", "svg"]
 FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)

@@ -18,7 +18,7 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message
 from bioeval.scores.columns import places_among, united
 from bioeval.scores.formats.faults import fault, refuse_rows, say
-from bioeval.scores.formats.files import content, decoded_lines, existing_file
+from bioeval.scores.formats.files import content, existing_file, read_text
 from bioeval.scores.formats.layouts import (
     IMPOSTORS,
     TRIALS,
@@ -127,7 +127,8 @@ def read_comparisons(path: Path, given: Given) -> Comparisons:
 
 def read_lfw(path: Path) -> Comparisons:
     """Read pairs of images: the first line has the number of folds and of genuine pairs in each."""
-    lines = [(n, " ".join(x.split())) for n, x in enumerate(decoded_lines(path), 1) if x.strip()]
+    texts = enumerate(read_text(path).split("\n"), 1)
+    lines = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
     (_, first), *rows = lines
     if not _FOLDS.fullmatch(first):
         raise DataError(

@@ -1,17 +1,12 @@
-"""Opening files by what their first bytes say, texts line by line; replacing a file as a whole."""
+"""Opening files by what their first bytes say, and texts line by line."""
 
 from __future__ import annotations
 
 import csv
-import errno
 import importlib
 import io
 import os
-import secrets
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from gzip import GzipFile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +17,8 @@ from bioeval.base.csv_cells import from_cell
 from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.progress import report
-from bioeval.scores.formats.faults import guarded
+from bioeval.base.replacing import no_folder, no_loop
+from bioeval.scores.formats.faults import fault, guarded
 
 #: What HDF5 files are called in messages.
 HDF5 = "an HDF5 file"
@@ -60,13 +56,6 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 #: as many characters. Text takes some ten times its size in memory, arrays do not.
 MOST_TEXT = 1 << 28
 
-# Numbers of errors by which Windows refuses to move or replace a file that is open or mapped.
-_IN_USE = (5, 32, 33, 1224)
-
-
-class FileInUseError(DataError):
-    """A file that cannot be replaced: the command reads it, or on Windows a program has it open."""
-
 
 def optional(module: str, path: Path, input_name: str) -> Any:
     """Import an optional library; the error says how to install it."""
@@ -100,14 +89,6 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
     return path
 
 
-def no_folder(folder: Path, advice: str = "; make it first") -> str:
-    """Return why `folder` is not a folder: it does not exist, or a file has its name."""
-    for place in (folder, *folder.parents):
-        if place.exists() and not place.is_dir():
-            return f"{place} is a file, not a folder"
-    return f"there is no folder {folder}{advice}"
-
-
 def content(path: Path) -> str:
     """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"``, or words for any other content."""
     if path.is_dir():
@@ -135,19 +116,10 @@ def content(path: Path) -> str:
     return "text"
 
 
-def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
-    """Return the bytes of a file, or of an open one, in pieces; no more than `most` bytes."""
-    pieces, size = [], 0
-    with file or open(path, "rb") as stream:
-        while piece := stream.read(1 << 20):
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                raise DataError(
-                    f"{path}: has more than {most >> 20} MiB of text, the most that is read; "
-                    "expected a smaller file, or its numbers as arrays in a .npz file"
-                )
-    return b"".join(pieces)
+def looks(kind: str) -> str:
+    """Return what :func:`content` found in words."""
+    words = {"npy": "a NumPy array", "zip": "a zip file", "mat": "a MATLAB file"}
+    return words.get(kind, kind)
 
 
 def line_feeds(raw: bytes) -> bytes:
@@ -165,25 +137,6 @@ def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
         raise DataError(
             f"{path}: line {line}: the byte {byte:#04x} is not UTF-8 text; save it as UTF-8"
         ) from None
-
-
-def decoded_lines(path: Path) -> list[str]:
-    """Return the lines of a text in UTF-8, without the blank ones at its end."""
-    lines = decode(read_bounded(path), path).split("\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return lines
-
-
-def read_text(path: Path) -> str:
-    """Return a text in UTF-8, decompressed if it is gzip, with line feeds as line ends."""
-    kind = content(path)
-    if kind == "a gzip file":
-        with guarded(path, expected="a whole gzip file"), open(path, "rb") as packed:
-            return decode(read_bounded(path, file=GzipFile(fileobj=packed)), path)
-    if kind != "text":
-        raise DataError(f"{path}: is {kind}; expected text, or text compressed by gzip")
-    return decode(read_bounded(path), path)
 
 
 #: The most bytes of a line.
@@ -246,8 +199,23 @@ def open_text(path: Path) -> IO[bytes]:
         file = optional(COMPRESSED[kind], path, kind).open(place, "rb")
     elif kind != "text":
         place.close()
-        raise DataError(f"{path}: is {kind}; expected text")
+        raise fault(path, f"is {looks(kind)}", "expected text in UTF-8")
     return io.BufferedReader(_Watched(file, path, place), _BUFFER)
+
+
+def read_text(path: Path) -> str:
+    """Return a text in UTF-8, decompressed where it is compressed, with line feeds as line ends."""
+    pieces, size = [], 0
+    with guarded(path, expected="text"), open_text(path) as file:
+        while piece := file.read(_BUFFER):
+            pieces.append(piece)
+            size += len(piece)
+            if size > MOST_TEXT:
+                raise DataError(
+                    f"{path}: has more than {MOST_TEXT >> 20} MiB of text, the most that is read; "
+                    "expected a smaller file, or its numbers as arrays in a .npz file"
+                )
+    return decode(b"".join(pieces), path)
 
 
 def mark_of(line: str) -> str:
@@ -278,10 +246,13 @@ def rows_of(path: Path, mark: str, first: int = 1) -> Iterator[tuple[int, list[s
         yield from ((n, row) for n, line in lines if (row := line.split()))
         return
     texts = (f"{line}\n" for _, line in lines)
-    reader = csv.reader(texts, delimiter=mark, skipinitialspace=True)
-    for row in reader:
-        if any(row := [*map(str.strip, row)]):
-            yield reader.line_num + first - 1, row
+    reader = csv.reader(texts, delimiter=mark, skipinitialspace=True, strict=True)
+    try:
+        for row in reader:
+            if any(row := [*map(str.strip, row)]):
+                yield reader.line_num + first - 1, row
+    except csv.Error as error:
+        raise fault(path, str(error), "expected CSV", line=reader.line_num + first - 1) from None
 
 
 def text_array(cells: list[str], where: str) -> np.ndarray:
@@ -294,128 +265,3 @@ def text_array(cells: list[str], where: str) -> np.ndarray:
             "values"
         )
     return np.array(cells, dtype=str)
-
-
-def no_loop(path: Path, expected: str = "a name to write to") -> Path:
-    """Return `path`; raise where symbolic links lead from it back to it."""
-    try:
-        os.stat(path)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise DataError(f"{path}: is a loop of symbolic links; expected {expected}") from None
-    return path
-
-
-def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return `path` if a file can be written there; else raise, before anything is computed."""
-    path = no_loop(require_path("path", path))
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder; expected the name of a file to write")
-    if path.exists() and not path.is_file():
-        raise DataError(f"{path}: is not a regular file; expected the name of a file to write")
-    if not path.parent.is_dir():
-        raise DataError(f"{path}: {no_folder(path.parent)}")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise DataError(f"{path}: the folder {path.parent} may not be written to")
-    require_unused(path)
-    return path
-
-
-def require_unused(path: Path) -> None:
-    """Raise :class:`FileInUseError` if a file or a folder is there that cannot be replaced."""
-    place = path.resolve()
-    with naming_writes(path), suppress(FileNotFoundError):
-        os.rename(place, place)  # does nothing, but where the system refuses it
-
-
-def part_of(path: Path) -> Path:
-    """Return a temporary name beside `path` for a file while it is written."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-
-
-@contextmanager
-def naming_writes(path: Path, *parts: Path) -> Iterator[None]:
-    """Name `path` in errors of writing to `parts`, such as a full disk."""
-    try:
-        yield
-    except OSError as error:
-        if getattr(error, "winerror", None) in _IN_USE:
-            name = path.name
-            for file in (error.filename2, error.filename):
-                if file and not os.path.basename(file).endswith(".part"):
-                    name = os.path.basename(file)
-            raise FileInUseError(
-                f"{path.with_name(name)}: is in use, by scores that are read from it or by "
-                "another program; close it, or give another name"
-            ) from error
-        if error.filename is not None and not str(error.filename).startswith((*map(str, parts),)):
-            raise
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise OSError(error.errno, reason, str(path)) from error
-
-
-@contextmanager
-def text_to_write(part: Path, path: Path) -> Iterator[IO[str]]:
-    """Open `part` to write text, compressed where `path` ends in .gz."""
-    with ExitStack() as stack:
-        raw: Any = stack.enter_context(open(part, "wb"))
-        if path.suffix == ".gz":  # without the time and a name: the same scores, the same bytes
-            raw = stack.enter_context(GzipFile("", "wb", fileobj=raw, mtime=0))
-        yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside `path` that takes its place when the block ends well.
-
-    When the block fails, or is interrupted, the temporary file is removed and whatever was at
-    `path` stays as it was.
-    """
-    named = check_target(path)
-    place = named.resolve()
-    part = part_of(place)
-    try:
-        with naming_writes(named, part):
-            part.touch(exist_ok=False)
-            yield part
-            with open(part, "rb+") as file:
-                os.fsync(file.fileno())
-            os.replace(part, place)
-    finally:
-        discard(part)
-
-
-def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
-    """Move all files to their places, or none.
-
-    The first place is that of the main file, without which the others are not read. It is emptied
-    first and filled last, so that no reader finds a main file beside files of another writer.
-    What was there comes back where one fails, or is interrupted.
-    """
-    aside = []
-    try:
-        for place in places:
-            if place.exists():
-                aside.append((part_of(place), place))
-                os.replace(place, aside[-1][0])
-        for part, place in reversed([*zip(parts, places, strict=True)]):
-            os.replace(part, place)
-    except BaseException:
-        for part, place in zip(parts, places, strict=True):
-            if not part.exists():
-                discard(place)
-        for old, place in reversed(aside):
-            if old.exists():
-                os.replace(old, place)
-        raise
-    for old, _ in aside:
-        discard(old)
-
-
-def discard(path: Path) -> None:
-    """Remove a file or a folder, if there is one."""
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)

@@ -7,29 +7,19 @@ is an unknown value of metadata, as ``""`` is in Python; a label cannot be unkno
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.csv_cells import from_cell
 from bioeval.base.errors import DataError, counted, nearest_name, require_choice
 from bioeval.scores.formats.containers import open_npy, require_text
 from bioeval.scores.formats.faults import fault, guarded, say
-from bioeval.scores.formats.files import (
-    content,
-    decode,
-    decoded_lines,
-    existing_file,
-    read_bounded,
-    text_array,
-)
-from bioeval.scores.formats.layouts import COLUMNS, require_few, require_names
+from bioeval.scores.formats.files import content, existing_file, read_text, text_array
+from bioeval.scores.formats.layouts import COLUMNS, require_names
 from bioeval.scores.formats.options import Given
 from bioeval.scores.formats.tables import Columns, Head, head_of, read_columns
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
@@ -114,80 +104,28 @@ def side_arguments(probe: Labels | None, gallery: Labels | None) -> dict[str, An
 # ------------------------------------------------------------------------- CSV
 
 
-@dataclass(frozen=True)
-class TextTable:
-    """The rows of a CSV file as columns of text; a column without a header is called ``""``."""
+def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, np.ndarray]]:
+    """Return the columns of a CSV file as text, and the name of the one with the first known name.
 
-    path: Path
-    columns: dict[str, list[str]]
-    lines: list[int] = field(repr=False)
-
-    def find(self, *names: str) -> str | None:
-        """Return the first of `names` that is a column, whatever its case."""
-        folded = {column.casefold(): column for column in self.columns}
-        return next((folded[name] for name in names if name in folded), None)
-
-    def require_filled(self, key: str, expected: str) -> list[str]:
-        """Return a column of which no cell may be blank."""
-        cells = self.columns[key]
-        if "" in cells:
-            line = self.lines[cells.index("")]
-            raise fault(self.path, f"the cell {key!r} is blank", expected, line=line)
-        return cells
-
-    def arrays(self, but: str) -> dict[str, np.ndarray]:
-        """Return the columns but one as arrays of text."""
-        where = {k: f"{self.path}: {k}" for k in self.columns if k != but}
-        return {k: text_array(self.columns[k], place) for k, place in where.items()}
-
-
-def read_csv(path: str | Path) -> TextTable:
-    """Read a CSV file in UTF-8, with a header.
-
-    Cells are separated by commas, or by semicolons or tabs where the first line has no comma.
-    A single column has a header only where its first cell is one of `LABEL_COLUMNS`.
+    A single column has a header only where its first cell is one of `LABEL_COLUMNS`; else it is
+    called ``""``, and is known.
     """
-    path = existing_file(path, "the CSV file")
-    kind = content(path)
-    if kind != "text":
-        kind = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(kind, kind)
-        raise fault(path, f"is {kind}", "expected CSV text in UTF-8")
-    text = io.StringIO(decode(read_bounded(path), path), newline="")
-    first = text.readline()
-    text.seek(0)
-    mark = next((mark for mark in ",;\t" if mark in first), ",")
-    reader = csv.reader(text, delimiter=mark, strict=True)
-    columns, lines, blank, line = dict[str, list[str]](), list[int](), 0, 1
-    try:
-        for row in reader:
-            cells = [*map(from_cell, map(str.strip, row))]
-            here, line = line, reader.line_num + 1
-            if not any(cells):
-                blank = blank or here
-                continue
-            if blank:  # none may be followed by others
-                raise fault(path, "is blank", line=blank)
-            if not columns:
-                require_few(path, here, cells)
-                if len(cells) > 1 or cells[0].casefold() in LABEL_COLUMNS:
-                    require_names(path, here, cells)
-                    columns = {name: [] for name in cells}
-                    continue
-                columns = {"": []}
-            if len(cells) != len(columns):
-                expected = f"expected {len(columns)} ({', '.join(columns)})"
-                raise fault(path, f"{len(cells)} cells", expected, line=here)
-            for column, cell in zip(columns.values(), cells, strict=True):
-                column.append(cell)
-            lines.append(here)
-    except csv.Error as error:
-        raise fault(path, str(error), "expected CSV", line=reader.line_num) from None
-    if not lines:
-        empty = "has a header but no rows" if columns else "holds nothing but blank lines"
-        raise fault(path, empty)
-    if len(columns) > 1:
-        columns.pop("", None)  # the index of pandas
-    return TextTable(path, columns, lines)
+    head = head_of(existing_file(path, "the CSV file"), blanks=False)
+    names = head.cells[0]
+    header = len(names) > 1 or names[0].casefold() in LABEL_COLUMNS
+    if header:
+        require_names(path, head.first, names)
+    else:
+        names = [""]
+    called = {name.casefold(): i for i, name in enumerate(names) if name or not header}
+    key = next((called[name] for name in ("", *known) if name in called), None)
+    read = {i: names[i] for i in called.values()}  # without the index of pandas
+    table = read_columns(head, header, read, {}, blanks=[i for i in read if i != key])
+    columns = {
+        name: text_array(table.words[i].objects().tolist(), f"{path}: {name}")
+        for i, name in read.items()
+    }
+    return (None if key is None else names[key]), columns
 
 
 def read_labels(path: str | Path, given: Given, meta: Mapping[str, str] | None = None) -> Labels:
@@ -201,19 +139,13 @@ def read_labels(path: str | Path, given: Given, meta: Mapping[str, str] | None =
         return _array_of_labels(path, names_of, meta)
     if names_of is not None:
         return read_names(path, names_of).renamed(meta)
-    table = read_csv(path)
-    key = table.find("", *LABEL_COLUMNS)
+    key, columns = _read_csv(path, LABEL_COLUMNS)
     if key is None:
-        raise DataError(
-            f"{table.path}: no column of labels; its columns are "
-            f"{', '.join(map(repr, table.columns))}, expected one called "
-            f"{', '.join(map(repr, LABEL_COLUMNS))}"
-        )
-    cells = table.require_filled(key, "expected a subject")
-    labels = Labels(path, text_array(cells, str(path)), table.arrays(but=key), bool(key))
-    if len(table.columns) > 1 and key != LABEL_COLUMNS[0]:
+        raise _no_column(path, "labels", columns, LABEL_COLUMNS)
+    if len(columns) > 1 and key != LABEL_COLUMNS[0]:
         given.notes.append(f"subjects from column {key!r} of {path.name}")
-    first = cells[0]
+    labels = Labels(path, columns.pop(key), columns, bool(key))
+    first = str(labels.label[0])
     if not key and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
             f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
@@ -275,19 +207,23 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     rest: dict[str, np.ndarray] = {}
     names = None
     if path.suffix.lower() == ".csv" and names_of != "vehicleid":
-        table = read_csv(path)
-        key = table.find("", *IMAGE_COLUMNS)
-        if key is not None:
-            names = table.require_filled(key, "expected a name")
-            rest = table.arrays(but=key)
-        elif len(table.columns) > 1:
-            raise DataError(
-                f"{path}: no column of names; its columns are "
-                f"{', '.join(map(repr, table.columns))}, expected one called "
-                f"{', '.join(map(repr, IMAGE_COLUMNS))}"
-            )
-    labels = of_images(decoded_lines(path) if names is None else names, names_of, str(path), path)
+        key, rest = _read_csv(path, IMAGE_COLUMNS)
+        if key is None and len(rest) > 1:
+            raise _no_column(path, "names", rest, IMAGE_COLUMNS)
+        names = rest.pop(key or "").tolist() if key is not None else None
+    if names is None:
+        names = read_text(path).rstrip().split("\n")
+    labels = of_images(names, names_of, str(path), path)
     return Labels(path, labels.label, {**labels.meta, **rest})
+
+
+def _no_column(path: Path, what: str, there: Iterable[str], known: Sequence[str]) -> DataError:
+    """Return the error of a CSV file without a column of labels, or of names."""
+    return fault(
+        path,
+        f"no column of {what}; its columns are {', '.join(map(repr, there))}",
+        f"expected one called {', '.join(map(repr, known))}",
+    )
 
 
 # ------------------------------------------------------------------------- beside an array

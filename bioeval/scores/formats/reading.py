@@ -12,7 +12,7 @@ from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.comparisons import is_lfw
 from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming, say
-from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file
+from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file, looks
 from bioeval.scores.formats.labels import lists_templates
 from bioeval.scores.formats.layouts import like_number, names_columns
 from bioeval.scores.formats.lists import read_list
@@ -71,7 +71,6 @@ FORMATS = {
         "a list of pairs with a score on each line, with or without the names of its columns",
     ),
 }
-_LOOKS = {"npy": "a NumPy array", "zip": "a zip file", "mat": "a MATLAB file"}
 
 
 def is_text(path: Path) -> bool:
@@ -167,16 +166,16 @@ def recognise(path: Path, given: Given) -> str:
             "is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not read)",
             "write it with save -v7",
         )
-    found = next((name for name, (what, *_) in FORMATS.items() if what == kind), None)
-    if found is not None and promised in (None, found) and kind != "text":
-        return found
-    looks = _LOOKS.get(kind, kind)
+    known = next((name for name, (what, *_) in FORMATS.items() if what == kind), None)
+    if known is not None and promised in (None, known) and kind != "text":
+        return known
     if promised is None:
         every = [end for *_, ends, _ in FORMATS.values() for end in ends]
-        raise fault(path, f"is {looks}", f"expected {enumerated(every, 'or')}")
+        raise fault(path, f"is {looks(kind)}", f"expected {enumerated(every, 'or')}")
     remedy = "write the file again" if kind == "text" else "name it as what it is"
     expected = FORMATS[promised][1]
-    raise fault(path, f"is named {path.suffix} but holds {looks}", f"expected {expected}; {remedy}")
+    found = f"is named {path.suffix} but holds {looks(kind)}"
+    raise fault(path, found, f"expected {expected}; {remedy}")
 
 
 def _has_names(path: Path) -> bool:

@@ -20,7 +20,13 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.memory import physical_memory
 from bioeval.scores.columns import PIECE, GrowingColumn
 from bioeval.scores.formats.faults import fault, guarded
-from bioeval.scores.formats.files import cells_of, decode, mark_of, open_text, rows_of
+from bioeval.scores.formats.files import (
+    cells_of,
+    decode,
+    mark_of,
+    open_text,
+    rows_of,
+)
 from bioeval.scores.formats.layouts import HEADER_NAMES, folded, is_number, require_few
 
 if TYPE_CHECKING:
@@ -74,8 +80,11 @@ class Head:
         return ()
 
 
-def head_of(path: Path) -> Head:
-    """Return the columns of a text, from its first lines after blank ones and comments."""
+def head_of(path: Path, blanks: bool = True) -> Head:
+    """Return the columns of a text, from its first lines after blank ones and comments.
+
+    Without `blanks`, cells may hold blanks, which then do not separate them.
+    """
     with guarded(path, expected="text"), open_text(path) as file:
         raw = file.read(_SAMPLE)
         whole = len(raw) < _SAMPLE
@@ -89,8 +98,8 @@ def head_of(path: Path) -> Head:
     if not kept:
         raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
     first = written[len(comments)] + 1
-    mark = mark_of(kept[0])
-    if mark == "," and _DECIMAL_COMMA.search(kept[0]):
+    mark = mark_of(kept[0]) if blanks else next((x for x in ",;\t" if x in kept[0]), ",")
+    if blanks and mark == "," and _DECIMAL_COMMA.search(kept[0]):
         mark = " "  # which is then refused
     if mark == " ":
         rows = [*map(str.split, kept)]
@@ -216,9 +225,9 @@ def read_columns(
             with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
                 pieces = _pieces(replace(head, single=single), first, numbers, {*words}, digits)
                 columns = _grown(head, first, pieces, words, numbers)
-                for i, column in columns.words.items():
+                for column in columns.words.values():
                     # The parser of plain cells cannot read these, nor quotes after a blank.
-                    if i not in blanks and any(x[:1] in ("", '"') for x in column.values):
+                    if any(x[:1] in ("", '"') for x in column.values):
                         raise ValueError("a cell is blank, or in quotes")
                 for i, name in numbers.items():
                     _require_in_range(head, first, columns.numbers[i], i, name)
@@ -272,7 +281,7 @@ def _checked(
         for line, row in some:
             if len(row) > width + 1 or any(row[width:]):
                 raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
-            lacks = len(row) < width and any(i >= len(row) for i in numbers)
+            lacks = len(row) < width and (head.mark != " " or any(i >= len(row) for i in numbers))
             row[width:] = []
             row += [""] * (width - len(row))
             for i, name in filled.items():

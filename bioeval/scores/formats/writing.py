@@ -17,11 +17,12 @@ from numpy.lib import format as npy_format
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.replacing import replacing, text_to_write
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.faults import say
-from bioeval.scores.formats.files import optional, replacing, text_to_write
+from bioeval.scores.formats.files import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects
 from bioeval.scores.matrix import Scores, require_all_scores
 

@@ -469,10 +469,8 @@ def test_csv_metadata_can_be_renamed(matrix):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"label,camera\na\nb,2\n", r"x.labels.csv: line 2: 1 cells; expected 2 \(label, camera"),
+        (b"label,camera\na\nb,2\n", "x.labels.csv: line 2: 1 cells; expected 2"),
         (b"label,camera\na,1\n,2\n", "line 3: the cell 'label' is blank"),
-        (b"label\na\n\nb\n", "line 3: is blank"),
-        (b"ann\n\nbob\n", "line 2: is blank"),
         (b"label,label\na,b\n", "line 1: two columns are called 'label'"),
         (b"label,\na,b\n", "line 1: column 2 has no name"),
         (b"who,camera\na,1\nb,2\n", "no column of labels.*'who', 'camera'.*'subject'"),
@@ -484,7 +482,7 @@ def test_csv_metadata_can_be_renamed(matrix):
         ("label\na\nb\n".encode("utf-16"), "UTF-16.*UTF-8"),
         (b'label\n"a\nb\n', "line 3: .*expected CSV"),
         (b"", "is empty"),
-        (b"PK\x03\x04 a zip", "is a zip or .npz file; expected CSV"),
+        (b"PK\x03\x04 a zip", "is a zip file; expected text in UTF-8"),
     ],
 )
 def test_bad_csv(matrix, text, message):

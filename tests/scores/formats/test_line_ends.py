@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.scores.formats.files import decoded_lines, open_text
+from bioeval.scores.formats.files import open_text, read_text
 
 ENDS = {
     "LF": ["\n"],
@@ -88,4 +88,4 @@ def test_a_line_end_on_the_boundary_of_two_reads(tmp_path, size):
 
 def test_other_characters_end_no_line(tmp_path):
     (tmp_path / "x.txt").write_text("a\u2028b\nc\x85d\ne\x0cf\n", encoding="utf-8")
-    assert decoded_lines(tmp_path / "x.txt") == ["a\u2028b", "c\x85d", "e\x0cf"]
+    assert read_text(tmp_path / "x.txt") == "a\u2028b\nc\x85d\ne\x0cf\n"

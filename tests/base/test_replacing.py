@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.scores.formats import files
+from bioeval.base import replacing
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +41,10 @@ def test_what_fails_at_any_step_leaves_all_as_it_was(error, monkeypatch):
             assert not 0 < step < 4 or not Path("main").exists()
             os.replace(*given)
 
-        monkeypatch.setattr(files, "os", SimpleNamespace(**{**vars(os), "replace": replace}))
+        monkeypatch.setattr(replacing, "os", SimpleNamespace(**{**vars(os), "replace": replace}))
         parts = [Path(f".{name}.part") for name in names]
         try:
-            files.put_in_place(parts, [*map(Path, names)])
+            replacing.put_in_place(parts, [*map(Path, names)])
         except error:
             kept = {name: text for name, text in contents().items() if "part" not in name}
             assert kept == {name: text for name, text in before.items() if "part" not in name}
