@@ -33,7 +33,7 @@ from bioeval.document.blocks import (
     supported,
 )
 from bioeval.document.cells import Picture, Quantity, Rate
-from bioeval.document.results import cell_of
+from bioeval.document.results import cell_of, span_of_thresholds, threshold_rule
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.page.items import Item, doubts_of_systems, items_of, systems_of
@@ -41,6 +41,7 @@ from bioeval.page.svg import places, svg_of
 from bioeval.page.threshold import RATES, Curve, Moving
 from bioeval.plot.files import PlotFile, display_of, plot_files
 from bioeval.results.histogram import ScoreHistograms
+from bioeval.studies.thresholds.section import new_people
 from bioeval.tables.sections import study_sections
 from bioeval.views.images import Images
 from bioeval.views.sections import systems as side_by_side
@@ -62,6 +63,12 @@ _SHOWN = ("worst_pairs", "det", "roc", "error_rates")
 
 #: Results whose answers are those of a page of evaluations.
 _ANSWERING = ("comparison", "threshold_study")
+
+#: Said of a study at whose threshold no rates of the evaluation were counted.
+_UNCOUNTED = (
+    "The evaluation of {system:name} has no rates at {at}, so none are shown here: evaluate with "
+    "extra_thresholds=[{number}]."
+)
 
 #: Pixels along the longer side of pictures that are stored without loss, and how others are.
 _SMALL, _JPEG = 64, {"quality": 82}
@@ -183,7 +190,10 @@ class Page:
             else:
                 tree = {x.path: x.dataset for x in self.evaluated}
                 said = in_brief(evaluation(xr.DataTree.from_dict(tree)), None)
-            yield "Measures", self.parts.rest_of(said, answering=False, facts=False)
+            yield (
+                "Measures, each at its own threshold",
+                self.parts.rest_of(said, answering=False, facts=False),
+            )
         studies: dict[str, dict[str, xr.Dataset]] = {}
         for x in self.items:
             if not x.is_evaluation and x.told is None:
@@ -213,6 +223,10 @@ class Page:
     def answer(self) -> list[str]:
         """Return the sentences of the answer: those of studies, then the rates."""
         said = [self._lines(task).write(text) for text, task in self.parts.answers]
+        for system, at in self.moving.uncounted.items():
+            said.append(
+                self.lines.write(say(_UNCOUNTED, system=system, at=at, number=repr(at.value)))
+            )
         if self.moving.leader is not None and not self.several:
             said += map(self.lines.write, self._rates(self.moving.leader))
         elif self.moving.leader is not None:
@@ -225,11 +239,15 @@ class Page:
 
     def _rates(self, leader: Curve) -> Iterator[Text]:
         """Yield the rates at the threshold with which the page opens."""
-        cells, opening = leader.cells(self.moving.row_of(leader)), self.moving.opening
+        cells, opening = self.moving.cells(leader)[self.moving.start], self.moving.opening
         dataset = leader.item.dataset
-        at = say("On these data{why}", why=opening.why)
+        study = next((x.dataset for x in self.items if _has_new_people(x.dataset)), None)
+        promised = study is not None and np.isfinite(study.get("assured_threshold", np.nan))
+        which: Text = ""
         if not opening.of_study:
-            at = say("At the threshold {at}, {why}", at=cells["threshold"], why=opening.why)
+            which = say(", {why}", why=opening.why)
+        elif study is not None and "assured_threshold" in study and not promised:
+            which = ", the one without assurance"
         what = "impostor attempts"
         if leader.item.path == "open_set":
             what = "searches by people who are not enrolled"
@@ -238,19 +256,22 @@ class Page:
             number = value_of(dataset, f"{attempts}_attempts")
             made[attempts] = say("{n:count} ", n=number) if number else ""
         yield say(
-            "{at}, {far} of {impostor}{what} are accepted and {frr} of {genuine}genuine attempts "
-            "are rejected.",
-            at=at,
+            "At the threshold {at}{which}, {far} of {impostor}{what} are accepted and {frr} of "
+            "{genuine}genuine attempts are rejected on these data.",
+            at=cells["threshold"],
+            which=which,
             far=cells["far"],
             what=what,
             frr=cells["frr"],
             **made,
         )
-        if opening.of_study or any(_has_new_people(x.dataset) for x in self.items):
-            return
-        if chosen_on := str(dataset.attrs.get("chosen_on", "")):
+        if opening.of_study:
+            yield opening.why
+        if study is not None and not promised:
+            yield from _on_new_people(study)
+        elif study is None and (chosen_on := str(dataset.attrs.get("chosen_on", ""))):
             yield say("The threshold was chosen on {data}.", data=chosen_on)
-        else:
+        elif study is None:
             yield "It was chosen on these data: bioeval threshold tells the rates on new people."
 
     def _ranks(self, items: Sequence[Item]) -> Iterator[str]:
@@ -283,7 +304,6 @@ class Page:
         if self.several:  # the first task of each
             curves = [x for x in curves if self._is_first(x)]
         columns = ["threshold", *(x for x in RATES if any(x in c.item.dataset for c in curves))]
-        studies = {x.system: x.dataset for x in self.items if _has_new_people(x.dataset)}
         keys: dict[str, Any] = {"system": lambda c: c.system} if self.several else {}
         if len({x.item.path for x in curves}) > 1:
             keys["task"] = lambda c: str(c.item.dataset.attrs["task"])
@@ -295,30 +315,22 @@ class Page:
             for name in columns:
                 texts = [_cell(lines, x.get(name)) for x in at]
                 cells.append((f"cell-{number}-{name}", texts))
-            new = []
-            if studies:
-                study = studies.get(curve.system) if self._is_first(curve) else None
-                rates = {} if study is None else _on_new_people(study)
-                new = [_cell(lines, rates.get(name)) for name in ("far", "frr")]
             names = [escape(printable(key(curve))) for key in keys.values()]
-            rows.append({"names": names, "cells": cells, "new": new})
+            rows.append({"names": names, "cells": cells})
         terms = [self.lines.write(Term(x)) if x in RATES else x for x in columns]
-        if "dir" in columns:
-            terms[-1] += " at rank 1"
-        new_heads = [f"{self.lines.write(Term(x))} on new people" for x in ("far", "frr")]
-        heads = [*keys, *terms, *(new_heads if studies else ())]
-        return {"heads": heads, "rows": rows, "start": moving.start, "note": self._note(studies)}
+        heads = [*keys, *terms]
+        return {"heads": heads, "rows": rows, "start": moving.start, "note": self._note()}
 
     def _is_first(self, curve: Curve) -> bool:
         return curve is self.moving._first_of(curve.system)
 
-    def _note(self, studies: Mapping[str, xr.Dataset]) -> str:
+    def _note(self) -> str:
         """Return what the rows of the table are."""
         opening = self.moving.opening
         texts: list[Text] = []
         if self.several and opening.of_study:
-            text = "Each system is at the threshold of its own study{why}."
-            texts.append(say(text, why=opening.why))
+            texts.append("Each system is at the threshold of its own study.")
+            texts.append(opening.why)
         elif self.several:
             text = (
                 "Each system is at its own threshold: {leader:name} at {why}, the others at the "
@@ -458,14 +470,22 @@ def _has_new_people(dataset: xr.Dataset) -> bool:
     )
 
 
-def _on_new_people(study: xr.Dataset) -> dict[str, Rate]:
-    """Return the rates on new people."""
-    found = {}
+def _on_new_people(study: xr.Dataset) -> Iterator[Text]:
+    """Yield the rates on new people, which are of other thresholds."""
+    if threshold_rule(study.attrs).name == "fixed":
+        return
+    rates = {}
     for name in ("far", "frr"):
         low, high = (float(study.get(f"{name}_{end}", np.nan)) for end in ("low", "high"))
         ends = None if np.isnan(low + high) else (low, high)
-        found[name] = Rate(float(study[f"{name}_mean"]), ends)
-    return found
+        rates[name] = Rate(float(study[f"{name}_mean"]), ends)
+    yield say(
+        "On {who}, thresholds chosen in the same way ({span}) accept {far} of impostor attempts "
+        "and reject {frr} of genuine attempts, on average.",
+        who=new_people(study),
+        span=span_of_thresholds(study, "fold_threshold"),
+        **rates,
+    )
 
 
 # --------------------------------------------------------------------------------- text

@@ -15,9 +15,18 @@
     }
     const row = $("rates").tBodies[0].rows[0];
     slider.setAttribute("aria-valuetext", [...row.cells].map((x) => x.textContent).join(", "));
+    // What was said of the threshold with which the page opened holds there alone.
+    const moved = slider.value !== slider.defaultValue;
+    $("opening").hidden = moved;
+    $("moved").hidden = !moved;
   }
   if (slider) {
     slider.addEventListener("input", show);
+    $("back").addEventListener("click", () => {
+      slider.value = slider.defaultValue;
+      show();
+      slider.focus();
+    });
     show();
   }
 

@@ -19,7 +19,7 @@ from bioeval.views.tasks import value_of
 POINTS = 200
 
 #: The rates that move.
-RATES = ("far", "frr", "dir")
+RATES = ("far", "frr")
 
 #: The tasks in whose order one leads.
 _FIRST = ("verification/single", "verification/multi", "open_set")
@@ -74,9 +74,13 @@ class Curve:
         found: dict[str, Quantity] = {"threshold": threshold_to_install(at, kind)}
         for name in RATES:
             cell = cell_of(dataset, name, {"threshold": row, "rank": 0})
-            if isinstance(cell, Rate):  # ranks at rank 1
+            if isinstance(cell, Rate):
                 found[name] = cell if row >= 0 else Rate(np.nan)
         return found
+
+    def has(self, threshold: float) -> bool:
+        """Whether the rates at this very threshold were counted."""
+        return bool(np.isin(threshold, self.thresholds))
 
 
 @dataclass(frozen=True)
@@ -85,20 +89,30 @@ class Opening:
 
     row: int
     rule: str  # as studies take it
-    why: Text  # after "the threshold", or after "on these data" where a study says which it is
-    of_study: bool = False
+    why: Text  # after "the threshold"
+    of_study: bool = False  # the answer of a study names it
 
 
 class Moving:
     """The control of a threshold: its points, and the row of each curve at each of them.
 
     It moves along the first system's curve. All tasks of a system are at one threshold; other
-    systems are at the loosest threshold of their own with the same FAR.
+    systems are at the loosest threshold of their own with the same FAR. A task whose rates were not
+    counted at the threshold where the page opens is left out; `uncounted` are the thresholds of
+    studies at which no rates were counted, by system.
     """
 
     def __init__(self, items: list[Item]):
         self.curves = [Curve(x) for x in items if Curve.fits(x.dataset)]
         self.leader: Curve | None = None
+        self.uncounted: dict[str, Score] = {}
+        for system in dict.fromkeys(x.system for x in self.curves):
+            anchor = self._first_of(system)
+            at = _of_study(anchor, items)
+            if at is not None and not anchor.has(at.value):
+                self.uncounted[system] = at
+        if self.uncounted:
+            self.curves = []
         if not self.curves:
             return
         self.leader = leader = self._first_of(self.curves[0].system)
@@ -125,6 +139,12 @@ class Moving:
                     if curve.system == system:
                         found = own if curve is anchor else curve.row(threshold)
                         self.rows[id(curve)][i] = found
+        self.curves = [x for x in self.curves if self._is_counted(x, anchors[x.system])]
+
+    def _is_counted(self, curve: Curve, anchor: Curve) -> bool:
+        """Whether a task has the rates of the threshold with which its system opens."""
+        row = self.row_of(anchor)
+        return curve is anchor or (row >= 0 and curve.has(float(anchor.thresholds[row])))
 
     def _first_of(self, system: str) -> Curve:
         """Return the curve whose threshold the others of its system follow."""
@@ -148,16 +168,22 @@ class Moving:
         """Return the row of a curve where the page opens."""
         return self.rows[id(curve)][self.start]
 
-    @property
-    def paths(self) -> list[str]:
-        """The tasks that have a curve."""
-        return list(dict.fromkeys(x.item.path for x in self.curves))
 
+@dataclass(frozen=True)
+class Opens:
+    """The threshold with which the page of results opens, and the rule that chose it."""
 
-def opening_rule(results: Any) -> str | None:
-    """Return the rule of the threshold that the page of results opens with; None without one."""
-    moving = Moving(items_of(results))
-    return None if moving.leader is None else moving.opening.rule
+    at: float
+    rule: str
+
+    @staticmethod
+    def of(results: Any) -> Opens | None:
+        """Return that of the page of results; None without one."""
+        moving = Moving(items_of(results))
+        if moving.leader is None:
+            return None
+        at = float(moving.leader.thresholds[moving.opening.row])
+        return Opens(at, moving.opening.rule)
 
 
 def _of_study(curve: Curve, items: list[Item]) -> Score | None:
@@ -182,15 +208,14 @@ def _opening(curve: Curve, items: list[Item]) -> Opening:
     dataset = curve.item.dataset
     target, exact, support = _supported(curve)
     study = _of_study(curve, items)
-    row = -1 if study is None else curve.row(study.value)
-    if row >= 0:
+    if study is not None:
+        row = curve.row(study.value)
+        rules = {x.dataset.attrs.get("threshold_rule") for x in items}
         why: Text = ""
-        if str(Rule("far", (float(target),))) in {
-            x.dataset.attrs.get("threshold_rule") for x in items
-        }:
-            text = ", at {target:rate}, the smallest {far} target with {support}"
+        if str(Rule("far", (float(target),))) in rules:
+            text = "The {far} target of {target:rate} is the smallest with {support}."
             why = say(text, target=target, support=support)
-        return Opening(row, repr(float(curve.thresholds[row])), why, True)
+        return Opening(row, repr(study.value), why, True)
     if not np.isnan(target):
         text = "the loosest with {far} at most {target:rate}, the smallest target with {support}"
         why = say(text, target=target, support=support)

@@ -46,7 +46,10 @@ def test_a_refused_promise_names_the_people_that_are_needed(saved, said):
     _, out, _ = said(*promise)
     needs = re.search(r"About (\d+) people are needed, at a FAR of [\d.]+ %\.", out)
     assert needs and int(needs[1]) > 12
-    assert f"to promise the target at 95 %, about {needs[1]}" in out
+    row = f"to promise the target at 95 % by a strict threshold, about {needs[1]} "
+    _, planned, _ = said("sample-size", file, "--far", 0.01)
+    for text in (out, planned):
+        assert row in " ".join(text.split()) + " "
     given = be.study_threshold(
         be.simulate(60, 3, random_state=1), "far=0.1", assure=0.95, folds=5, repeats=2
     )

@@ -65,8 +65,11 @@ def shown(page, ids) -> dict[str, str]:
 def test_the_control_moves_every_rate_and_every_mark(visit, page):
     given = points(page.read_text(encoding="utf-8"))
     last = len(given["cells"]["cell-0-far"]) - 1
+    assert visit.page.is_visible("#opening p") and not visit.page.is_visible("#moved")
     for place in (0, last // 3, last):
         visit.set("threshold", place)
+        # The sentences of the answer are of the threshold with which the page opens.
+        assert not visit.page.is_visible("#opening p") and visit.page.is_visible("#moved")
         found = shown(visit.page, given["cells"])
         assert found == {name: texts[place] for name, texts in given["cells"].items()}
         for name, places in given["marks"].items():
@@ -80,6 +83,8 @@ def test_the_control_moves_every_rate_and_every_mark(visit, page):
     visit.page.focus("#threshold")
     visit.page.keyboard.press("ArrowLeft")
     assert visit.page.input_value("#threshold") == str(last - 1)
+    visit.page.click("#back")
+    assert visit.page.is_visible("#opening p") and not visit.page.is_visible("#moved")
 
 
 def test_a_page_is_whole_without_its_script(browser, page):

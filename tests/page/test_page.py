@@ -131,9 +131,46 @@ def test_a_study_is_the_answer_and_the_page_opens_at_its_threshold(rule, scores,
     first, *_ = answer(text)
     assert first.startswith(("Install", "Provisional", "Given"))
     assert all(number(x["threshold"]) == pytest.approx(threshold, rel=1e-5) for x in rates(text))
-    assert f"{100 * study.far_mean.item():.2f}" in str(rates(text)[0]["FAR on new people"])
+    assert {len(x) for x in rates(text)} == {4}  # task, threshold, FAR and FRR
+    said = " ".join(answer(text))
+    at = results["verification/single"].sel(threshold=threshold)
+    for name in ("far", "frr"):
+        right = pytest.approx(100 * at[name].item(), abs=0.0051)
+        assert number(rates(text)[0][name.upper()]) == right
+    assert (f"accept {100 * study.far_mean.item():.2f}" in said) == isinstance(rule, str)
     titles = re.findall(r"<summary>(.*?)</summary>", text)
-    assert {"Measures", "Threshold study", "Zoo", "Check"} <= set(titles)
+    assert {"Measures, each at its own threshold", "Threshold study", "Zoo", "Check"} <= set(titles)
+
+
+def test_rates_that_were_not_counted_at_the_threshold_of_the_answer_are_not_shown(scores, tmp_path):
+    study = be.study_threshold(scores, 3.0123, folds=3, repeats=1, interval=QUICK)
+    text = written([be.verification(scores), study], tmp_path)
+    assert '<table id="rates">' not in text and 'type="range"' not in text
+    assert "has no rates at 3.0123" in " ".join(answer(text))
+    text = written([be.verification(scores, thresholds=[3.0123]), study], tmp_path)
+    far, frr = counted(scores, 3.0123)
+    assert number(rates(text)[0]["FAR"]) == pytest.approx(far, abs=0.0051)
+    assert number(rates(text)[0]["FRR"]) == pytest.approx(frr, abs=0.0051)
+
+
+@pytest.mark.slow
+def test_every_part_of_a_page_is_at_the_promised_threshold(inside):
+    """The rates, the zoo, the errors of a day and the check."""
+    more = ["--check", "--zoo", "--workload", "people=2000,impostors=0.01", "--explain", "2"]
+    quick = ["--interval", "none", "--folds", "3", "--assure", "0.9", "--far", "0.1"]
+    assert main(["report", "a.npz", "--out", "p.html", *more, *quick]) == 0
+    text = (inside / "p.html").read_text(encoding="utf-8")
+    promised = re.search(r"^Install ([\d.]+)\. With 90 % confidence", answer(text)[0])
+    assert promised is not None
+    heads = "Errors at|Operating point|confused with whom at"
+    body = plain(text[text.index("<details") :])
+    named = [float(x) for x in re.findall(f"(?:{heads}) the threshold ([\\d.]+)", body)]
+    assert len(named) == 3 and len({*named}) == 1
+    assert float(promised[1]) == pytest.approx(named[0], rel=1e-5)
+    far, frr = counted(be.load("a.npz"), named[0])
+    first = rates(text)[0]
+    for name, right in (("threshold", named[0]), ("FAR", far), ("FRR", frr)):
+        assert number(first[name]) == pytest.approx(right, abs=0.0051)
 
 
 @pytest.mark.slow
@@ -333,7 +370,7 @@ def test_the_command_writes_the_whole_page(inside, capsys):
 def test_files_of_results_of_one_system_are_one_page(inside):
     assert main(["run", "a.npz", "--out", "run", "--worst", "2", "--report", "run.html"]) == 0
     assert "Worst pairs" in (inside / "run.html").read_text()
-    assert main(["threshold", "a.npz", "--target", "far=0.02", "--out", "study"]) == 0
+    assert main(["threshold", "a.npz", "--target", "far=0.01", "--out", "study"]) == 0
     assert main(["zoo", "a.npz", "--out", "zoo"]) == 0
     assert main(["report", "run", "study/results.nc", "zoo", "--out", "p.html"]) == 0
     text = (inside / "p.html").read_text(encoding="utf-8")

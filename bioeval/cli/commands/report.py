@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from bioeval.stats.options import METHODS
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.page.threshold import Opens
     from bioeval.scores.matrix import Scores
 
 # What is read again to be shown.
@@ -96,7 +98,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
         from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of
-        from bioeval.page.threshold import opening_rule
+        from bioeval.page.threshold import Opens
         from bioeval.results.saved import read_results
         from bioeval.scores.alignment import Named, differences
         from bioeval.views.writers.lines import written
@@ -109,7 +111,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         for i, (file, name, reading) in enumerate(zip(data, names_of_files, readings, strict=True)):
             if _is_saved(file):
                 tree = read_results(file, _RESULTS)
-                tree = _with(tree, _workload(tree, opening_rule(tree), wanted["workload"]))
+                tree = _with(tree, _workload(tree, Opens.of(tree), wanted["workload"]))
                 result = run.in_terms(tree)
                 # Without a name of the user, it says whose results it has.
                 kept.append({name: result} if i < len(names) else result)
@@ -120,13 +122,19 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         rows: list[Any] = []
         evaluated: dict[str, Any] = {}
         for name, scores in read.items():
-            # All tasks of a system share their thresholds.
-            given = {**options, "interval": interval, "extra_thresholds": []}
-            results = _evaluated(scores, given, run)
-            target = opening_rule(results) if "verification" in results.children else None
-            further = dict(_studies(under_card[name], target, wanted, options, run))
-            further |= _workload(results, target, wanted["workload"])
-            rows += _rows(scores, target, wanted, options, run)
+            given = {**options, "interval": interval}
+            results = _evaluated(scores, given, [], run)
+            opens = Opens.of(results) if "verification" in results.children else None
+            further = _study(under_card[name], opens, wanted, options, run)
+            for study in further.values():
+                promised = float(study.get("assured_threshold", math.nan))
+                if math.isfinite(promised):  # the answer of the page, whose rates are counted
+                    results = _evaluated(scores, given, [promised], run)
+                    opens = Opens(promised, repr(promised))
+            rule = None if opens is None else opens.rule
+            further |= _studies(under_card[name], rule, wanted, options, run)
+            further |= _workload(results, opens, wanted["workload"])
+            rows += _rows(scores, rule, wanted, options, run)
             evaluated[name] = run.in_terms(_with(results, further))
         if len(read) > 1:
             apart = differences({name: Named.of(scores) for name, scores in read.items()})
@@ -144,46 +152,56 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         remarks[:] = [f"bioeval: warning: {line}" for line in (*doubts, *remarks)]
 
 
+def _study(
+    scores: Scores, opens: Opens | None, wanted: dict[str, Any], options: Any, run: StudyCommand
+) -> dict[str, xr.Dataset]:
+    """Return the study of the rule of the threshold that the page opens with, by its name."""
+    if wanted["folds"] <= 1 or opens is None:
+        return {}
+    from bioeval.studies.thresholds.threshold_study import study_threshold
+
+    run.stages("trying the threshold on other people")
+    how = {"folds": None if scores.layout == "pairs" else wanted["folds"]}
+    how |= {"random_state": options["random_state"], "assure": wanted["assure"]}
+    try:
+        return {"threshold_study": study_threshold(scores, opens.rule, **how)}
+    except BioevalError:
+        if wanted["assure"] is not None:  # else the page says that it was not estimated
+            raise
+    return {}
+
+
 def _studies(
     scores: Scores, target: str | None, wanted: dict[str, Any], options: Any, run: StudyCommand
-) -> Iterator[tuple[str, xr.Dataset]]:
-    """Yield further results of a system by name, at the threshold that the page opens with."""
-    seed = options["random_state"]
-    if wanted["folds"] > 1 and target is not None:
-        from bioeval.studies.thresholds.threshold_study import study_threshold
-
-        run.stages("trying the threshold on other people")
-        folds, assure = None if scores.layout == "pairs" else wanted["folds"], wanted["assure"]
-        try:
-            study = study_threshold(scores, target, folds=folds, random_state=seed, assure=assure)
-            yield "threshold_study", study
-        except BioevalError:
-            if assure is not None:  # else the page says that it was not estimated
-                raise
+) -> dict[str, xr.Dataset]:
+    """Return further results of a system by name, at the threshold that the page opens with."""
+    found: dict[str, xr.Dataset] = {}
     if wanted["worst"] is not None:
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
         run.stages("listing the worst pairs")
-        yield "worst_pairs", worst_pairs(scores, wanted["worst"])
+        found["worst_pairs"] = worst_pairs(scores, wanted["worst"])
     if wanted["zoo"]:
         from bioeval.studies.zoo.zoo import zoo
 
         run.stages("evaluating each subject")
-        yield "zoo", zoo(scores, threshold=target or "eer", random_state=seed)
+        seed = options["random_state"]
+        found["zoo"] = zoo(scores, threshold=target or "eer", random_state=seed)
+    return found
 
 
-def _workload(results: xr.DataTree, target: str | None, use: Any) -> dict[str, xr.Dataset]:
+def _workload(results: xr.DataTree, opens: Opens | None, use: Any) -> dict[str, xr.Dataset]:
     """Return the errors of a day at the threshold, if they are asked for."""
     if use is None:
         return {}
     from bioeval.studies.planning.workload import workload
 
     task = next((name for name in TASKS if f"/{name}" in results.groups), None)
-    if task is None or target is None:
+    if task is None or opens is None:
         raise DataError(
             "--workload needs FAR and FRR at a threshold: verification or open-set identification"
         )
-    return {"workload": workload(results[task].to_dataset(), **use, threshold=target)}
+    return {"workload": workload(results[task].to_dataset(), **use, threshold=opens.at)}
 
 
 def _rows(
@@ -263,11 +281,17 @@ def _compared(scores: Scores, protocol: Any) -> Scores:
     return scores if scores.layout == "top-k" else compared(scores, protocol)
 
 
-def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr.DataTree:
-    """Return the results of the tasks of the card."""
+def _evaluated(
+    scores: Scores, given: Mapping[str, Any], points: list[float], run: StudyCommand
+) -> xr.DataTree:
+    """Return the results of the tasks of the card, also at these points.
+
+    All tasks of a system share their thresholds.
+    """
     from bioeval.evaluation import evaluate
     from bioeval.tasks.plan import resolve_card
 
+    options = {**given, "extra_thresholds": points}
     protocol = options.pop("protocol")
     run.stages("counting")
     if options["interval"] == "none":

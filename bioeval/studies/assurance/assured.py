@@ -17,7 +17,7 @@ from bioeval.results.support import ComparedPeople
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, subject_pattern
-from bioeval.studies.assurance.limits import PeopleMeans, shares_without_error
+from bioeval.studies.assurance.limits import shares_without_error
 from bioeval.studies.assurance.shares import Shares
 
 # Points at which the limit is computed, at most; the strictest has a tenth of the target.
@@ -46,8 +46,8 @@ ASSURED: dict[str, Variable] = {
     "assured_frr": Variable("FRR there", iso="FNMR"),
     "frr_price": Variable("FRR there less that of the threshold these data alone would allow"),
     "people_estimated": Variable(
-        "about how many people are needed to promise the target by the assured threshold, or a "
-        "strict one where there is none, of the FAR people_far; a looser one needs more",
+        "about how many people are needed to promise the target by a strict threshold, whose FAR "
+        "here is people_far; a looser one needs more",
         "subjects",
     ),
     "people_far": Variable("FAR of the threshold for which people_estimated is given", iso="FMR"),
@@ -120,8 +120,7 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
     high = np.maximum.accumulate(high)
     assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
-    installed = layers[[max(kept - 1, 0)]]
-    assured.enough = _enough(shares.means(installed), target, confidence)
+    assured.enough = people_to_promise(shares, target, confidence)
     if not kept:
         assured.refusal = _refusal(shares, layers[0], float(high[0]), target, confidence)
         return assured
@@ -135,19 +134,14 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
 
 
 def people_to_promise(shares: Shares, target: float, confidence: float) -> EnoughPeople:
-    """Return how many people are needed at the strictest threshold that is tried."""
-    if shares.refusal is not None or not shares.impostors:
-        return EnoughPeople()
-    last = int(np.searchsorted(shares.mean, target, side="right")) - 1
-    strictest = _layers_near(shares.mean, target, last)[:1]
-    return _enough(shares.means(strictest), target, confidence)
-
-
-def _enough(means: PeopleMeans, target: float, confidence: float) -> EnoughPeople:
-    """Return how many people are needed at the threshold of a mean.
+    """Return how many people are needed at the strictest threshold that is tried.
 
     They are no fewer than form the pairs that show the target without a false accept.
     """
+    if shares.refusal is not None or not shares.impostors:
+        return EnoughPeople()
+    last = int(np.searchsorted(shares.mean, target, side="right")) - 1
+    means = shares.means(_layers_near(shares.mean, target, last)[:1])
     if means.mean[0] >= target:
         return EnoughPeople()
     least = ComparedPeople.least_with(shares_without_error(target, confidence))

@@ -113,6 +113,12 @@ def _rates(ds: xr.Dataset) -> Table:
     return Table("rates", [*map(Column, ("rate", *names))], [[Label(rate), *cells]], shown=0)
 
 
+def promise_by_strict_threshold(confidence: float) -> Text:
+    """Return what ``people_estimated`` people are needed for."""
+    text = "to promise the target at {sure:rate} by a strict threshold, about"
+    return say(text, sure=confidence)
+
+
 def may_be_absent(people: int) -> Text:
     """Return which kinds of people an estimate over so many people cannot know."""
     if people <= RuleOf(3):

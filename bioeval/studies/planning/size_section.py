@@ -19,6 +19,7 @@ from bioeval.document.blocks import (
 from bioeval.document.cells import Count, Number
 from bioeval.document.results import attempts_in_words, cell_of, result_messages, table_of
 from bioeval.document.text import Text, say
+from bioeval.studies.assurance.section import promise_by_strict_threshold
 
 
 def section(results: ResultsBySystem) -> Section:
@@ -99,8 +100,7 @@ def _people(ds: xr.Dataset) -> Table:
         rows.append((say(f"{aim}, rule of {rule}"), *(cell_of(ds, name) for name in names)))
     needed = float(ds.get("people_estimated", math.nan))
     if not math.isnan(needed):
-        sure = float(ds.attrs["confidence"])
-        promise = say("to promise the target at {sure:rate}, about", sure=sure)
+        promise = promise_by_strict_threshold(float(ds.attrs["confidence"]))
         rows.append((promise, Count(needed, variable="people_estimated"), None))
     return Table(
         "people",

@@ -39,7 +39,7 @@ from bioeval.document.results import (
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Strong, Text, say
 from bioeval.studies.assurance.assured import REFUSED
-from bioeval.studies.assurance.section import may_be_absent
+from bioeval.studies.assurance.section import may_be_absent, promise_by_strict_threshold
 
 #: Ratio to its target above which a FAR on new people is reported as missed.
 CLEARLY = 1.1
@@ -65,7 +65,7 @@ def section(results: ResultsBySystem) -> Section:
             "No threshold to install: impostor scores are nearer than genuine scores. Mend the "
             "kind or the labels as the warning says, and repeat."
         )
-        answer = iter([Paragraph(nothing, "answer")])
+        answer = iter([Paragraph(nothing, "answer"), _rates(study), *_missed(study)])
     messages = [
         x for x in result_messages(results).messages if x not in doubts and x.code not in beside
     ]
@@ -81,8 +81,6 @@ def section(results: ResultsBySystem) -> Section:
             data_facts(results, attempts=compared),
             *([Messages(doubts, alarm=True)] if doubts else []),
             *answer,
-            _rates(study),
-            *_missed(study),
             *people_needed(study),
             table_of_variables(study, "repeat", "fold", id="folds"),
             Messages(messages),
@@ -122,13 +120,14 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
     headline = accepts_where(study, prefix)
     if math.isnan(study["threshold"].item()) and np.isnan(study["optimistic_hter"]):
         headline = "No threshold: there are no attempts of both classes to choose it on"
-    blocks = [Paragraph(headline, "" if promised else "answer")]
+    blocks: list[Block] = [] if promised else [Paragraph(headline, "answer")]
     if rule.name != "fixed":
         by = say("This threshold was chosen on all data for {rule}.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
     if out_of_reach is not None:
         blocks.append(Paragraph(say("It is provisional, because {reason}.", reason=out_of_reach)))
-    yield Section("threshold_of_these_data", "", blocks)
+    blocks += [_rates(study), *_missed(study)]
+    yield Section("threshold_of_these_data", headline if promised else "", blocks)
 
 
 def accepts_where(ds: xr.Dataset, prefix: str) -> Text:
@@ -261,8 +260,6 @@ def _missed(study: xr.Dataset) -> Iterator[Block]:
         return
     text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}"
     text += ", but its interval contains the target." if study["far_low"] <= target else "."
-    if "assured_threshold" in study and refusal_of(study) is None:
-        text = f"Of the threshold without assurance alone: o{text[1:]}"
     times = Number(far / target, decimals=1 if far / target < 9.95 else 0)
     said = say(text, new=new_people(study), rate=far, times=times, target=target)
     yield Paragraph(said, "warning")
@@ -301,9 +298,9 @@ def people_needed(study: xr.Dataset) -> Iterator[Table]:
     ]
     if np.isfinite(study.get("people_estimated", math.nan)):
         assure = float(study.attrs["assure"])
-        promise = say("to promise the target at {assure:rate}, about", assure=assure)
+        promise = promise_by_strict_threshold(assure)
         rows.append(row(Strong(promise), people="people_estimated"))
-        at = "The promise is by a threshold with a {far} of {rate:rate} here; a looser one needs "
+        at = "The strict threshold has a {far} of {rate:rate} on these data; a looser one needs "
         notes.append(say(f"{at}more people.", rate=float(study["people_far"])))
     if people and far and "subjects" in study:
         notes.append(may_be_absent(int(study["subjects"])))

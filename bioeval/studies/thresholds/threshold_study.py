@@ -181,8 +181,8 @@ def study_threshold(
         ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
         ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
         ``assured_people``, the number of people whom the promise rests on;
-        and ``people_estimated``, about how many people the promise needs at a threshold of the FAR
-        ``people_far``: the assured one, or a strict one where there is none.
+        and ``people_estimated``, about how many people a promise of the target needs, by a strict
+        threshold with the FAR ``people_far``; a looser threshold needs more.
 
     Raises
     ------
