@@ -26,8 +26,7 @@ from bioeval.kernels import count as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people, require_people
-from bioeval.scores.provenance import disjoint_pairs
+from bioeval.scores.people import ComparedPeople, knows_people, require_people
 
 # Cells of tables that are listed at once.
 _CELLS_AT_ONCE = 1 << 20
@@ -170,7 +169,7 @@ class SubjectAttempts:
         if self._pairs is None and self.claims is None:
             everybody = np.arange(self.people)
             sizes = map(self.persons_among, (*self.sides, everybody))
-            self.disjoint_pairs = disjoint_pairs(*sizes)
+            self.disjoint_pairs = ComparedPeople.of_sides(*sizes).disjoint
         else:
             probe_person, claimed_person = self._person[codes[0]], self._person[codes[1]]
             if self.no_person.any():

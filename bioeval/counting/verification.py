@@ -41,7 +41,7 @@ from bioeval.scores.blocks import (
 )
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people
+from bioeval.scores.people import ComparedPeople, knows_people
 from bioeval.scores.provenance import Provenance
 
 UnenrolledClaims = Literal["raise", "skip"]
@@ -70,19 +70,6 @@ class Use:
         return {"templates": self.templates, "fusion": self.fused or "none"}
 
 
-class ListedPeople(NamedTuple):
-    """The subjects of listed pairs or claims, and the pairs of them that are compared.
-
-    - `subjects` (int): on either side
-    - `pairs` (int): pairs of two subjects that are compared, each once, whatever their templates
-    - `disjoint_pairs` (int): the most of these pairs of which no two share a subject
-    """
-
-    subjects: int
-    pairs: int
-    disjoint_pairs: int
-
-
 class Claims(NamedTuple):
     """Claims that are made, in the order of their probes: the probe, and the subject claimed.
 
@@ -107,7 +94,7 @@ class Verified:
     given: np.ndarray | int | None = None
     claims: str = "all"
     skipped_claims: int = 0
-    people: ListedPeople | None = None  # of listed attempts; else they are those of `about`
+    people: ComparedPeople | None = None  # where they are known
     unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
     points: VerificationPoints | None = None
 
@@ -204,27 +191,20 @@ class Verifying:
             unenrolled,
         )
 
-    def _people(self) -> ListedPeople | None:
-        """Return the subjects of pairs or claims; None if they are those of the scores."""
+    def _people(self) -> ComparedPeople | None:
+        """Return the people who are compared, where they are known."""
         scores = self.reader.scores
-        if scores.layout == "pairs":
-            if not knows_people(scores):
-                return None
-            codes = scores.codes
-            probe_person, claimed_person = codes.probe, codes.gallery
-        elif self.claims is not None:
-            codes = scores.codes
-            probe_person = codes.probe[self.claims.probe]
+        if self.claims is not None:
             claimed_person = self.reader.gallery.subjects[self.claims.group]
-        else:
+            codes, probe_person = scores.codes, scores.codes.probe[self.claims.probe]
+            return ComparedPeople.listed(codes, probe_person, claimed_person, disjoint=True)
+        if scores.layout != "pairs":
+            sides = self.reader.about.people
+            return None if sides is None else ComparedPeople.of_sides(*sides)
+        if not knows_people(scores):
             return None
-        from bioeval.scores.disjoint import disjoint_among, distinct_pairs
-
-        number, codes_in_use = len(codes.people(probe_person, claimed_person)), len(codes.values)
-        people = ~(codes.no_person[probe_person] | codes.no_person[claimed_person])
-        pairs = distinct_pairs(probe_person[people], claimed_person[people], codes_in_use)
-        disjoint = disjoint_among(pairs[0], pairs[1], codes_in_use)
-        return ListedPeople(number, pairs.shape[1], disjoint)
+        codes = scores.codes
+        return ComparedPeople.listed(codes, codes.probe, codes.gallery, disjoint=True)
 
 
 def count(

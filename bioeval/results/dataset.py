@@ -144,16 +144,17 @@ def rates_of(scalars: Iterable[Variable], known: Mapping[str, Any]) -> dict[str,
 
 
 def decisions(
-    ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int, more: Sequence[Variable] = ()
+    ga: np.ndarray, fa: np.ndarray, genuine: int, impostor: int, more: Sequence[Variable] = ()
 ) -> Variables:
     """Return rates and counts over the threshold, each rate over the attempts of its own class."""
-    counts = {"ga": ga, "fr": genuine - ga, "fa": fa, "gr": impostor - fa}
-    rates = {name: rate(counts[of], genuine) for name, of in (("gar", "ga"), ("frr", "fr"))}
-    rates |= {name: rate(counts[of], impostor) for name, of in (("far", "fa"), ("grr", "gr"))}
+    fr, gr = genuine - ga, impostor - fa
+    rates = {"gar": rate(ga, genuine), "frr": rate(fr, genuine)}
+    rates |= {"far": rate(fa, impostor), "grr": rate(gr, impostor)}
+    counts = {"ga": ga, "fr": fr, "fa": fa, "gr": gr}
     if more:
         totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-        rates |= rates_of(more, counts | totals | rates)
-    return along(("threshold",), **rates, **counts)
+        rates |= along(("threshold",), **rates_of(more, counts | totals | rates))
+    return rates | counts
 
 
 def dataset(

@@ -24,7 +24,7 @@ from bioeval.counting.points import (
 )
 from bioeval.counting.thresholds import check_thresholds, grid_over, to_internal, to_user
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, with_dims
-from bioeval.results.support import ComparedPeople, rank_message, support_messages, tie_message
+from bioeval.results.support import rank_message, searching_people, support_messages, tie_message
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.verification import equal_error_values
 from bioeval.scores.provenance import Provenance
@@ -405,7 +405,7 @@ class OpenSetCounts:
     ) -> xr.Dataset:
         """Return the result with its operating `points`; the rest as for the attributes."""
         curves, grid = self.curves(about.kind)
-        people = ComparedPeople.searching(about, options["impostors"])
+        people = searching_people(about, options["impostors"])
         support = support_messages(far_targets, self.attempts.impostor, False, "dir", people)
         remarks = [*remarks, *support]
         scalars = self.attempts.scalars(about, options["impostors"], far_targets, points)

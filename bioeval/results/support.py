@@ -10,17 +10,13 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, messages_of
 from bioeval.counting.identification import ENDS
 from bioeval.counting.points import FAR_TARGETS
-from bioeval.counting.verification import Verified
 from bioeval.results.variables import RANKS
-from bioeval.scores.disjoint import distinct_pairs
-from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people
-from bioeval.scores.provenance import Provenance, pairs_of_people
+from bioeval.scores.people import ComparedPeople
+from bioeval.scores.provenance import Provenance
 
 #: The largest number of attempts that results hold (int64).
 MOST_ATTEMPTS = 2**63 - 1
@@ -50,9 +46,13 @@ class RuleOf(int):
 
     def needed(self, far: float, attempts: float, people: ComparedPeople | None) -> dict[str, int]:
         """Return numbers that a FAR needs: of people, or of attempts where these are fewer."""
-        if people is not None and people.pairs <= attempts:
-            return people.needed(self, far)
-        return {"impostor attempts": self.attempts_for(far)}
+        wanted = self.attempts_for(far)
+        if people is None or people.pairs > attempts:
+            return {"impostor attempts": wanted}
+        enough = people_with(wanted)
+        if enough <= people.number:
+            return {"pairs of people": wanted}
+        return {"people": enough, "pairs of people": wanted}
 
 
 def withheld_targets(
@@ -78,78 +78,26 @@ def withheld_targets(
     return frozenset(unsupported)
 
 
-@dataclass(frozen=True)
-class ComparedPeople:
-    """The people of verification attempts, and the pairs of them that are compared."""
+def searching_people(about: Provenance, impostors: str) -> ComparedPeople | None:
+    """Return those of non-mated searches of a role, where a person counts once; None if unknown."""
+    if about.people is None:
+        return None
+    probes, gallery, every = about.people
+    enrolled = probes + gallery - every
+    role = {"unenrolled": probes - enrolled, "leave-subject-out": enrolled}
+    number = role.get(impostors, probes)
+    return ComparedPeople(number, number) if number else None
 
-    number: int
-    pairs: int
 
-    @classmethod
-    def of_sides(cls, sides: tuple[int, int, int] | None) -> ComparedPeople | None:
-        """Of the people of the probes, of the gallery and of both; None where unknown."""
-        return None if sides is None else cls(sides[-1], pairs_of_people(*sides))
+def people_with(pairs: int) -> int:
+    """Return the smallest number of people who form at least this number of pairs.
 
-    @classmethod
-    def among(cls, number: int) -> ComparedPeople:
-        """Of people, any two of them compared."""
-        return cls(number, pairs_of_people(number, number, number))
-
-    @classmethod
-    def searching(cls, about: Provenance, impostors: str) -> ComparedPeople | None:
-        """Of non-mated searches of a role, where a person counts once; None where unknown."""
-        if about.people is None:
-            return None
-        probes, gallery, every = about.people
-        enrolled = probes + gallery - every
-        role = {"unenrolled": probes - enrolled, "leave-subject-out": enrolled}
-        number = role.get(impostors, probes)
-        return cls(number, number) if number else None
-
-    @staticmethod
-    def least_with(pairs: int) -> int:
-        """Return the smallest number of people who form at least this number of pairs.
-
-        A pair of people counts once, however many templates it has.
-        """
-        n = (1 + math.isqrt(8 * pairs + 1)) // 2
-        if n * (n - 1) // 2 >= pairs:
-            return n
-        return n + 1
-
-    @classmethod
-    def of_tally(cls, tally: Verified) -> ComparedPeople | None:
-        """Of the attempts of a tally; None where they are unknown."""
-        if tally.people is not None:
-            return cls(tally.people.subjects, tally.people.pairs)
-        return cls.of_sides(tally.about.people)
-
-    @classmethod
-    def of_scores(cls, scores: Scores) -> ComparedPeople | None:
-        """Of all attempts of scores; None where their people are unknown."""
-        if scores.layout == "pairs":
-            if not knows_people(scores):
-                return None
-            codes = scores.codes
-            people = ~(codes.no_person[codes.probe] | codes.no_person[codes.gallery])
-            pairs = distinct_pairs(codes.probe[people], codes.gallery[people], len(codes.values))
-            return cls(len(codes.people(codes.probe, codes.gallery)), pairs.shape[1])
-        if not knows_people(scores):
-            return None
-        codes = scores.codes
-        probe, gallery = codes.people(codes.probe), codes.people(codes.gallery)
-        return cls.of_sides((len(probe), len(gallery), len(np.union1d(probe, gallery))))
-
-    def __str__(self) -> str:
-        return f"{self.number:,} people ({counted(self.pairs, 'pairs')} of them)"
-
-    def needed(self, rule: RuleOf, far: float) -> dict[str, int]:
-        """Return numbers that a rule needs: of people, or of pairs where people suffice."""
-        pairs = rule.attempts_for(far)
-        enough = self.least_with(pairs)
-        if enough <= self.number:
-            return {"pairs of people": pairs}
-        return {"people": enough, "pairs of people": pairs}
+    A pair of people counts once, however many templates it has.
+    """
+    n = (1 + math.isqrt(8 * pairs + 1)) // 2
+    if n * (n - 1) // 2 >= pairs:
+        return n
+    return n + 1
 
 
 def support_messages(
@@ -187,7 +135,7 @@ def support_messages(
         have = {f"{role} {'pairs' if symmetric else 'attempts'}": _whole(attempts)}
         if by_people is not None:
             each = of_frr or rate == "dir"
-            needed_people = needed if each else list(map(ComparedPeople.least_with, needed))
+            needed_people = needed if each else list(map(people_with, needed))
             if each or by_people.number < min(needed_people):
                 have, needed = {"people": by_people.number}, needed_people
             else:

@@ -20,13 +20,7 @@ from bioeval.results.dataset import (
     rate,
     with_dims,
 )
-from bioeval.results.support import (
-    ComparedPeople,
-    KindVerdict,
-    support_messages,
-    tie_message,
-    without_attempts,
-)
+from bioeval.results.support import KindVerdict, support_messages, tie_message, without_attempts
 from bioeval.results.variables import (
     EQUAL_ERROR,
     POINTS,
@@ -34,30 +28,58 @@ from bioeval.results.variables import (
     rates_of_scripts,
     verification_variables,
 )
-from bioeval.scores.provenance import disjoint_pairs
 
 
 def verification_scalars(tally: Verified) -> Scalars:
     """Return the attempts and the operating points."""
-    points = tally.points
+    values, labels = _numbers(tally)
+    assert tally.points is not None
+    labels["cost"] = tally.points.costs[:, 0]
+    return Scalars(with_dims(values, verification_variables()), labels)
+
+
+def _numbers(tally: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
+    """Return the attempts and the operating points by name, and what labels their dimensions.
+
+    Points that need every impostor score are left out where these were not counted.
+    """
+    points, attempts, people = tally.points, tally.attempts, tally.people
     assert points is not None  # which have been found
     values: Variables = {
-        "genuine_attempts": np.int64(tally.attempts.genuine_attempts),
-        "impostor_attempts": np.int64(tally.attempts.impostor_attempts),
+        "genuine_attempts": np.int64(attempts.genuine_attempts),
+        "impostor_attempts": np.int64(attempts.impostor_attempts),
         "skipped_claims": np.int64(tally.skipped_claims),
     }
-    people = None
-    if tally.people is not None:
-        people = tally.people.subjects, tally.people.disjoint_pairs
-    elif sides := tally.about.people:
-        people = sides[-1], disjoint_pairs(*sides)
     if people is not None:
-        values |= {"subjects": np.int64(people[0]), "disjoint_pairs": np.int64(people[1])}
-    values |= point_values(points, tally.about.kind, _independent(tally, points))
-    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+        values |= {"subjects": np.int64(people.number), "disjoint_pairs": np.int64(people.disjoint)}
+    for name in EQUAL_ERROR:
+        values[name] = getattr(points.equal_error, name)
+    for name in POINTS:
+        if points.every_score or name not in ("eer_hull", "auc", "d_prime"):
+            values[name] = getattr(points, name)
+    for scalar in best_values() if points.every_score else ():
+        for name in (scalar.name, scalar.threshold):
+            values[name] = points.optima.get(name, np.nan)
+    independent = _independent(tally)
+    values |= {
+        "frr_at_far": points.frr_at_far,
+        "threshold_at_far": points.threshold_at_far,
+        "expected_false_accepts": independent * points.far_target,
+    }
+    if points.symmetric is not None:
+        values["impostor_pairs"] = np.int64(independent)
+    if len(points.costs) and points.every_score:
+        values |= {
+            "min_dcf": normalised_cost(points.min_cost, points.costs),
+            "min_cost": points.min_cost,
+            "min_cost_threshold": points.min_cost_threshold,
+            **dict(zip(COSTS, points.costs.T, strict=True)),
+        }
+    labels = {"far_target": points.far_target}
     if len(points.frr_target):
+        values |= {"far_at_frr": points.far_at_frr, "threshold_at_frr": points.threshold_at_frr}
         labels["frr_target"] = points.frr_target
-    return Scalars(with_dims(values, verification_variables()), labels)
+    return _in_units(values, tally.about.kind), labels
 
 
 def equal_error_values(error: EqualError, kind: str) -> Variables:
@@ -71,86 +93,43 @@ def _in_units(values: Variables, kind: str) -> Variables:
     return {k: to_user(x, kind) if table[k].units == "score" else x for k, x in values.items()}
 
 
-def point_values(points: VerificationPoints, kind: str, independent: float) -> Variables:
-    """Return the operating points, thresholds in the user's units.
-
-    Those that need every impostor score are left out where these were not counted; `independent`
-    are the impostor attempts, each pair of a symmetric matrix once.
-    """
-    of_every = points.every_score
-    left_out = () if of_every else ("eer_hull", "auc", "d_prime")
-    values: Variables = {name: getattr(points.equal_error, name) for name in EQUAL_ERROR}
-    values |= {name: getattr(points, name) for name in POINTS if name not in left_out}
-    for scalar in best_values() if of_every else ():
-        for name in (scalar.name, scalar.threshold):
-            values[name] = points.optima.get(name, np.nan)
-    values |= {
-        "frr_at_far": points.frr_at_far,
-        "threshold_at_far": points.threshold_at_far,
-        "expected_false_accepts": independent * points.far_target,
-    }
-    if points.symmetric is not None:
-        values["impostor_pairs"] = np.int64(independent)
-    if len(points.costs) and of_every:
-        values |= {
-            "min_dcf": normalised_cost(points.min_cost, points.costs),
-            "min_cost": points.min_cost,
-            "min_cost_threshold": points.min_cost_threshold,
-            **dict(zip(COSTS, points.costs.T, strict=True)),
-        }
-    if len(points.frr_target):
-        values |= {"far_at_frr": points.far_at_frr, "threshold_at_frr": points.threshold_at_frr}
-    return _in_units(values, kind)
-
-
 def verification_dataset(tally: Verified) -> xr.Dataset:
     """Return counts and rates over the tally's thresholds.
 
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
     over the impostor attempts. A rate without attempts is NaN.
     """
-    points = tally.points
+    points, attempts, about = tally.points, tally.attempts, tally.about
     assert points is not None
     thresholds, fa = tally.curve
-    genuine, impostor = tally.attempts.genuine_attempts, tally.attempts.impostor_attempts
-    every = np.append(thresholds, points.rows)
-    thresholds, first = np.unique(every, return_index=True)
+    thresholds, first = np.unique(np.append(thresholds, points.rows), return_index=True)
     fa = np.append(fa, points.rows_fa)[first]
-    ga = np.searchsorted(tally.attempts.genuine, thresholds, side="right").astype(np.int64)
-    unenrolled = tally.unenrolled
-    if unenrolled is not None:
-        accepted = np.searchsorted(unenrolled, thresholds, side="right").astype(np.int64)
-    kind = tally.about.kind
-    thresholds = to_user(thresholds, kind)
-    if larger_is_closer(kind):
-        thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
-        if unenrolled is not None:
-            accepted = accepted[::-1]
-    scalars = verification_scalars(tally)
-    rates = decisions(ga, genuine, fa, impostor, rates_of_scripts())
-    variables = {**rates, **scalars.variables}
-    if unenrolled is not None:
+    ga = attempts.genuine.searchsorted(thresholds, side="right")
+    order = slice(None, None, -1) if larger_is_closer(about.kind) else slice(None)
+    values, labels = _numbers(tally)
+    sizes = attempts.genuine_attempts, attempts.impostor_attempts
+    variables = decisions(ga[order], fa[order], *sizes, rates_of_scripts()) | values
+    if (unenrolled := tally.unenrolled) is not None:
+        accepted = unenrolled.searchsorted(thresholds, side="right")[order]
         variables["far_unenrolled"] = rate(accepted, len(unenrolled))
         variables["fa_unenrolled"] = accepted
         variables["unenrolled_attempts"] = len(unenrolled)
-    coordinates = {"threshold": thresholds, **scalars.labels}
-    coordinates.pop("cost", None)
-    messages = _messages(tally, points, doubt_of_kind(tally, points.equal_error.eer))
-    attrs = about_attrs(
-        tally.about, "verification", f"verification, {tally.use.templates}-template", messages
-    )
+    messages = _messages(tally, points)
+    title = f"verification, {tally.use.templates}-template"
+    attrs = about_attrs(about, "verification", title, messages)
     attrs |= {**tally.use.attrs, "claims": tally.claims}
-    if tally.people is not None:
+    if tally.people is not None and (about.layout == "pairs" or tally.claims != "all"):
         attrs["pairs_of_people"] = tally.people.pairs
-    if tally.about.nan == "reject":
-        attrs["failed_attempts"] = tally.attempts.missed + tally.attempts.missed_impostors
+    if about.nan == "reject":
+        attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
+    coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
     return dataset(variables, verification_variables(), coordinates, attrs)
 
 
-def _messages(tally: Verified, points: VerificationPoints, doubt: Message | None) -> list[Message]:
-    """Return the messages of a result; of them a `doubt` about its labels and kind, if any."""
+def _messages(tally: Verified, points: VerificationPoints) -> list[Message]:
+    """Return the messages of a result."""
     genuine, impostor = tally.attempts.genuine_attempts, tally.attempts.impostor_attempts
-    error = points.equal_error
+    error, people = points.equal_error, tally.people
     messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
     if not genuine:
         messages.append(without_attempts("genuine"))
@@ -159,20 +138,17 @@ def _messages(tally: Verified, points: VerificationPoints, doubt: Message | None
     if tally.skipped_claims:
         messages.append(Message("claims-not-enrolled", claims=int(tally.skipped_claims)))
     if impostor:
-        independent = _independent(tally, points)
-        symmetric = bool(points.symmetric)
-        people = ComparedPeople.of_tally(tally)
+        independent, symmetric = _independent(tally), bool(points.symmetric)
         messages += support_messages(points.far_target, independent, symmetric, "frr", people)
         pairs = genuine / 2 if symmetric else genuine
         messages += support_messages(points.frr_target, pairs, symmetric, "far", people, "frr")
-    if doubt is not None:
-        messages.append(doubt)
-    return messages
+    doubt = doubt_of_kind(tally, error.eer)
+    return messages if doubt is None else [*messages, doubt]
 
 
 def doubt_of_kind(tally: Verified, eer: float) -> Message | None:
     """Return the message of attempts near chance or below it; None where there is no doubt."""
-    genuine, people = tally.attempts.genuine_attempts, ComparedPeople.of_tally(tally)
+    genuine, people = tally.attempts.genuine_attempts, tally.people
     return KindVerdict.doubt(
         eer,
         tally.about.kind,
@@ -182,10 +158,7 @@ def doubt_of_kind(tally: Verified, eer: float) -> Message | None:
     )
 
 
-def _independent(tally: Verified, points: VerificationPoints) -> float:
+def _independent(tally: Verified) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
-    return (
-        tally.attempts.impostor_attempts / 2
-        if points.symmetric
-        else tally.attempts.impostor_attempts
-    )
+    impostor = tally.attempts.impostor_attempts
+    return impostor / 2 if tally.points is not None and tally.points.symmetric else impostor

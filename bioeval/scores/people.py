@@ -3,16 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from bioeval.base.errors import Part, ProtocolError
-from bioeval.scores.labels import present
+from bioeval.scores.labels import Codes, present
 from bioeval.scores.listed_templates import EXAMPLE_PATTERN
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
+
+
+class ComparedPeople(NamedTuple):
+    """The people of attempts, and the pairs of them that are compared.
+
+    - `number` (int): on either side
+    - `pairs` (int): pairs of two people that are compared, each once, whatever their templates
+    - `disjoint` (int): the most of these pairs of which no two share a person, independent trials;
+      0 where nothing asks for it
+    """
+
+    number: int
+    pairs: int
+    disjoint: int = 0
+
+    @classmethod
+    def of_sides(cls, probes: int, gallery: int, every: int) -> Self:
+        """Of people on both sides, and of either, each compared with all others."""
+        both = probes + gallery - every
+        pairs = probes * gallery - both - both * (both - 1) // 2
+        return cls(every, pairs, min(probes, gallery, every // 2))
+
+    @classmethod
+    def among(cls, number: int) -> Self:
+        """Of people, any two of them compared."""
+        return cls.of_sides(number, number, number)
+
+    @classmethod
+    def of_scores(cls, scores: Scores) -> Self | None:
+        """Of all attempts of scores; None where their people are unknown."""
+        if not knows_people(scores):
+            return None
+        codes = scores.codes
+        if scores.layout == "pairs":
+            return cls.listed(codes, codes.probe, codes.gallery)
+        probe, gallery = codes.people(codes.probe), codes.people(codes.gallery)
+        return cls.of_sides(len(probe), len(gallery), len(np.union1d(probe, gallery)))
+
+    @classmethod
+    def listed(
+        cls, codes: Codes, probe: np.ndarray, claimed: np.ndarray, *, disjoint: bool = False
+    ) -> Self:
+        """Of listed attempts, by the codes of both sides; perhaps with their disjoint pairs."""
+        from bioeval.scores.disjoint import disjoint_among, distinct_pairs
+
+        people = ~(codes.no_person[probe] | codes.no_person[claimed])
+        pairs = distinct_pairs(probe[people], claimed[people], len(codes.values))
+        most = disjoint_among(pairs[0], pairs[1], len(codes.values)) if disjoint else 0
+        return cls(len(codes.people(probe, claimed)), pairs.shape[1], most)
 
 
 def knows_people(scores: Scores) -> bool:

@@ -262,20 +262,6 @@ def _sizes(scores: Scores) -> dict[str, Any]:
     }
 
 
-def disjoint_pairs(left: int, right: int, people: int) -> int:
-    """Return the largest number of disjoint pairs of subjects: independent trials.
-
-    Each pair has one of the `left` and one of the `right`, who are `people` in all.
-    """
-    return min(left, right, people // 2)
-
-
-def pairs_of_people(left: int, right: int, people: int) -> int:
-    """Return the number of pairs of different people, one of either side, whatever their order."""
-    both = left + right - people
-    return left * right - both - both * (both - 1) // 2
-
-
 def joined(a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
     """Return all of the first, and what the second has besides."""
     return (*a, *(x for x in b if x not in a))

@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import DataError
 from bioeval.base.random import RandomState
 from bioeval.counting.by_subject import listed_tables
-from bioeval.scores.provenance import disjoint_pairs
+from bioeval.scores.people import ComparedPeople
 from bioeval.stats.independent import Interval
 from bioeval.stats.limits import percentile
 from bioeval.stats.options import BOOTSTRAP, IntervalMethod, trials_of
@@ -132,4 +132,5 @@ def independent_trials(attempts: np.ndarray) -> int:
     if attempts.ndim == 1:
         return trials_of(int((attempts > 0).sum()))
     left, right = attempts.any(axis=1), attempts.any(axis=0)
-    return disjoint_pairs(int(left.sum()), int(right.sum()), int((left | right).sum()))
+    every = int((left | right).sum())
+    return ComparedPeople.of_sides(int(left.sum()), int(right.sum()), every).disjoint

@@ -20,7 +20,7 @@ from bioeval.base.progress import stage
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
-from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.support import RuleOf, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
 from bioeval.stats.chosen_thresholds import at_equal_error, at_target, marks_of
 from bioeval.stats.error_curves import ErrorColumns
@@ -409,7 +409,7 @@ def _without_lower_limit(
     There may be no threshold in the data that has this FAR in the population.
     """
     targets, attempts = dataset["far_target"].values, int(dataset["impostor_attempts"])
-    people = ComparedPeople.searching(tally.about, str(dataset.attrs["impostors"]))
+    people = searching_people(tally.about, str(dataset.attrs["impostors"]))
     supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
     low, high = limits["dir_at_far"]
     unlimited = ~(supported & (targets > 0))

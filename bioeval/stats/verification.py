@@ -14,7 +14,7 @@ from bioeval.base.progress import stage
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.points import VerificationPoints
 from bioeval.counting.verification import Verified
-from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.support import RuleOf
 from bioeval.results.variables import verification_variables
 from bioeval.stats.chosen_thresholds import at_equal_error, at_target, marks_of
 from bioeval.stats.error_curves import EER, CurveMeasure, ErrorColumns, curve_measures
@@ -384,7 +384,7 @@ def _without_upper_limit(limits: dict[str, Limits], tally: Verified) -> list[Mes
     if "frr_at_far" not in limits:
         return []
     targets, attempts = tally.points.far_target, tally.attempts.impostor_attempts / copies_of(tally)
-    people = ComparedPeople.of_tally(tally)
+    people = tally.people
     supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
     low, high = limits["frr_at_far"]
     unlimited = ~(supported & (targets > 0)) & ~np.isnan(high)

@@ -9,8 +9,8 @@ import pytest
 from result_messages import arguments
 
 import bioeval as be
-from bioeval.results.support import ComparedPeople, RuleOf, support_messages
-from bioeval.scores.provenance import pairs_of_people
+from bioeval.results.support import RuleOf, people_with, support_messages
+from bioeval.scores.people import ComparedPeople
 
 
 def people_by_hand(pairs: float) -> int:
@@ -23,16 +23,16 @@ def people_by_hand(pairs: float) -> int:
 
 @pytest.mark.parametrize("far", [0.5, 0.1, 0.01, 0.003])
 def test_the_people_of_a_far_are_those_whose_pairs_suffice(far):
-    assert [ComparedPeople.least_with(RuleOf(rule).attempts_for(far)) for rule in (3, 30)] == [
+    assert [people_with(RuleOf(rule).attempts_for(far)) for rule in (3, 30)] == [
         people_by_hand(rule / far) for rule in (3, 30)
     ]
-    found = [ComparedPeople.least_with(RuleOf(rule).attempts_for(0.001)) for rule in (3, 30)]
+    found = [people_with(RuleOf(rule).attempts_for(0.001)) for rule in (3, 30)]
     assert found == [78, 246]
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3, 4, 10, 11, 2_996, 300_000, 10**17])
 def test_the_smallest_number_of_people_with_so_many_pairs(pairs):
-    n = ComparedPeople.least_with(pairs)
+    n = people_with(pairs)
     assert n * (n - 1) // 2 >= pairs > (n - 1) * (n - 2) // 2
 
 
@@ -41,7 +41,8 @@ def test_a_pair_of_people_counts_once():
     for _ in range(20):
         probes, gallery = (set(rng.integers(0, 9, rng.integers(1, 12)).tolist()) for _ in "ab")
         pairs = {frozenset((a, b)) for a in probes for b in gallery if a != b}
-        assert pairs_of_people(len(probes), len(gallery), len(probes | gallery)) == len(pairs)
+        sizes = len(probes), len(gallery), len(probes | gallery)
+        assert ComparedPeople.of_sides(*sizes).pairs == len(pairs)
 
 
 def test_the_warning_says_people_first_and_attempts_where_these_are_fewer():
@@ -54,7 +55,7 @@ def test_the_warning_says_people_first_and_attempts_where_these_are_fewer():
     (few,) = support_messages([0.001], 2_000, False, "frr", of(5_000))  # few of them compared
     assert few.code == "target-not-supported"
     assert (few.arguments["have"], few.arguments["needed"]) == ({"impostor attempts": 2000}, [3000])
-    sides = ComparedPeople.of_sides((20, 100, 120))
+    sides = ComparedPeople.of_sides(20, 100, 120)
     (few,) = support_messages([0.001], 8_000, False, "frr", sides)
     assert (few.arguments["have"], few.arguments["needed"]) == ({"pairs of people": 2000}, [3000])
     assert not support_messages([0.1], 12_480, True, "frr", of(40))

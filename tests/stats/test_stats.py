@@ -15,7 +15,7 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.counting.by_subject import PairCounts, listed_tables
-from bioeval.scores.provenance import disjoint_pairs
+from bioeval.scores.people import ComparedPeople
 from bioeval.stats.limits import open_limits, percentile, quantiles
 from bioeval.stats.options import interval_of
 from bioeval.stats.people import QuadraticForms
@@ -202,7 +202,8 @@ def test_disjoint_pairs_by_trying(left, right):
                 found = max(found, 1 + most(left - {a, b}, right - {a, b}))
         return found
 
-    assert disjoint_pairs(len(left), len(right), len(left | right)) == most(left, right)
+    people = ComparedPeople.of_sides(len(left), len(right), len(left | right))
+    assert people.disjoint == most(left, right)
 
 
 def test_few_subjects():

@@ -13,7 +13,7 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
-from bioeval.results.support import ComparedPeople
+from bioeval.results.support import people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, subject_pattern
@@ -144,7 +144,7 @@ def people_to_promise(shares: Shares, target: float, confidence: float) -> Enoug
     means = shares.means(_layers_near(shares.mean, target, last)[:1])
     if means.mean[0] >= target:
         return EnoughPeople()
-    least = ComparedPeople.least_with(shares_without_error(target, confidence))
+    least = people_with(shares_without_error(target, confidence))
     people = float(max(means.people_to_settle(target, confidence), least))
     return EnoughPeople(float(means.mean[0]), people)
 

@@ -11,7 +11,7 @@ from bioeval.document.cells import Count, Label
 from bioeval.document.results import cell_of, data_facts, result_messages, threshold_of
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
-from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.support import RuleOf, people_with
 
 #: Numbers of people beyond this settle no claim in practice.
 _MOST_TO_SETTLE = 100_000
@@ -84,7 +84,7 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
                 "The rule of 3 asks for {people:count people}: it takes each of their pairs for an "
                 "independent trial, and holds only without an error. The number for this limit is "
                 "larger, since one person who is easily confused is in many pairs.",
-                people=ComparedPeople.least_with(trials),
+                people=people_with(trials),
             ),
             "note",
         )

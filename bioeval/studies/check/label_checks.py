@@ -11,15 +11,10 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.document.cells import Label
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.results.support import (
-    ComparedPeople,
-    labels_doubtful,
-    support_messages,
-    without_attempts,
-)
+from bioeval.results.support import labels_doubtful, support_messages, without_attempts
 from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import comparisons, knows_people
+from bioeval.scores.people import ComparedPeople, comparisons, knows_people
 from bioeval.scores.provenance import (
     counts_same,
     exclusion_notes,

@@ -23,11 +23,11 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verifying, count, is_symmetric
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
-from bioeval.results.support import ComparedPeople, RuleOf, support_messages
+from bioeval.results.support import RuleOf, searching_people, support_messages
 from bioeval.results.variables import VARIABLES, Variable, best_values
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import people_of_probes
+from bioeval.scores.people import ComparedPeople, people_of_probes
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, SearchColumns
 from bioeval.stats.limits import student
@@ -140,7 +140,7 @@ def by_attempts(
             both_ways = is_symmetric(scores)
             genuine, impostor = (x / (1 + both_ways) for x in attempts)
             out_of = {"frr": genuine, "far": impostor}
-            who = ComparedPeople.of_tally(tally)
+            who = tally.people
             measures += _verification(tally, subjects, wanted, interval, out_of, who)
             at_far, at_frr = wanted.far_targets, wanted.frr_targets
             if impostor and wanted.asks("frr_at_far"):
@@ -153,7 +153,7 @@ def by_attempts(
             non_mated, role = 0, searches.impostor_role(search.impostors)
             if scores.kind != "order" and attempts[-1]:
                 non_mated = len(searches.impostor_probes(role))
-            made = non_mated, ComparedPeople.searching(searches.about, role)
+            made = non_mated, searching_people(searches.about, role)
             measures += _identification(searches, reader, wanted, search, interval, gallery, made)
             if non_mated and wanted.asks("dir_at_far"):
                 messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])

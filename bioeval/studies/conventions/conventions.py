@@ -16,12 +16,13 @@ from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
 from bioeval.results.dataset import about_attrs, dataset
-from bioeval.results.support import ComparedPeople, support_messages
+from bioeval.results.support import support_messages
 from bioeval.results.variables import Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.labels import known_texts
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions

@@ -16,7 +16,7 @@ from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
 from bioeval.results.dataset import about_attrs, dataset, rates_of
 from bioeval.results.layouts import Layout
-from bioeval.results.support import ComparedPeople, support_messages
+from bioeval.results.support import support_messages
 from bioeval.results.variables import (
     CLOSED_SET,
     NOT_POOLED,
@@ -26,6 +26,7 @@ from bioeval.results.variables import (
     entries,
     rates_of_folds,
 )
+from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.people import ratio
 from bioeval.stats.repeated import nadeau_bengio

@@ -16,9 +16,10 @@ from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, Variables, dataset, in_order, tree_of
-from bioeval.results.support import ComparedPeople, support_messages
+from bioeval.results.support import support_messages
 from bioeval.results.variables import TASKS, Variable, described, verification_variables
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import transaction_notes
 from bioeval.studies.folds.results import undefined_in_parts, without_attempts
 from bioeval.tasks.options import EvaluationOptions

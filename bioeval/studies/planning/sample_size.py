@@ -20,7 +20,7 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_internal, to_user
 from bioeval.document.results import messages_of_result
 from bioeval.results.dataset import Variables, along, dataset
-from bioeval.results.support import ComparedPeople, RuleOf
+from bioeval.results.support import RuleOf, people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -241,7 +241,7 @@ def sample_size(
         trials = _trials(rule, far, confidence)
         variables |= {
             f"trials_rule_of_{rule}": trials,
-            f"subjects_rule_of_{rule}": ComparedPeople.least_with(trials),
+            f"subjects_rule_of_{rule}": people_with(trials),
             f"subjects_rule_of_{rule}_frr": _trials(rule, rate, confidence),
         }
     attrs |= {

@@ -22,13 +22,13 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric, verify
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import Layout, expanded
-from bioeval.results.support import ComparedPeople, KindVerdict, RuleOf
+from bioeval.results.support import KindVerdict, RuleOf, people_with
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.people import knows_people, subject_pattern
+from bioeval.scores.people import ComparedPeople, knows_people, subject_pattern
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
@@ -307,7 +307,7 @@ class _People(NamedTuple):
             return {"people": wanted}
         if self.compared is None or self.compared.pairs > self.impostors:
             return {"impostor attempts": wanted}
-        enough = ComparedPeople.least_with(wanted)
+        enough = people_with(wanted)
         if enough <= self.compared.number:
             return {"pairs of people": wanted}
         return {"people": enough, "pairs of people": wanted}
@@ -431,7 +431,7 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
     for least, number in wanted.items():
         if people.subjects:
             in_pairs = rate == "far" and not people.searched
-            enough = ComparedPeople.least_with(number) if in_pairs else number
+            enough = people_with(number) if in_pairs else number
             needed[f"subjects_for_{least}"] = enough
         if rate == "far":
             needed[f"impostors_for_{least}"] = number
