@@ -14,9 +14,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import as_objects, plain, require_one_type
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
-
-#: The metadata column that names the templates of a matrix.
-NAME = "template"
+from bioeval.scores.template_names import name_column
 
 #: What errors call a row and a column.
 SIDES = ("probe", "gallery template")
@@ -74,7 +72,11 @@ class Named:
             if names is None:
                 return None
             return cls((_NamedSide("pairs", names),), scores.pairs.unordered)
-        probes, gallery = _unique(scores.probe_meta), _unique(scores.gallery_meta)
+        sides = scores.probe_meta, scores.gallery_meta
+        column = "template"  # which also joins systems where it numbers the templates
+        if not all(column in meta for meta in sides):
+            column = name_column(*sides, (scores.probe_labels, scores.gallery_labels)) or ""
+        probes, gallery = (_unique(meta.get(column)) for meta in sides)
         if probes is None or gallery is None:
             return None
         if np.array_equal(scores.probe_ids, scores.gallery_ids):
@@ -101,9 +103,8 @@ class Named:
             yield _Common(side, other_side, mine, theirs)
 
 
-def _unique(meta: Mapping[str, np.ndarray]) -> list[Any] | None:
+def _unique(names: np.ndarray | None) -> list[Any] | None:
     """Return the names of the templates of a side; None without, or where two have the same."""
-    names = meta.get(NAME)
     if names is None or len(set(names.tolist())) < len(names):
         return None
     return list(map(plain, names.tolist()))
@@ -113,9 +114,9 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[Messa
     """Return what two systems have in common, in the order of the first, and what is left out.
 
     Pairs are found by the names of their templates, or by their subjects where no two pairs have
-    the same; a matrix by the metadata `template` of both sides. Scores without names are returned
-    as they are. Raise :class:`DataError` if the systems have nothing in common, or names are not
-    unique.
+    the same; a matrix by the metadata of both sides that name its templates. Scores without names
+    are returned as they are. Raise :class:`DataError` if the systems have nothing in common, or
+    names are not unique.
     """
     for by in ("templates", "subjects"):
         first, second = Named.of(a, by), Named.of(b, by)

@@ -11,12 +11,20 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.array_libraries import joined_labels
-from bioeval.base.errors import Argument, DataError, counted, require_choice, short_name
+from bioeval.base.errors import Argument, DataError, Part, counted, require_choice, short_name
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import as_mask, subjects_of_mask
 from bioeval.scores.labels import Codes, as_labels, as_meta, fixed, names_of_table
-from bioeval.scores.template_names import NamedTemplates, are_names, sides_of_table
+from bioeval.scores.template_names import (
+    NamedTemplates,
+    are_names,
+    by_name,
+    columns_by_name,
+    name_column,
+    names_of_index,
+    sides_of_table,
+)
 from bioeval.scores.top_k import OwnEntries, TopKLists
 
 if TYPE_CHECKING:
@@ -28,8 +36,9 @@ MEMORY_LIMIT = 1 << 30
 NanPolicy = Literal["raise", "reject", "exclude"]
 NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 
-#: Attributes of scores.
+#: Attributes of scores, and columns of metadata.
 Attributes = dict[str, Any]
+Columns = dict[str, np.ndarray]
 
 
 def length_of(labels: Any) -> int:
@@ -79,6 +88,10 @@ def sides_of_matrix(
     `values` are as they were given: a table may name its rows and columns.
     """
     m, n = shape
+    labels, probe_meta = _joined(labels, probe_meta, values, "labels", "probe_meta")
+    gallery_labels, gallery_meta = _joined(
+        gallery_labels, gallery_meta, values, "gallery_labels", "gallery_meta", axis="columns"
+    )
     columns = as_meta(probe_meta, m, "probe_meta")
     enrolled = None if gallery_meta is None else as_meta(gallery_meta, n, "gallery_meta")
     table = None
@@ -101,13 +114,30 @@ def sides_of_matrix(
     else:
         made = _two_sides(labels, gallery_labels, m, n)
     square = made["probe_ids"] is made["gallery_ids"]
+    if table is not None and labels is not None:
+        known = made["probe_labels"], made["gallery_labels"]
+        columns, enrolled = _with_names(table, columns, columns if square else enrolled, known)
     made |= {"_probe_meta": columns, "_gallery_meta": columns if square else enrolled or {}}
-    made["probe_ids"] = _identified(made, table, labels is not None)
+    made["probe_ids"] = _identified(made, labels is not None)
     if labels is not None:
         codes = made["_codes"].apart(distractor_ids, made["probe_ids"], made["gallery_ids"])
         checked = None if mask is None else as_mask(mask, shape, codes)
         made |= {"_codes": codes, "mask": checked}
     return made
+
+
+def _joined(
+    labels: Any, meta: Any, values: Any, of_labels: str, of_meta: Part, axis: str = "index"
+) -> tuple[Any, Any]:
+    """Return labels and metadata of a side by the names of its templates, along an axis of values.
+
+    Of values without names, those are in the index of the labels.
+    """
+    names = names_of_index(getattr(values, axis, None))
+    labels = by_name(labels, names, Argument(of_labels))
+    if names is None:
+        names = names_of_index(getattr(labels, "index", None))
+    return labels, columns_by_name(meta, names, of_meta)
 
 
 def _two_sides(labels: Any, gallery_labels: Any, m: int, n: int) -> Attributes:
@@ -180,15 +210,21 @@ def _sides_of_mask(mask: Any, gallery_labels: Any, m: int, n: int, one_set: bool
     }
 
 
-def _identified(made: Attributes, table: Any, labelled: bool) -> np.ndarray:
-    """Return the identities of probes: those with the name of a gallery template are it.
+def _with_names(
+    names: Any, probe: Columns, gallery: Columns | None, labels: tuple[np.ndarray, np.ndarray]
+) -> tuple[Columns, Columns]:
+    """Return the metadata of both sides with the names in an index, if no column has names."""
+    gallery = gallery or {}
+    of_probe, of_gallery = names
+    if name_column(probe, gallery, labels) or not are_names(of_probe, of_gallery, labels):
+        return probe, gallery
+    return {"template": fixed(of_probe)} | probe, {"template": fixed(of_gallery)} | gallery
 
-    `table` are the names of the sides of a table.
-    """
+
+def _identified(made: Attributes, labelled: bool) -> np.ndarray:
+    """Return the identities of probes: those with the name of a gallery template are it."""
     labels = (made["probe_labels"], made["gallery_labels"]) if labelled else None
     named = NamedTemplates.of(made["_probe_meta"], made["_gallery_meta"], labels)
-    if named is None and table is not None and are_names(table[0], table[1], labels):
-        named = NamedTemplates("index of the table", *table)
     if named is None or made["probe_ids"] is made["gallery_ids"]:
         return made["probe_ids"]
     entry = named.entries(made["_codes"] if labelled else None)
@@ -228,6 +264,10 @@ def compared(
     )
 
     left = as_embeddings(probe, "probe embeddings")
+    labels, probe_meta = _joined(labels, probe_meta, probe, "labels", "probe_meta")
+    gallery_labels, gallery_meta = _joined(
+        gallery_labels, gallery_meta, gallery, "gallery_labels", "gallery_meta"
+    )
     labels = joined_labels(labels, "labels")
     if (gallery is None) != (gallery_labels is None):
         option = "gallery_labels" if gallery is None else "gallery"
@@ -244,23 +284,33 @@ def compared(
     if gallery is not None:
         right = as_embeddings(gallery, "gallery embeddings")
         gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
+    one = gallery is None
+    names = [names_of_index(getattr(x, "index", None)) for x in (probe, probe if one else gallery)]
+    if all(x is not None for x in names):
+        probe_meta, enrolled = _with_names(
+            names,
+            as_meta(probe_meta, len(left), "probe_meta"),
+            as_meta(probe_meta if one else gallery_meta, len(right), "gallery_meta"),
+            (subjects, subjects if one else gallery_labels),
+        )
+        gallery_meta = None if one else enrolled
     listed = [average] if isinstance(average, str) else require_list("average", average)
-    rows, names = len(left), tuple(require_text("average", name) for name in listed)
-    if names:
-        left, subjects, probe_meta = _averaged(left, subjects, probe_meta, names, "probe")
+    rows, averaged = len(left), tuple(require_text("average", name) for name in listed)
+    if averaged:
+        left, subjects, probe_meta = _averaged(left, subjects, probe_meta, averaged, "probe")
         if gallery is None:
             right = left
         else:
             right, gallery_labels, gallery_meta = _averaged(
-                right, gallery_labels, gallery_meta, names, "gallery"
+                right, gallery_labels, gallery_meta, averaged, "gallery"
             )
     source = EmbeddingSource(left, right, metric, dtype)
     kind = kind_of_metric(metric, kind)
     limit = OPTIONS["memory_limit"] or MEMORY_LIMIT
     small = math.prod(source.shape) * source.dtype.itemsize <= limit
     origin = describe_metric(source.metric, left)
-    if names:
-        origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
+    if averaged:
+        origin += f", means by {' and '.join(averaged)} of {rows} embeddings of probes"
     return (
         (source.matrix() if small and not as_read else source, subjects, gallery_labels),
         {"kind": kind, "probe_meta": probe_meta, "gallery_meta": gallery_meta},

@@ -76,7 +76,8 @@ class Scores:
         The subject of each row, any hashable values that define when two of them are equal; an
         array or tensor of no dimension is the value that it holds, here and in metadata. May be
         left out where `mask` is given, and where `values` is a DataFrame of pandas with labels as
-        its index and columns.
+        its index and columns. Labels and metadata with an index of pandas that has the names of
+        the templates, those of the index of `values`, are taken by name, in any order.
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, Part
 from bioeval.scores.labels import (
     NAME_COLUMNS,
     Codes,
@@ -48,18 +48,9 @@ class NamedTemplates:
     def of(
         cls, probe: Columns, gallery: Columns, labels: tuple[np.ndarray, np.ndarray] | None
     ) -> NamedTemplates | None:
-        """Return the names that columns of both sides have; None without.
-
-        Numbers that merely count the templates are no names, and `labels` of subjects are none.
-        """
-        for name in NAME_COLUMNS:
-            if name in probe and name in gallery:
-                sides = probe[name], gallery[name]
-                if are_names(*sides, labels) and (
-                    name in _OF_TEMPLATES or all(map(_are_different_files, sides))
-                ):
-                    return cls(name, *sides)
-        return None
+        """Return the names that columns of both sides have; None without."""
+        name = name_column(probe, gallery, labels)
+        return cls(name, probe[name], gallery[name]) if name else None
 
     def _require_different(self, codes: np.ndarray, side: str) -> None:
         """Raise where two templates of a side have one name."""
@@ -103,6 +94,66 @@ class NamedTemplates:
                 "names, or call the column otherwise if it does not name templates"
             )
         return entry
+
+
+def name_column(
+    probe: Columns, gallery: Columns, labels: tuple[np.ndarray, np.ndarray] | None
+) -> str | None:
+    """Return the metadata column of both sides that names templates; None without.
+
+    Numbers that merely count the templates are no names, and `labels` of subjects are none.
+    """
+    for name in NAME_COLUMNS:
+        if name in probe and name in gallery:
+            sides = probe[name], gallery[name]
+            if are_names(*sides, labels) and (
+                name in _OF_TEMPLATES or all(map(_are_different_files, sides))
+            ):
+                return name
+    return None
+
+
+def names_of_index(index: Any) -> np.ndarray | None:
+    """Return the names in an index of pandas; None where there is none.
+
+    An index that merely numbers the templates, or has a value twice, names none.
+    """
+    if getattr(index, "nlevels", 0) != 1 or type(index).__name__ == "RangeIndex":
+        return None
+    names = np.asarray(index)
+    if _are_numbering(names) or len({*names.tolist()}) < len(names):
+        return None
+    return names
+
+
+def by_name(given: Any, names: np.ndarray | None, what: Part) -> Any:
+    """Return a Series or a DataFrame of pandas in the order of the `names` of templates.
+
+    What has no index, or one of other things than these templates, is returned as it is.
+    """
+    index = names_of_index(getattr(given, "index", None))
+    if names is None or index is None or np.array_equal(index, names):
+        return given
+    place = {name: row for row, name in enumerate(index.tolist())}
+    order = [place.get(name, -1) for name in names.tolist()]
+    missing = [i for i, row in enumerate(order) if row < 0]
+    if len(missing) == len(order):
+        return given
+    if missing:
+        raise DataError(
+            f"{what} has no value of the template {plain(names[missing[0]])!r} (row "
+            f"{missing[0]}), and of {len(missing):,} of {len(order):,} templates in all; values "
+            "with an index are taken by the names of the templates: complete the index, or give "
+            "values in the order of the templates without one (.to_numpy())"
+        )
+    return given.iloc[order]
+
+
+def columns_by_name(meta: Any, names: np.ndarray | None, what: Part) -> Any:
+    """Return a table, or a mapping of columns, in the order of the `names` of templates."""
+    if isinstance(meta, Mapping):
+        return {k: by_name(x, names, f"{what}[{k!r}]") for k, x in meta.items()}
+    return by_name(meta, names, what)
 
 
 def are_names(

@@ -277,3 +277,91 @@ def test_a_name_of_two_people_is_an_error():
             MATRIX, ["dan", *LABELS[ROWS[1:]]], LABELS[COLUMNS],
             probe_meta={"name": NAMES[ROWS]}, gallery_meta={"name": NAMES[COLUMNS]},
         )  # fmt: skip
+
+
+# ------------------------------------------------------------------------- an index of pandas
+
+
+def shuffled(values):
+    """The same values in another order, each under its own name."""
+    return values.sample(frac=1, random_state=3)
+
+
+def tables():
+    pd = optional_import("pandas")
+    square = pd.DataFrame(SQUARE, index=NAMES, columns=NAMES)
+    people = pd.Series(LABELS, index=NAMES)
+    assert not (shuffled(people).index == NAMES).all()
+    return pd, square, people
+
+
+def test_labels_and_metadata_of_a_table_are_joined_by_name():
+    pd, square, people = tables()
+    meta = pd.DataFrame({"camera": np.arange(12)}, index=NAMES)
+    scores = be.Scores(square, shuffled(people), probe_meta=shuffled(meta))
+    np.testing.assert_array_equal(scores.probe_labels, LABELS)
+    np.testing.assert_array_equal(scores.probe_meta["camera"], np.arange(12))
+    scores = be.Scores(
+        square.iloc[ROWS, COLUMNS], shuffled(people), shuffled(people),
+        probe_meta={"camera": shuffled(meta)["camera"]},
+    )  # fmt: skip
+    np.testing.assert_array_equal(scores.gallery_labels, LABELS[COLUMNS])
+    np.testing.assert_array_equal(scores.probe_meta["camera"], ROWS)
+    assert attempts(scores) == COUNTED
+
+
+def test_metadata_are_joined_with_labels_by_name():
+    pd, _, people = tables()
+    meta = pd.DataFrame({"camera": np.arange(12)}, index=NAMES)
+    scores = be.Scores(SQUARE, people, probe_meta=shuffled(meta))
+    np.testing.assert_array_equal(scores.probe_meta["camera"], np.arange(12))
+
+
+def test_embeddings_with_an_index_are_named():
+    pd, _, people = tables()
+    features = pd.DataFrame(FEATURES, index=NAMES)
+    scores = be.Scores.from_embeddings(features, shuffled(people), metric="l2")
+    np.testing.assert_array_equal(scores.probe_labels, LABELS)
+    scores = be.Scores.from_embeddings(
+        features.iloc[ROWS], people, features.iloc[COLUMNS], people, metric="l2"
+    )
+    assert attempts(scores) == COUNTED
+    assert be.closed_set(scores).equals(be.closed_set(named()))
+
+
+def test_an_index_of_other_things_names_no_template():
+    pd, square, people = tables()
+    for index in (np.arange(12)[::-1], [f"row {i}" for i in range(12)], LABELS):
+        scores = be.Scores(square, pd.Series(LABELS, index=index))
+        np.testing.assert_array_equal(scores.probe_labels, LABELS)
+
+
+def test_a_template_without_a_value_is_an_error():
+    _, square, people = tables()
+    with pytest.raises(
+        be.DataError, match=r"labels has no value of the template 'bob/4.png' \(row"
+    ):
+        be.Scores(square, people.drop(NAMES[[4, 7]]))
+    with pytest.raises(be.DataError, match=r"labels.* and of 2 of 12 templates in all"):
+        be.Scores(square, people.drop(NAMES[[4, 7]]))
+
+
+@pytest.mark.parametrize("column", ["template", "name", "file", None])
+def test_systems_in_another_order_are_joined_by_name(column):
+    """By a column, or by the index of a table."""
+    order = np.random.default_rng(5).permutation(12)
+    other = SQUARE + np.add.outer(np.arange(12), np.arange(12)) / 40
+
+    def system(values, rows):
+        values = values[np.ix_(rows, rows)]
+        if column is None:
+            pd = optional_import("pandas")
+            values = pd.DataFrame(values, index=NAMES[rows], columns=NAMES[rows])
+            return be.Scores(values, LABELS[rows])
+        return be.Scores(values, LABELS[rows], probe_meta={column: NAMES[rows]})
+
+    every = np.arange(12)
+    one, same = system(SQUARE, every), system(other, every)
+    expected = be.fuse({"a": one, "b": same})
+    found = be.fuse({"a": one, "b": system(other, order)})
+    np.testing.assert_array_equal(found.values, expected.values)

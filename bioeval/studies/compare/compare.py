@@ -86,10 +86,11 @@ def compare(
     a, b : Scores
         Two systems of the same layout, shape and labels, in the same order. One may hold distances
         and the other similarities. Pairs need their subjects. Where both name their templates (the
-        names of a list; metadata ``template`` of both sides of a matrix), or no two pairs have the
-        same subjects, they may be in any order, and what one of them lacks is left out, with a
-        warning. Or `a` alone, a mapping of the name of each system to its scores, or to a function
-        without arguments that reads them: then one system at a time is in memory.
+        names of a list; metadata ``template``, ``name`` or names of files, of both sides of a
+        matrix), or no two pairs have the same subjects, they may be in any order, and what one of
+        them lacks is left out, with a warning. Or `a` alone, a mapping of the name of each system
+        to its scores, or to a function without arguments that reads them: then one system at a time
+        is in memory.
     measures : sequence, optional
         Measures to compare, such as eer, frr_at_far=0.001, auc, cms=5, mean_ap. Others are
         ``"far_at_frr=0.01"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior),
