@@ -36,7 +36,8 @@ ATTACK = "attack"
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 
 #: Metadata columns that hold names of images, and those of templates; the first there is wins.
-IMAGE_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_path")
+_IMAGES = ("name", "image", "image_name", "file", "filename", "file_name", "path", "img_path")
+IMAGE_COLUMNS = (*_IMAGES, *(f"{name}s" for name in _IMAGES))
 NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
 
 #: Metadata columns that number the templates of a subject, the first there wins.

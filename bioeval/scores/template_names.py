@@ -21,7 +21,7 @@ from bioeval.scores.labels import (
 
 #: The columns that name templates whatever they hold. The others of `NAME_COLUMNS` do so where
 #: they hold names of files, each once: faces of one photograph are several templates.
-_OF_TEMPLATES = ("template", "name")
+_OF_TEMPLATES = ("template", "name", "names")
 
 # A path, or a name with an ending.
 _FILE = re.compile(r".*[/\\].+|.+\.[A-Za-z]\w{0,4}", re.DOTALL)

@@ -50,7 +50,7 @@ def test_the_example_of_the_definition():
     assert float(found.cmc.sel(rank=1)) == 0.0
 
 
-@pytest.mark.parametrize("column", ["name", "template", "file", "path", "image"])
+@pytest.mark.parametrize("column", ["name", "template", "file", "path", "image", "names", "files"])
 def test_columns_of_names_are_known(column):
     assert attempts(named(column)) == COUNTED
 

@@ -27,7 +27,7 @@ from bioeval.studies.check.findings import Finding, listed, passed
 _PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}
 
 # Metadata columns that name a template.
-_NAMES = (*NAME_COLUMNS, "names", "file_name", "key")
+_NAMES = (*NAME_COLUMNS, "key")
 
 # Fewer subjects than these: intervals over subjects are rough.
 _FEW = 30
