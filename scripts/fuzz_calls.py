@@ -169,7 +169,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "score_distributions.data": [square],
         "pad.values": [[0.9, 0.4, 0.6, 0.1]], "pad.attack": [["", "", "mask", "print"]],
         "pad.kind": ["similarity"], "pad.threshold": [0.5, "d_eer", "apcer=0.1"],
-        "pad.interval": ["subject-bootstrap"], "pad.subjects": [["a", "b", "a", "b"]],
+        "pad.interval": ["people"], "pad.subjects": [["a", "b", "a", "b"]],
         "pad.instrument": [[0, 0, 1, 2]],
     }  # fmt: skip
     found |= plotted(square, pairs, split, tracked)

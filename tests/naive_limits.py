@@ -52,7 +52,7 @@ def is_enough(columns: Columns, sides: int) -> bool:
     if not all(1e-12 < x < 1 - 1e-12 for x in columns):
         return False
     least = min(6, n / sides / 2)
-    return all(alike(x, sides) >= least for x in (columns, [1 - x for x in columns]))
+    return all(alike(x, sides) >= least - 1e-9 for x in (columns, [1 - x for x in columns]))
 
 
 class Effective(NamedTuple):

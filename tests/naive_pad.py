@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from scipy import stats
+import naive_limits
 
 
 def classes(
@@ -103,18 +103,36 @@ def d_eer(
     return None
 
 
-def korn_graubard(rate, drawn, attempts, units, confidence):
-    """One-sided limits at an effective number of attempts, from replicates of the rate."""
-    if units < 2:
-        return math.nan, math.nan
-    without = 1 - (1 - confidence) ** (1 / units)
-    if rate in (0, 1):
-        return (0.0, without) if rate == 0 else (1 - without, 1.0)
-    drawn = [x for x in drawn if x == x]
-    mean = sum(drawn) / len(drawn)
-    variance = sum((x - mean) ** 2 for x in drawn) / len(drawn) * units / (units - 1)
-    number = min(rate * (1 - rate) / variance, attempts) if variance else attempts
-    number *= (stats.norm.ppf(confidence) / stats.t.ppf(confidence, units - 1)) ** 2
-    low = stats.beta.ppf(1 - confidence, number * rate, number * (1 - rate) + 1)
-    high = stats.beta.ppf(confidence, number * rate + 1, number * (1 - rate))
-    return float(low), float(high)
+def limits_of_accepted(
+    scores: Sequence[float], units: Sequence[Sequence[Any]], confidence: float
+) -> Callable[[float], tuple[float, float]]:
+    """Limits of the rate of attempts that are accepted at a score and above, by the rate.
+
+    `units` has, of each kind of units, the unit of each attempt: what the kinds add to the variance
+    adds up, and limits rise with the rate.
+    """
+    of_kinds = []
+    for kind in units:
+        who = sorted(set(kind))
+        places = []
+        for at in sorted(set(scores)):
+            columns = []
+            for left in (None, *who):
+                rest = [x for x, unit in zip(scores, kind, strict=True) if unit != left]
+                columns.append(sum(x >= at for x in rest) / len(rest))
+            places.append(columns)
+        number = naive_limits.kish([kind.count(x) for x in who])
+        of_kinds.append(naive_limits.curve(places, len(scores), number, 1, confidence))
+    rates = sorted({0.0, 1.0, *(sum(x >= at for x in scores) / len(scores) for at in scores)})
+    ends = []
+    for x in rates:
+        each = [limits(x) for limits in of_kinds]
+        below = math.sqrt(sum((x - low) ** 2 for low, _ in each))
+        above = math.sqrt(sum((high - x) ** 2 for _, high in each))
+        ends.append((max(x - below, 0.0), min(x + above, 1.0)))
+    low = [min(x for x, _ in ends[k:]) for k in range(len(ends))]
+    high = [max(x for _, x in ends[: k + 1]) for k in range(len(ends))]
+    return lambda x: (
+        naive_limits.interpolated(x, rates, low),
+        naive_limits.interpolated(x, rates, high),
+    )

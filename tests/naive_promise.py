@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import beta, norm, t
+from naive_limits import effective, exact
+from scipy.stats import norm, t
 
 INF = math.inf
 
@@ -54,22 +55,16 @@ def doubled(found: dict[frozenset, float]) -> float:
 
 
 def estimated(
-    u: float, q: float, left_out: Sequence[float], number: int, m: int, delta: float
+    u: float, q: float, left_out: Sequence[float], number: int, m: int, delta: float, sides: int
 ) -> float:
     """Upper limit of a mean `u`, that is `q` with two people counted twice."""
     if u == 0:
         return 1 - delta ** (1 / m)
-    n = len(left_out)
-    middle = sum(left_out) / n
-    v = (n - 1) / n * sum((x - middle) ** 2 for x in left_out)
-    if v == 0:
-        effective = m
-    else:
-        ratio = norm.ppf(1 - delta) / t.ppf(1 - delta, n - 1)
-        effective = min(u * (1 - u) / v * ratio**2, number)
-    if q == 1:
-        return 1.0
-    return float(beta.ppf(1 - delta, effective * q + 1, effective - effective * q))
+    known, trials = effective([u, *left_out], delta, sides), float(m)
+    if known is not None:
+        ratio = norm.ppf(1 - delta) / t.ppf(1 - delta, len(left_out) - 1)
+        trials = known.least if known.known else known.alone * ratio**2
+    return exact(q, min(max(trials, min(m, number)), number), delta)[1]
 
 
 def attainable(values: np.ndarray, probes: Sequence, gallery: Sequence) -> list[float]:

@@ -1,8 +1,8 @@
 """Limits of independent attempts: binomial intervals, and the rules of 3 and of 30.
 
 Attempts that share a subject are dependent. For all-against-all comparisons these intervals are far
-too narrow; ``docs/uncertainty.md`` shows by how much. At an effective number of attempts, which
-follows from how a rate varies between people or instruments, they hold for dependent ones.
+too narrow (``docs/uncertainty.md``). At an effective number of attempts, which follows from how a
+rate varies between people (:mod:`bioeval.stats.limits`), the exact ones hold for dependent ones.
 """
 
 from __future__ import annotations
@@ -280,74 +280,6 @@ def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
     if not ((x >= 0) & (x <= n) & (n <= _MOST)).all():
         raise DataError("errors and attempts; expected finite counts with 0 <= errors <= attempts")
     return x, n
-
-
-def effective_trials(
-    rate: np.ndarray,
-    variance: np.ndarray,
-    units: np.ndarray | int,
-    confidence: float,
-    attempts: np.ndarray | float = np.inf,
-) -> np.ndarray:
-    """Return how many independent attempts would tell as much about a rate as its attempts do.
-
-    That is ``rate (1 - rate) / variance``, at most `attempts`, times the squared quotient of the
-    quantiles of the normal and of Student's distribution with ``units - 1`` degrees of freedom: the
-    variance is estimated from so many independent units.
-    """
-    freedom = np.maximum(np.asarray(units) - 1, 1)
-    level = confidence if confidence != 0.5 else 0.5 + 1e-6  # where both quantiles are 0
-    narrow = scipy.special.ndtri(level) / scipy.special.stdtrit(freedom, level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.fmin(rate * (1 - rate) / variance, attempts) * narrow**2
-
-
-def korn_graubard(
-    rate: np.ndarray,
-    variance: np.ndarray,
-    attempts: np.ndarray | int,
-    units: np.ndarray | int,
-    confidence: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the one-sided limits of Korn and Graubard (1998), each at the confidence level.
-
-    - `variance`: of the rate, over independent units such as instruments or people
-    - `attempts`: the rate is of so many, by so many `units`
-
-    They are those of Clopper and Pearson at the effective number of attempts. A rate of 0 or 1 has
-    the bound of `units` independent trials. Limits are NaN with fewer than two units.
-    """
-    rate, variance, units = np.asarray(rate), np.asarray(variance), np.asarray(units)
-    effective = effective_trials(rate, variance, units, confidence, attempts)
-    errors = effective * rate
-    low = exact_lower(errors, effective - errors, 1 - confidence)
-    high = exact_upper(errors, effective - errors, confidence)
-    with np.errstate(divide="ignore"):
-        without_error = 1 - (1 - confidence) ** (1 / units)
-    low = np.where(rate <= 0, 0.0, np.where(rate >= 1, 1 - without_error, low))
-    high = np.where(rate >= 1, 1.0, np.where(rate <= 0, without_error, high))
-    known = (units > 1) & ~np.isnan(rate)
-    return np.where(known, low, np.nan), np.where(known, high, np.nan)
-
-
-def largest_limits(
-    rate: np.ndarray,
-    variance: np.ndarray,
-    attempts: np.ndarray | int,
-    units: np.ndarray | int,
-    confidence: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return one-sided limits of the largest of several true rates, along the last axis.
-
-    The largest lower limit misses if one of all is above its rate: each is at the level ``1 - (1 -
-    confidence) / number``. The largest upper limit misses only if that of the largest rate does: it
-    needs no such correction. Limits are NaN where those of a rate are.
-    """
-    number = np.shape(rate)[-1]
-    each = 1 - (1 - confidence) / number
-    low = korn_graubard(rate, variance, attempts, units, each)[0].max(axis=-1)
-    high = korn_graubard(rate, variance, attempts, units, confidence)[1].max(axis=-1)
-    return low, high
 
 
 def sum_limits(

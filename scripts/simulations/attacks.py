@@ -66,9 +66,7 @@ def detection(cell: Cell, rng: np.random.Generator, easier: np.ndarray) -> dict[
         thresholds=[at],
         apcer_targets=[APCER],
         instrument=units,
-        interval=be.stats.IntervalMethod(
-            "subject-bootstrap", replicates=300, random_state=int(rng.integers(1 << 30))
-        ),
+        interval="people",
     )
     measured = {"APCER": limits(result, "apcer_at_threshold", APCER)}
     if not easier.any():
@@ -132,9 +130,7 @@ def vulnerability(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
         thresholds=[at],
         threshold=at,
         far_targets=[0.1],
-        interval=be.stats.IntervalMethod(
-            "subject-bootstrap", replicates=300, random_state=int(rng.integers(1 << 30))
-        ),
+        interval="people",
     )
     return {
         "IAPAR, largest of three": limits(result, "iapar_max_at_threshold", 0.1),
@@ -150,7 +146,7 @@ CLAIMS = (
         "attack detection",
         "95 % intervals hold in at least 90 % (people: instruments of a species; templates: "
         "presentations of an instrument)",
-        "be.pad(interval='subject-bootstrap')",
+        "be.pad(interval='people')",
         species,
         cells(people=(10, 30), templates=(5, 20), most_templates=300),
         dict.fromkeys("EN", 0.9),
@@ -158,7 +154,7 @@ CLAIMS = (
     Claim(
         "vulnerability",
         "95 % intervals of IAPAR by targets and twelve instruments hold in at least 90 %",
-        "be.vulnerability(interval='subject-bootstrap')",
+        "be.vulnerability(interval='people')",
         vulnerability,
         cells(people=(20, 50), templates=(2,)),
         dict.fromkeys("EN", 0.9),

@@ -134,7 +134,7 @@ def check_claim(
         "people_to_settle": float(means.people_to_settle(claim, confidence)),
     }
     attrs = about_attrs(Provenance.of(scores), "claim", "claim", [])
-    attrs |= {"confidence": confidence, "rate": name, "interval_method": "korn-graubard"}
+    attrs |= {"confidence": confidence, "rate": name, "interval_method": "people"}
     this_gallery = name == "far" and shares.fixed_gallery
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"
     return dataset(variables, CLAIM, {}, attrs)

@@ -12,6 +12,7 @@ from bioeval.document.results import cell_of, data_facts, result_messages, thres
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.results.support import RuleOf, people_with
+from bioeval.results.words import method_in_words
 
 #: Numbers of people beyond this settle no claim in practice.
 _MOST_TO_SETTLE = 100_000
@@ -63,7 +64,7 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
             high=ds[f"{rate}_high"].item(),
             confidence=float(ds.attrs["confidence"]),
             population=str(ds.attrs["interval_for"]),
-            method=str(ds.attrs["interval_method"]),
+            method=method_in_words(str(ds.attrs["interval_method"])),
             claim=ds["claim"].item(),
         )
     )

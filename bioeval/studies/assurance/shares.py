@@ -107,7 +107,7 @@ class Shares:
             self.units_of[self.people],
             number=self.units,
             independent=self.independent,
-            of_pairs=roles == 2,
+            sides=1 if self.fixed_gallery else roles,
             fewest=self.fewest,
         )
 

@@ -1,40 +1,37 @@
-"""Intervals of attacks and of their detection: people and instruments are resampled."""
+"""Limits of attacks and of their detection: people and instruments are left out in turn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.base.memory import require_memory
 from bioeval.counting.by_subject import SubjectAttempts
-from bioeval.counting.thresholds import to_user
+from bioeval.counting.thresholds import to_internal
 from bioeval.results.variables import Variable
-from bioeval.scores.labels import plain
+from bioeval.stats.chosen_thresholds import marks_of
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.independent import korn_graubard, largest_limits, sum_limits
-from bioeval.stats.limits import Limits, open_limits, percentile
+from bioeval.stats.independent import sum_limits
+from bioeval.stats.limits import Limits, RateCurve, rising
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import ratio
+from bioeval.stats.people import by_subject, ratio
+from bioeval.stats.weights import groups_of, kish, without_each
 from bioeval.studies.attacks.presentations import BONA_FIDE, Presentations
-from bioeval.studies.attacks.scores import AttackedScores, in_order_of_scores
+from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tasks.verification_task import verification
 
 if TYPE_CHECKING:
     from bioeval.studies.attacks.vulnerability import Counts
 
 #: What the limits of the largest rate of several species are by, as attributes of results.
-KORN_GRAUBARD = "Korn and Graubard, all species at once"
+LARGEST = "all species at once"
 
-_POINTS = 1000  # thresholds of a curve whose crossing is resampled, about the most
-
-#: Metadata columns of attack rows that are resampled beside their targets.
-ALSO_RESAMPLED = ("instrument", "attacker")
+#: Metadata columns of attack rows that are left out beside their targets.
+ALSO_LEFT_OUT = ("instrument", "attacker")
 
 # The thresholds of a result, by the end of the names of the rates there.
 _THRESHOLDS = {
@@ -45,102 +42,68 @@ _THRESHOLDS = {
 }
 
 
-def drawn(units: int, options: IntervalMethod, key: int, columns: int) -> np.ndarray:
-    """Return how often each of so many units is drawn, (units, columns): the data come first.
+@dataclass(frozen=True, eq=False)
+class AcceptedAttempts:
+    """The rate at which attempts of one class are accepted, along distances, without each unit.
 
-    Columns beyond the replicates, such as those without a person, have each unit once.
+    An attempt may be of several kinds of units, such as a person and an instrument.
+
+    - `columns`: of each kind, the rate and the rate without each unit, (distances, 1 + units)
+    - `attempts`: number of attempts
+    - `units`: of each kind how many units with equal numbers of attempts there are; 0 for one
     """
-    weights = np.ones((units, columns))
-    if units > 1:
-        seed = options.seed
-        sequence = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
-        replicates = slice(1 + options.replicates)
-        weights[:, replicates] = replace(options, random_state=sequence).weights(units)[
-            :, replicates
+
+    columns: Sequence[np.ndarray]
+    attempts: int
+    units: Sequence[float]
+
+    @classmethod
+    def of(cls, distances: np.ndarray, units: Sequence[np.ndarray]) -> AcceptedAttempts:
+        """Count attempts, of which `units` has the unit of each kind; NaN is never accepted."""
+        at, columns, numbers = marks_of(distances), [], []
+        for names in units:
+            who, unit, made = np.unique(names, return_inverse=True, return_counts=True)
+            group = groups_of(len(who))[unit.reshape(-1)]
+            groups = int(group.max(initial=-1)) + 1
+            counts = without_each(np.cumsum(by_subject(distances, group, at, groups), axis=0))
+            columns.append(ratio(counts[:-1], counts[-1]))
+            numbers.append(kish(made) if trials_of(len(who)) else 0.0)
+        return cls(columns, len(distances), numbers)
+
+    def curve(self, confidence: float) -> RateCurve:
+        """Return the limits of the rate as a function of it.
+
+        What kinds of units add to its variance adds up (Zou and Donner 2008).
+        """
+        curves = [
+            RateCurve.of(x, self.attempts, units, confidence, sides=1)
+            for x, units in zip(self.columns, self.units, strict=True)
         ]
-    return weights
+        rate = curves[0].rate
+        below = np.hypot.reduce([rate - x.low for x in curves])
+        above = np.hypot.reduce([x.high - rate for x in curves])
+        return RateCurve(rate, *rising(np.maximum(rate - below, 0), np.minimum(rate + above, 1)))
 
 
-def drawn_variance(drawn: np.ndarray, units: np.ndarray | int) -> np.ndarray:
-    """Return the variance of a rate from its replicates, the last axis, over so many units.
+def of_each(classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float) -> Limits:
+    """Return the limits of rates (..., classes)."""
+    both = [x.curve(confidence).at(rates[..., i]) for i, x in enumerate(classes)]
+    low, high = (np.stack(ends, axis=-1) for ends in zip(*both, strict=True))
+    return low, high
 
-    Replicates of ``n`` units vary ``(n - 1) / n`` times as much as the rate does.
+
+def of_largest(classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float) -> Limits:
+    """Return the limits of the largest of several true rates, (..., classes).
+
+    The largest lower limit misses if one of all is above its rate: each is at the level ``1 - (1 -
+    confidence) / number``. The largest upper limit misses only if that of the largest rate does: it
+    needs no such correction. Limits are NaN where those of a rate are, or without a class.
     """
-    units = np.asarray(units)
-    there = ~np.isnan(drawn)
-    number = np.maximum(there.sum(axis=-1), 1)
-    mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
-    squares = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1)
-    return squares / number * units / np.maximum(units - 1, 1)
-
-
-def joined(codes: list[np.ndarray], weights: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the unit of each attempt, and the weights of units.
-
-    A unit is a combination of codes, such as a person with an instrument; its weight is the product
-    of theirs.
-    """
-    pairs, unit = np.unique(np.stack(codes), axis=1, return_inverse=True)
-    product = np.prod([w[x] for w, x in zip(weights, pairs, strict=True)], axis=0)
-    return unit.reshape(-1), product
-
-
-def independent(codes: list[np.ndarray]) -> int:
-    """Return the fewest distinct values of any code; 0 for one, which cannot be resampled."""
-    return trials_of(min(len(np.unique(x)) for x in codes))
-
-
-def accepted_of_units(
-    distances: np.ndarray, unit: np.ndarray, weights: np.ndarray, at: np.ndarray
-) -> np.ndarray:
-    """Return weighted numbers accepted at increasing distances, by column of weights.
-
-    The first row is that of reject-all, and the last one that of all. NaN is never accepted.
-    """
-    layer, shape = np.searchsorted(at, distances), (len(at) + 1, len(weights))
-    counts = coo_array((np.ones(len(unit)), (layer, unit)), shape=shape).tocsr()
-    reached = np.cumsum(counts @ weights, axis=0)
-    return np.concatenate([np.zeros((1, weights.shape[1])), reached])
-
-
-def species_limits(
-    rate: np.ndarray,
-    variance: np.ndarray,
-    attempts: np.ndarray,
-    units: np.ndarray,
-    largest_of: np.ndarray,
-    confidence: float,
-) -> tuple[Limits, Limits]:
-    """Return the limits of rates of species, (thresholds, species), and of the largest of some."""
-    level = (1 + confidence) / 2
-    low, high = open_limits(
-        rate, *korn_graubard(rate, variance, attempts, units, level), units, confidence
-    )
-    lowest = highest = np.full(len(rate), np.nan)
-    if largest_of.any():
-        some = rate[:, largest_of], variance[:, largest_of], attempts[largest_of], units[largest_of]
-        lowest, highest = largest_limits(*some, level)[0], high[:, largest_of].max(axis=1)
-    return (low, high), (lowest, highest)
-
-
-def along(low: np.ndarray, high: np.ndarray) -> Limits:
-    """Return limits along increasing rates, the first axis, that are monotone as the rates are."""
-    return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
-
-
-def along_falling(low: np.ndarray, high: np.ndarray) -> Limits:
-    """Return the same along falling rates."""
-    low, high = along(low[::-1], high[::-1])
-    return low[::-1], high[::-1]
-
-
-def _sampled_points(every: np.ndarray, crossing: float) -> np.ndarray:
-    """Return at most about 1,000 increasing thresholds, all of those around a crossing."""
-    if len(every) <= _POINTS:
-        return every
-    spread = np.linspace(0, len(every) - 1, _POINTS // 2).astype(np.int64)
-    near = np.searchsorted(every, crossing) + np.arange(-_POINTS // 4, _POINTS // 4)
-    return every[np.union1d(spread, np.clip(near, 0, len(every) - 1))]
+    if not len(classes):
+        return np.full(rates.shape[:-1], np.nan), np.full(rates.shape[:-1], np.nan)
+    low, _ = of_each(classes, rates, 1 - (1 - confidence) / len(classes))
+    _, high = of_each(classes, rates, confidence)
+    return low.max(axis=-1), high.max(axis=-1)
 
 
 def presentation_limits(
@@ -153,66 +116,39 @@ def presentation_limits(
     """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``."""
     if not units:
         raise DataError(
-            f"{Argument('interval', options.method)} resamples people or objects; give "
+            f"{Argument('interval', options.method)} leaves out people or objects; give "
             f"{Argument('subjects')} or {Argument('instrument')}"
         )
-    curve = _sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
-    every = np.unique(np.concatenate([places[~np.isnan(places)], curve]))
-    columns, trials, rate, variance = 1 + options.replicates, [], [], []
+    classes = []
     for i in data.classes:
-        here, codes, weights = data.members(i), [], []
-        if "subjects" in units:
-            codes.append(units["subjects"][here])
-            weights.append(drawn(int(units["subjects"].max()) + 1, options, 0, columns))
-        if i != BONA_FIDE and "instrument" in units:
-            codes.append(np.unique(units["instrument"][here], return_inverse=True)[1])
-            weights.append(drawn(len(np.unique(codes[-1])), options, 1 + i, columns))
-        if not codes:
-            codes.append(np.arange(here.sum()))
-            weights.append(drawn(int(here.sum()), options, 0, columns))
-        counts = accepted_of_units(data.distances[here], *joined(codes, weights), every)
-        accepted, number = counts[:-1], counts[-1]
-        replicates = ratio(number - accepted if i == BONA_FIDE else accepted, number)
-        trials.append(independent(codes))
-        rate.append(replicates[:, 0])
-        variance.append(drawn_variance(replicates[:, 1:], trials[-1]))
-    apcer, bpcer = np.stack(rate[:-1], axis=1), rate[-1]
-    of_species = np.stack(variance[:-1], axis=1), data.number[:-1], np.array(trials[:-1])
-    of_bona_fide = variance[-1], data.number[-1], trials[-1]
-    confidence = options.confidence
-    each, largest = species_limits(apcer, *of_species, data.counted, confidence)
-    one_sided = korn_graubard(bpcer, *of_bona_fide, (1 + confidence) / 2)
-    of_rates = {
-        "bpcer": open_limits(bpcer, *one_sided, trials[-1], confidence),
-        "apcer_of_species": each,
-        "apcer": largest,
+        here = data.members(i)
+        known = [x[here] for name, x in units.items() if i != BONA_FIDE or name == "subjects"]
+        classes.append(AcceptedAttempts.of(data.distances[here], known or [np.arange(here.sum())]))
+    *species, bona_fide = classes
+    over, confidence = data.counted, options.confidence
+    some = [x for x, heard in zip(species, over, strict=True) if heard]
+
+    def limits_at(at: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
+        """Return the limits of the largest APCER and of BPCER at distances."""
+        rates = data.rates(at)
+        largest = of_largest(some, rates["apcer_of_species"][:, over], confidence)
+        return largest, bona_fide.curve(confidence).complement().at(rates["bpcer"])
+
+    limits: dict[str, Limits] = {
+        "apcer_of_species": of_each(species, data.rates(places)["apcer_of_species"], confidence)
     }
-    # The first place is that of reject-all.
-    place = np.where(np.isnan(places), 0, 1 + np.searchsorted(every, places))
-    shown, back = np.unique(place, return_inverse=True)
-    limits: dict[str, Limits] = {}
-    for name, (low, high) in of_rates.items():
-        low, high = (along_falling if name == "bpcer" else along)(low[shown], high[shown])
-        limits[name] = low[back], high[back]
+    limits["apcer"], limits["bpcer"] = limits_at(places, confidence)
     # Half of what may miss at an end is that of APCER, half that of BPCER.
-    level = 1 - (1 - confidence) / 4
-    falling = (np.full(len(bpcer), np.nan),) * 2
-    rising = along_falling(*korn_graubard(bpcer, *of_bona_fide, level))
-    over = data.counted
-    if over.any():
-        variances, number, units_of = of_species
-        falling = along(
-            *largest_limits(apcer[:, over], variances[:, over], number[over], units_of[over], level)
-        )
+    points = data.points
+    falling, rising_ = limits_at(points.threshold, (1 + confidence) / 2)
     if not np.isnan(data.d_eer.eer):
-        largest_apcer = np.fmax.reduce(apcer[:, over], axis=1)
-        curves = np.stack([largest_apcer, *falling], axis=1), np.stack([bpcer, *rising], axis=1)
-        # What thresholds between the points change there moves the limits, as it does the data.
-        errors = ErrorColumns(curves[0][1:], curves[1][1:]).equal_error()
-        errors = np.clip(errors + (data.d_eer.eer - errors[0]), 0.0, 1.0)
-        limits["d_eer"] = errors[1], errors[2]
+        ends = [
+            ErrorColumns(apcer[1:, None], bpcer[1:, None]).equal_error()[0]
+            for apcer, bpcer in zip(falling, rising_, strict=True)
+        ]
+        limits["d_eer"] = np.array(ends[0]), np.array(ends[1])
     ends = []
-    for ends_of_apcer, ends_of_bpcer in zip(falling, rising, strict=True):
+    for ends_of_apcer, ends_of_bpcer in zip(falling, rising_, strict=True):
         # APCER grows with the distance; before the first is the point that rejects all.
         within = np.searchsorted(ends_of_apcer, targets, side="right")
         at = np.append(1.0, ends_of_bpcer)[within]
@@ -230,77 +166,52 @@ def with_limits(
 ) -> xr.Dataset:
     """Return a result with limits of its rates at fixed thresholds.
 
-    A person's genuine, impostor and targeted attempts move with the person: an attack weighs its
-    target, times its instrument and its attacker where these are known.
+    An attack leaves with its target, and with its instrument and its attacker where these are
+    known.
     """
     attacks, confidence, kind = counts.attacks, options.confidence, parts.bona_fide.kind
     people = SubjectAttempts(counts.verifying)
-    wanted = {
-        point: to_user(dataset[name].values, kind)
-        for point, name in _THRESHOLDS.items()
-        if name in dataset
-    }
-    at = np.unique(np.concatenate(list(map(np.ravel, wanted.values()))))
+    also = [name for name in ALSO_LEFT_OUT if name in parts.attacks.probe_meta]
+    columns = [parts.attacks.codes.probe, *(parts.attacks.probe_meta[name] for name in also)]
+    units = [np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in columns]
+    together = AcceptedAttempts.of(attacks.distance, units)
+    species = []
+    for i in range(len(attacks.names)):
+        here = attacks.species == i
+        species.append(AcceptedAttempts.of(attacks.distance[here], [x[here] for x in units]))
+    wanted = {point: name for point, name in _THRESHOLDS.items() if name in dataset}
+    at = np.unique(np.concatenate([dataset[name].values.ravel() for name in wanted.values()]))
     at = at[np.isfinite(at)]
-    weights = options.weights(people.people)
-    require_memory(
-        8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)),
-        "intervals",
-        "expected fewer thresholds or replicates",
-    )
-    place_of = {plain(name): place for place, name in enumerate(people.names)}
-    labels = parts.attacks.probe_labels.tolist()
-    codes = [np.array([place_of[x] for x in labels])[attacks.row]]
-    factors = [weights.astype(np.float64)]
-    also = [name for name in ALSO_RESAMPLED if name in parts.attacks.probe_meta]
-    for name in also:
-        values = [plain(x) for x in parts.attacks.probe_meta[name].tolist()]
-        place_of = {value: place for place, value in enumerate(dict.fromkeys(values))}
-        codes.append(np.array([place_of[x] for x in values])[attacks.row])
-        key = 1 + ALSO_RESAMPLED.index(name)
-        factors.append(drawn(len(place_of), options, key, weights.shape[1]))
-    unit, unit_weights = joined(codes, factors)
-
-    members = [attacks.species == s for s in range(len(attacks.names))]
-    of_attacks = np.stack(
-        [accepted_of_units(attacks.distance[x], unit[x], unit_weights, at)[1:] for x in members]
-    )
-    pooled = of_attacks.sum(axis=0)
-    of_species = ratio(of_attacks[:, :-1], of_attacks[:, -1:]).swapaxes(0, 1)
-    targets = len(np.unique(parts.attacks.codes.probe))
-    order = in_order_of_scores(kind)
     use: dict[str, Any] = asdict(counts.verifying.use)
     bona_fide = verification(
         parts.bona_fide,
         **use,
-        thresholds=to_user(at, kind)[order],
+        thresholds=at,
         far_targets=(),
         costs=(),
         auc=False,
         interval=options.for_new_people,
     )
+    accepted, number = attacks.accepted(to_internal(at, kind)), attacks.number
+    rates, made = ratio(accepted, number), number > 0
     limits: dict[str, Limits] = {
-        x: (bona_fide[f"{x}_low"].values[order], bona_fide[f"{x}_high"].values[order])
-        for x in ("far", "frr")
+        x: (bona_fide[f"{x}_low"].values, bona_fide[f"{x}_high"].values) for x in ("far", "frr")
     }
-    pooled_rate = ratio(pooled[:-1], pooled[-1])
-    limits["iapar_pooled"] = percentile(pooled_rate, confidence, trials_of(targets))
-    rate, replicates = of_species[..., 0], of_species[..., 1 : 1 + options.replicates]
-    units = np.array([independent([x[here] for x in codes]) for here in members])
-    variance = drawn_variance(replicates, units)
-    each, largest = species_limits(
-        rate, variance, attacks.number, units, attacks.number > 0, confidence
+    limits["iapar_pooled"] = together.curve(confidence).at(
+        ratio(accepted.sum(axis=1), number.sum())
     )
-    limits["iapar_of_species"], limits["iapar_max"] = along(*each), along(*largest)
-    frr, (low, high) = bona_fide["frr"].values[order], limits["frr"]
-    limits["riapar"] = sum_limits(
-        (np.fmax.reduce(rate, axis=1), *limits["iapar_max"]), (frr, low, high)
-    )
+    limits["iapar_of_species"] = of_each(species, rates, confidence)
+    some = [species[i] for i in np.flatnonzero(made)]
+    limits["iapar_max"] = of_largest(some, rates[:, made], confidence)
+    frr, (low, high) = bona_fide["frr"].values, limits["frr"]
+    largest = np.fmax.reduce(rates, axis=1)
+    limits["riapar"] = sum_limits((largest, *limits["iapar_max"]), (frr, low, high))
     limits["riapar_of_species"] = sum_limits(
-        (rate, *limits["iapar_of_species"]), (frr[:, None], low[:, None], high[:, None])
+        (rates, *limits["iapar_of_species"]), (frr[:, None], low[:, None], high[:, None])
     )
     shown: dict[str, Any] = {}
-    for point, where in wanted.items():
+    for point, threshold in wanted.items():
+        where = dataset[threshold].values
         place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
         for name, ends in limits.items():
             variable = f"{name}{point}"
@@ -315,8 +226,8 @@ def with_limits(
     out = options.added_to(dataset, shown, names, options.few_people(people.people))
     also = [f"{name}s" for name in also]
     return out.assign_attrs(
-        interval_threshold="thresholds stay in replicates",
-        resampled=", ".join(["subjects", *also]),
-        iapar_interval=KORN_GRAUBARD,
+        interval_threshold="thresholds stay",
+        left_out=", ".join(["subjects", *also]),
+        iapar_interval=LARGEST,
         interval_for=f"new {' and '.join(['people', *also])}",
     )

@@ -17,7 +17,7 @@ from bioeval.counting.thresholds import check_thresholds, linear_grid, to_intern
 from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import ALL_REJECTED, KindVerdict
 from bioeval.results.variables import Variable
-from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
 from bioeval.studies.attacks.presentations import (
     DetectionRule,
     Presentations,
@@ -35,7 +35,7 @@ APCER_TARGETS = (0.1, 0.05, 0.01)
 NonResponse = Literal["exclude", "reject"]
 ValuedKind = Literal["distance", "similarity", "llr"]
 
-# What a result holds for, by what is resampled.
+# What a result holds for, by what is left out.
 _NEW = {
     ("subjects",): "new people, these instruments",
     ("instrument",): "new instruments of these species, each bona fide presentation by itself",
@@ -55,7 +55,7 @@ def pad(
     non_response: NonResponse = "exclude",
     instrument: Any = None,
     subjects: Any = None,
-    interval: Literal["subject-bootstrap"] | IntervalMethod | None = None,
+    interval: Literal["people"] | IntervalMethod | None = None,
     name: str = "",
 ) -> xr.Dataset:
     """Evaluate presentation attack detection: APCER by species against BPCER.
@@ -83,13 +83,12 @@ def pad(
         Exclude presentations without a score, or count them as rejected. Excluded, they leave the
         denominators of APCER and BPCER.
     instrument, subjects : array_like, shape (n,), optional
-        The object presented, for attacks, and the person, which intervals resample.
-    interval : {"subject-bootstrap"}, optional
-        Add confidence intervals over subjects and instruments. They are ``_low`` and ``_high`` of
-        APCER, BPCER and ``d_eer``, and not of the pooled APCER; needs `subjects` or `instrument`.
-        The limits are those of Korn and Graubard (1998), by the variance over resampled people and
-        instruments, those of ``d_eer`` and ``bpcer_at_apcer`` with the uncertainty of their
-        thresholds.
+        The object presented, for attacks, and the person, which intervals leave out in turn.
+    interval : {"people"}, optional
+        Add confidence intervals, for which each person and each instrument is left out in turn.
+        They are ``_low`` and ``_high`` of APCER, BPCER and ``d_eer``, and not of the pooled APCER;
+        needs `subjects` or `instrument`. Those of ``d_eer`` and ``bpcer_at_apcer`` have the
+        uncertainty of their thresholds.
     name : str
         Name of the detector.
 
@@ -137,7 +136,7 @@ def pad(
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
         raise DataError(f"{Argument('dev')} needs a rule as {Argument('threshold')}, such as d_eer")
-    options = interval_of(interval, ["subject-bootstrap"])
+    options = interval_of(interval, (PEOPLE,))
     units = {
         name: _codes(name, labels, len(data.codes))
         for name, labels in (("subjects", subjects), ("instrument", instrument))
@@ -173,7 +172,7 @@ def pad(
     for rate, curve in data.rates(inside).items():
         variables[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if options is not None:
-        from bioeval.studies.attacks.limits import KORN_GRAUBARD, presentation_limits
+        from bioeval.studies.attacks.limits import LARGEST, presentation_limits
 
         limits = presentation_limits(data, units, options, np.append(inside, used), targets)
         for side, end in (("low", 0), ("high", 1)):
@@ -187,8 +186,8 @@ def pad(
         attrs |= {
             "interval_method": options.method,
             "confidence": options.confidence,
-            "resampled": " and ".join(units),
-            "apcer_interval": KORN_GRAUBARD,
+            "left_out": " and ".join(units),
+            "apcer_interval": LARGEST,
             "interval_for": _NEW[tuple(units)],
         }
     about = {

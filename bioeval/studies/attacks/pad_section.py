@@ -162,11 +162,11 @@ def _intervals(ds: xr.Dataset) -> Iterator[Paragraph]:
     attrs = ds.attrs
     if "interval_method" in attrs:
         text = say(
-            "In brackets: {level:rate} intervals for {population}, by resampling {resampled}: "
-            "{apcer}",
+            "In brackets: {level:rate} intervals for {population}, by leaving out each of the "
+            "{left_out}; of APCER for {apcer}",
             level=float(attrs["confidence"]),
             population=str(attrs["interval_for"]),
-            resampled=str(attrs["resampled"]),
+            left_out=str(attrs["left_out"]),
             apcer=str(attrs["apcer_interval"]),
         )
         yield Paragraph(text, "note")

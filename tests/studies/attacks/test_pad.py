@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.stats.options import IntervalMethod
 
 HAND = (
     [0.9, 0.8, 0.6, 0.3, 0.7, 0.2, 0.1, 0.4, 0.35],
@@ -160,7 +159,7 @@ def test_an_interval_has_the_estimate_inside_and_is_wider_by_instrument():
     effect = rng.normal(size=20)[moulds] * (attack == "mould")
     values = rng.normal(size=1200) + effect + 2 * (attack == "")
     how = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=400),
+        "interval": "people",
         "threshold": 0.8,
         "thresholds": 50,
     }
@@ -182,32 +181,50 @@ def test_an_interval_has_the_estimate_inside_and_is_wider_by_instrument():
     assert width["both"] > width["subjects"]
 
 
-def weights_of(units, replicates, key):
-    """Return how often each unit is drawn: those of each class have a stream of their own."""
-    seed = np.random.SeedSequence(0, spawn_key=(key,))
-    method = IntervalMethod("subject-bootstrap", 0.95, replicates, seed)
-    return method.weights(units).astype(np.float64)
-
-
-def test_subjects_move_together_as_a_plain_bootstrap_has_it():
+def test_limits_of_bpcer_are_those_of_people_left_out():
     rng = np.random.default_rng(5)
     people = np.arange(90) % 9
     attack = np.where(np.arange(90) % 2, "a", "")
     values = rng.normal(size=90).round(1)
-    weights = weights_of(9, 100, 0)[people]
-    wrong = ((values < 0.1) & (attack == ""))[:, None] * weights
-    drawn = wrong.sum(axis=0) / weights[attack == ""].sum(axis=0)
-    limits = slow.korn_graubard(drawn[0], drawn[1:], (attack == "").sum(), 9, 0.975)
+    bona_fide = attack == ""
+    limits = slow.limits_of_accepted(values[bona_fide].tolist(), [people[bona_fide].tolist()], 0.95)
+    for thresholds in ([0.1], [-0.5, 0.1, 0.3]):  # it does not matter at which others
+        ds = be.pad(
+            values,
+            attack,
+            subjects=people,
+            interval="people",
+            threshold=0.1,
+            thresholds=thresholds,
+        )
+        low, high = limits(1 - ds.bpcer_at_threshold.item())
+        assert ds.bpcer_at_threshold_low == pytest.approx(1 - high, rel=1e-9)
+        assert ds.bpcer_at_threshold_high == pytest.approx(1 - low, rel=1e-9)
+
+
+def test_people_and_instruments_are_each_left_out():
+    """Of one species, what both add to the variance adds up."""
+    rng = np.random.default_rng(8)
+    people, moulds = np.arange(120) % 10, np.arange(120) // 15
+    attack = np.where(np.arange(120) < 60, "", "mould")
+    effect = rng.normal(size=10)[people] + rng.normal(size=8)[moulds]
+    values = (rng.normal(size=120) + effect).round(1)
     ds = be.pad(
         values,
         attack,
         subjects=people,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        threshold=0.1,
-        thresholds=[0.1],
+        instrument=moulds,
+        interval="people",
+        threshold=0.5,
+        thresholds=[0.5],
     )
-    result = ds.bpcer_at_threshold_low, ds.bpcer_at_threshold_high
-    np.testing.assert_allclose(result, limits)
+    here = attack == "mould"
+    kinds = [people[here].tolist(), moulds[here].tolist()]
+    low, high = slow.limits_of_accepted(values[here].tolist(), kinds, 0.95)(
+        ds.apcer_at_threshold.item()
+    )
+    assert ds.apcer_at_threshold_low == pytest.approx(low, rel=1e-9)
+    assert ds.apcer_at_threshold_high == pytest.approx(high, rel=1e-9)
 
 
 def five_species(seed, instruments=10, presentations=20):
@@ -229,29 +246,39 @@ def test_limits_of_apcer_are_those_of_all_species_at_once():
         values,
         attack,
         instrument=units,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=200),
+        interval="people",
         threshold=0.0,
         thresholds=[0.0],
     )
     each = {}
-    for i, name in enumerate("abcde"):
-        here = attack == name
-        who, unit = np.unique(units[here], return_inverse=True)
-        weights = weights_of(len(who), 200, 1 + i)[unit]
-        drawn = ((values[here] >= 0)[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
-        each[name] = [
-            slow.korn_graubard(drawn[0], drawn[1:], here.sum(), len(who), x) for x in (0.975, 0.995)
-        ]
-        row = ds.sel(species=name)
-        result = row.apcer_of_species_at_threshold_low, row.apcer_of_species_at_threshold_high
-        # Along the curve limits may be those of a point nearby, and wider.
-        assert float(result[0]) == pytest.approx(each[name][0][0], rel=0.02)
-        assert float(result[1]) == pytest.approx(each[name][0][1], rel=0.02)
+    for name in "abcde":
+        here, row = attack == name, ds.sel(species=name)
+        scores, kinds = values[here].tolist(), [units[here].tolist()]
+        rate = row.apcer_of_species_at_threshold.item()
+        each[name] = [slow.limits_of_accepted(scores, kinds, x)(rate) for x in (0.95, 0.99)]
+        assert row.apcer_of_species_at_threshold_low == pytest.approx(each[name][0][0], rel=1e-9)
+        assert row.apcer_of_species_at_threshold_high == pytest.approx(each[name][0][1], rel=1e-9)
     low = max(x[1][0] for x in each.values())
     high = max(x[0][1] for x in each.values())
-    assert float(ds.apcer_at_threshold_low) == pytest.approx(low, rel=0.02)
-    assert float(ds.apcer_at_threshold_high) == pytest.approx(high, rel=0.02)
+    assert float(ds.apcer_at_threshold_low) == pytest.approx(low, rel=1e-9)
+    assert float(ds.apcer_at_threshold_high) == pytest.approx(high, rel=1e-9)
     assert ds.attrs["interval_for"].startswith("new instruments of these species")
+
+
+def test_instruments_that_err_alike_are_as_good_as_independent_attempts():
+    """Five of ten have one error in 20: less than by chance, so that the limits are exact."""
+    values = np.append(np.arange(10) % 2, np.zeros(190))
+    ds = be.pad(
+        [2.0, *values],
+        ["", *["print"] * 200],
+        instrument=[0, *np.arange(200) % 10],
+        interval="people",
+        threshold=1.0,
+    )
+    low, high = be.stats.clopper_pearson(5, 200)
+    assert ds.apcer_at_threshold == 5 / 200
+    assert ds.apcer_at_threshold_low == pytest.approx(low.item(), rel=1e-9)
+    assert ds.apcer_at_threshold_high == pytest.approx(high.item(), rel=1e-9)
 
 
 def test_a_species_with_one_instrument_shows_no_limits():
@@ -261,7 +288,7 @@ def test_a_species_with_one_instrument_shows_no_limits():
         values,
         attack,
         instrument=units,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval="people",
         threshold=0.0,
     )
     ends = ("apcer_at_threshold_low", "apcer_at_threshold_high", "d_eer_low", "d_eer_high")
@@ -287,7 +314,7 @@ def test_a_species_with_one_instrument_shows_no_limits():
         ({"apcer_targets": 2}, "expected rates from 0 to 1"),
         ({"subjects": [1, 2]}, "one for each presentation"),
         ({"interval": "wilson"}, "interval is 'wilson'"),
-        ({"interval": "subject-bootstrap"}, "give subjects or instrument"),
+        ({"interval": "people"}, "give subjects or instrument"),
     ],
 )
 def test_wrong_input_is_named(change, said):

@@ -91,7 +91,7 @@ def test_the_threshold_is_that_of_the_definition(seed):
         worst = sorted(own.values())[-2:]
         doubled = (sum(own.values()) + sum(worst)) / (n + 2)
         without = [sum(own[q] for q in people if q != p) / (n - 1) for p in people]
-        upper = twin.estimated(means[t], doubled, without, n, n, 0.1)
+        upper = twin.estimated(means[t], doubled, without, n, n, 0.1, 1)
         if upper > target:
             break
         best, limit = t, max(upper, limit or 0.0)  # at least that of stricter thresholds
