@@ -16,6 +16,7 @@ from bioeval.base.errors import Argument, DataError, Part, nearest_name
 from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
 from bioeval.scores.formats.layouts import is_number
+from bioeval.scores.labels import columns_of
 
 #: The order of the columns: of MOTChallenge, and of CityFlow, whose cameras share identities.
 Layout = Literal["motchallenge", "cityflow"]
@@ -38,6 +39,17 @@ _LARGEST_BOX = 1e100
 
 #: Names in a message or an error.
 LISTED = 5
+
+# What the columns of a table are called, beside their names: of motmetrics, and of MOTChallenge.
+_CALLED = {
+    "frame": ("frameid", "frame_id"),
+    "left": ("x", "bb_left"),
+    "top": ("y", "bb_top"),
+    "width": ("w", "bb_width"),
+    "height": ("h", "bb_height"),
+    "flag": ("confidence", "conf"),
+    "class": ("classid", "class_id"),
+}
 
 
 def _whole(low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -105,6 +117,8 @@ def read_rows(
         written = [*map(list, zip(*cells, strict=True))]
         table = [_numbers(column) for column in written[: len(names) + 1]]  # and a visibility
     else:
+        if (columns := columns_of(value)) is not None:
+            names, value = _named(columns, names, least, role)
         place, array = f"{role}: row", _array(value, role, names[:least], of_result)
         written = table = list(array.T)
         line = np.arange(1, len(array) + 1)
@@ -141,6 +155,24 @@ def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
     whole = (column >= -1) & (column == np.floor(column))
     visible = ((visibility >= 0) & (visibility <= 1)) | (visibility == -1)
     return bool((whole & visible).all())
+
+
+def _named(
+    columns: Mapping[str, np.ndarray], names: tuple[str, ...], least: int, role: Part
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the columns of a table by their names, as an array, and which of them are there."""
+    known = {name.casefold(): name for name in columns}
+    called = {name: known.get(name) for name in names}
+    for name, others in _CALLED.items():
+        if called.get(name, "") is None:
+            called[name] = next((known[x] for x in others if x in known), None)
+    if lacking := [name for name in names[:least] if called[name] is None]:
+        raise DataError(
+            f"{role} is a table without the column {lacking[0]!r}; its columns are "
+            f"{', '.join(map(repr, columns))}; expected {', '.join(names[:least])}"
+        )
+    there = tuple(name for name in names if called[name] is not None)
+    return there, np.column_stack([columns[str(called[name])] for name in there])
 
 
 def _array(value: Any, role: Part, names: tuple[str, ...], of_result: bool) -> np.ndarray:

@@ -102,11 +102,12 @@ def tracking(
     ----------
     truth, result : path, array of shape (n, 6) or more, or mapping of str to either
         A file of rows ``frame, id, left, top, width, height`` (in pixels; further columns as in
-        the MOTChallenge format, commas or blanks, plain or gzip); an array of such rows; a folder
-        of sequences (``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or
-        ``<sequence>.txt``; results as ``<sequence>.txt``, or in a folder ``data``); or files and
-        arrays by the names of sequences. The results of several trackers by their names, ``{"A":
-        result, "B": result}``, are compared on the sequences that all of them have.
+        the MOTChallenge format, commas or blanks, plain or gzip); an array of such rows, or a table
+        of pandas with columns of these names or motmetrics', in any order; a folder of sequences
+        (``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or ``<sequence>.txt``; results as
+        ``<sequence>.txt``, or in a folder ``data``); or files and arrays by the names of sequences.
+        The results of several trackers by their names, ``{"A": result, "B": result}``, are compared
+        on the sequences that all of them have.
     iou : float, in (0, 1]
         Smallest overlap (IoU) of a match. HOTA has thresholds of its own.
     frames : int, or mapping of sequence to int, optional

@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 from hypothesis import assume, given, strategies as st
 from mot_scenes import BOX, RESULT, TRUTH, assert_same, crowd, scenes
+from optional import optional_import
 
 import bioeval as be
 from bioeval.cli.program import main
@@ -291,6 +292,22 @@ def test_classes_chooses_what_is_evaluated(ignored, classes, tp, fn, fp):
     assert (int(ds.tp), int(ds.fn), int(ds.fp)) == (tp, fn, fp)
     listed = np.atleast_1d([1, 2, 3] if classes is None and tp == 3 else classes or [1])
     assert ds.attrs["classes_evaluated"] == ", ".join(map(str, listed))
+
+
+def test_a_table_of_pandas_is_read_by_its_names():
+    """Its columns may have any order, the names of motmetrics, and be levels of an index."""
+    pd = optional_import("pandas")
+    rows = np.array(
+        [(f, who, 50.0 * who, 3, 20, 40, who != 3, 1) for f in (1, 2) for who in (1, 2, 3)]
+    )
+    names = ["FrameId", "Id", "X", "Y", "Width", "Height", "Confidence", "ClassId"]
+    table = pd.DataFrame(rows, columns=names)
+    expected = be.tracking(rows, rows[::-1])
+    assert int(expected.tp) == 4
+    for truth in (table[names[::-1]], table.set_index(names[:2])):
+        assert be.tracking(truth, table.rename(columns={"FrameId": "frame"})).equals(expected)
+    with pytest.raises(be.DataError, match="truth is a table without the column 'id'; its"):
+        be.tracking(table.drop(columns="Id"), rows)
 
 
 def test_classes_that_no_row_has_are_refused_and_world_coordinates_read_as_classes_if_told():
