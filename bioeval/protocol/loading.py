@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,11 +42,15 @@ def available() -> list[str]:
     return sorted(_shipped_cards())
 
 
-def load(name_or_path: str | os.PathLike[str] | Protocol, argument: str = "protocol") -> Protocol:
+def load(
+    name_or_path: str | os.PathLike[str] | Protocol,
+    argument: str = "protocol",
+    names: Callable[[], list[str]] = available,
+) -> Protocol:
     """Return a protocol by the name of a shipped card, or by the path of a card.
 
     A text is a path if it ends in ``.toml`` or holds a path separator. A `Protocol` is checked
-    and returned as it is. Messages call it the `argument` of the call.
+    and returned as it is. Messages call it the `argument` of the call, and list the `names`.
 
     Raises
     ------
@@ -68,11 +73,11 @@ def load(name_or_path: str | os.PathLike[str] | Protocol, argument: str = "proto
     path = os.fspath(name_or_path)
     if isinstance(name_or_path, os.PathLike) or is_path(path):
         return read_card(read_file(path), path, path)
-    if path not in available():
-        raise CardError(
-            f"{bad_choice(argument, path, available())} The path of a card ends in .toml."
-        )
-    return _load_shipped(path)
+    try:
+        return _load_shipped(path)
+    except KeyError:
+        wrong = bad_choice(argument, path, names())
+        raise CardError(f"{wrong} The path of a card ends in .toml.") from None
 
 
 def is_path(name: str) -> bool:

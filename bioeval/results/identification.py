@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import xarray as xr
@@ -173,8 +173,17 @@ class OpenSetPoints:
     genuine: int  # genuine attempts
     other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing; NaN last
 
+    @classmethod
+    def of(cls, tally: Searches, ties: str, role: str) -> Self:
+        """Return those of searches; `role` is the name of the impostor probes."""
+        mated = np.flatnonzero(tally.mates > 0)
+        probes, ranks, weights = tally.rank_weights(mated, ties)
+        other = np.sort(tally.other[tally.impostor_probes(role)])
+        return cls(tally.mate[probes], ranks, weights, len(mated), other)
+
+    @cached_property
     def equal_error(self) -> EqualError:
-        """Return the point at which FAR and 1 - DIR at rank 1 cross."""
+        """The point at which FAR and 1 - DIR at rank 1 cross."""
         if not self.genuine or not len(self.other):
             return EqualError()
         hits = self.ranks <= 1
@@ -225,6 +234,27 @@ class OpenSetPoints:
             threshold[i] = np.where(counted, np.maximum.accumulate(loosest), reject_all)
         return dir_, threshold
 
+    def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: str) -> Variables:
+        """Return the EER, and what :meth:`at_far` found, in the user's units."""
+        return {
+            **equal_error_values(self.equal_error, kind),
+            "dir_at_far": at_far[0],
+            "threshold_at_far": to_user(at_far[1], kind),
+        }
+
+    def rows(self, threshold_at_far: np.ndarray) -> np.ndarray:
+        """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
+        every = np.append(threshold_at_far[:, 0], self.equal_error.eer_threshold)
+        return every[np.isfinite(every)]
+
+    def grid(self, number: int | None) -> np.ndarray:
+        """Return a number of thresholds over all scores, or about the usual one."""
+        both = np.concatenate([self.mate, self.other])
+        finite = both[np.isfinite(both)]
+        low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+        infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
+        return grid_over(float(low), float(high), *infinite, number=number)
+
     def detected_rows(
         self, grid: np.ndarray, ranks: int, *, whole: bool
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -257,6 +287,18 @@ class OpenSetAttempts:
     targets: int
     non_targets: int
     unmated: int  # enrolled probes without a usable mate
+
+    @classmethod
+    def of(cls, tally: Searches, points: OpenSetPoints) -> Self:
+        """Return those of searches."""
+        return cls(
+            genuine=points.genuine,
+            impostor=len(points.other),
+            tied=np.int64(((tally.tied > 0) & (tally.mates > 0)).sum()),
+            targets=int(tally.enrolled.sum()),
+            non_targets=int((~tally.enrolled).sum()),
+            unmated=int((tally.enrolled & (tally.mates == 0)).sum()),
+        )
 
     def scalars(
         self, about: Provenance, impostors: str, far_targets: np.ndarray, points: Variables
@@ -431,15 +473,23 @@ def open_set_dataset(
     the probes whose subject is not, or is taken to be not, in the gallery. The operating points at
     rank 1 are among the default thresholds; with `rows`, further distances, among any others too.
     """
-    searches = _Searches(tally, ties, impostors)
-    points, targets = searches.points, check_targets(far_targets)
-    searches.at_far(targets, max_rank or max(1, min(searches.longest, RANK_LIMIT)))
-    grid = searches.grid(check_thresholds(thresholds), targets, rows)
-    count, notes = ClosedSetCounts.max_ranks(searches.longest, max_rank, len(grid))
+    role, kind = tally.impostor_role(impostors), tally.about.kind
+    points, targets = OpenSetPoints.of(tally, ties, role), check_targets(far_targets)
+    longest = int((tally.mates + tally.others).max(initial=0))
+    dir_, threshold = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
+    given = check_thresholds(thresholds)
+    if isinstance(given, np.ndarray):
+        grid = to_internal(given, kind)
+    else:
+        grid = points.grid(given)
+    if given is None or rows is not None:
+        more = np.empty(0) if rows is None else rows
+        grid = np.unique(np.concatenate([grid, points.rows(threshold), more]))
+    count, notes = ClosedSetCounts.max_ranks(longest, max_rank, len(grid))
     detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
-        attempts=searches.attempts(),
+        attempts=OpenSetAttempts.of(tally, points),
         thresholds=grid,
         detected=detected,
         identified=np.cumsum(detected, axis=1),
@@ -453,121 +503,49 @@ def open_set_dataset(
         "rank_unit": tally.rank_unit,
         "fusion": tally.fusion,
         "ties": ties,
-        "impostors": searches.role,
+        "impostors": role,
     }
-    remarks = [*searches.tie_messages(targets, impostors)]
-    variables = searches.point_variables(targets, count)
-    return counts.dataset(variables, targets, tally.about, options, notes, remarks)
+    values = points.values((dir_[:, :count], threshold[:, :count]), kind)
+    remarks = _tie_messages(tally, points, role, targets)
+    return counts.dataset(values, targets, tally.about, options, notes, remarks)
+
+
+def _tie_messages(
+    tally: Searches, points: OpenSetPoints, role: str, far_targets: np.ndarray
+) -> Iterator[Message]:
+    """Yield the messages of EER, and of DIR at a FAR target, where equal scores decide them."""
+    if not ((tally.tied > 0) & (tally.mates > 0)).any():
+        error = points.equal_error
+        yield from tie_message("eer", (error.pessimistic, error.optimistic), "EER")
+        return
+    last, first = (OpenSetPoints.of(tally, ties, role) for ties in ENDS)
+    ends = last.equal_error.pessimistic, first.equal_error.optimistic
+    yield from tie_message("eer", ends, "EER")
+    dir_last, dir_first = (each.at_far(far_targets, 1)[0][:, 0] for each in (last, first))
+    for target, *rates in zip(far_targets.tolist(), dir_last, dir_first, strict=True):
+        words = f"{{dir}} at {{far}} {per_cent(target)}"
+        found = [*tie_message("dir_at_far", rates, words, far_target=target)]
+        if found:
+            yield from found
+            return
 
 
 def open_set_rows(
     tally: Searches, ties: str, impostors: str, far_targets: np.ndarray
 ) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""
-    return _Searches(tally, ties, impostors).rows(far_targets)
+    points = OpenSetPoints.of(tally, ties, tally.impostor_role(impostors))
+    return points.rows(points.at_far(far_targets, 1)[1])
 
 
 def open_set_scalars(
     tally: Searches, *, ties: str, impostors: str, far_targets: np.ndarray
 ) -> Scalars:
     """Return the attempts and the operating points at rank 1."""
-    searches = _Searches(tally, ties, impostors)
-    points = searches.point_variables(far_targets, 1)
-    return searches.attempts().scalars(tally.about, searches.role, far_targets, points)
-
-
-class _Searches:
-    """The mated and non-mated searches of a tally, under the options of open set."""
-
-    def __init__(self, tally: Searches, ties: str, impostors: str):
-        self.tally = tally
-        self.role = tally.impostor_role(impostors)
-        self.mated = np.nonzero(tally.mates > 0)[0]
-        probes, ranks, weights = tally.rank_weights(self.mated, ties)
-        other = np.sort(tally.other[tally.impostor_probes(self.role)])
-        self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
-        self._at_far: tuple[np.ndarray, np.ndarray] | None = None
-
-    @cached_property
-    def longest(self) -> int:
-        """The length of the longest candidate list."""
-        return int((self.tally.mates + self.tally.others).max(initial=0))
-
-    def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return :meth:`OpenSetPoints.at_far`, found once: ask for the most ranks first."""
-        if self._at_far is None:
-            self._at_far = self.points.at_far(targets, ranks)
-        dir_, threshold = self._at_far
-        return dir_[:, :ranks], threshold[:, :ranks]
-
-    @cached_property
-    def equal_error(self) -> EqualError:
-        """The equal error rate at rank 1."""
-        return self.points.equal_error()
-
-    def tie_messages(self, far_targets: np.ndarray, impostors: str) -> Iterator[Message]:
-        """Yield the messages of EER, and of DIR at a FAR target, where equal scores decide them."""
-        ends = [self, self]
-        if (self.tally.tied[self.mated] > 0).any():
-            ends = [_Searches(self.tally, ties, impostors) for ties in ENDS]
-        last, first = (each.equal_error for each in ends)
-        yield from tie_message("eer", (last.pessimistic, first.optimistic), "EER")
-        dir_last, dir_first = (each.at_far(far_targets, 1)[0][:, 0] for each in ends)
-        for target, *rates in zip(far_targets.tolist(), dir_last, dir_first, strict=True):
-            words = f"{{dir}} at {{far}} {per_cent(target)}"
-            found = [*tie_message("dir_at_far", rates, words, far_target=target)]
-            if found:
-                yield from found
-                return
-
-    def attempts(self) -> OpenSetAttempts:
-        """Return the numbers of attempts."""
-        tally = self.tally
-        return OpenSetAttempts(
-            genuine=len(self.mated),
-            impostor=len(self.points.other),
-            tied=np.int64((tally.tied[self.mated] > 0).sum()),
-            targets=int(tally.enrolled.sum()),
-            non_targets=int((~tally.enrolled).sum()),
-            unmated=int((tally.enrolled & (tally.mates == 0)).sum()),
-        )
-
-    def grid(
-        self,
-        given_thresholds: np.ndarray | int | None,
-        targets: np.ndarray,
-        rows: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return the thresholds of the result, as increasing distances."""
-        if isinstance(given_thresholds, np.ndarray):
-            grid = to_internal(given_thresholds, self.tally.about.kind)
-        else:
-            both = np.concatenate([self.tally.mate[self.mated], self.points.other])
-            finite = both[np.isfinite(both)]
-            low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-            infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
-            grid = grid_over(float(low), float(high), *infinite, number=given_thresholds)
-        if given_thresholds is not None and rows is None:
-            return grid
-        if rows is None:
-            rows = np.empty(0)
-        return np.unique(np.concatenate([grid, self.rows(targets), rows]))
-
-    def rows(self, far_targets: np.ndarray) -> np.ndarray:
-        """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
-        at_far = self.at_far(far_targets, 1)[1]
-        every = np.append(at_far, self.equal_error.eer_threshold)
-        return every[np.isfinite(every)]
-
-    def point_variables(self, far_targets: np.ndarray, ranks: int) -> Variables:
-        """Return the EER, and DIR at each FAR target up to a rank."""
-        kind = self.tally.about.kind
-        dir_at_far, threshold_at_far = self.at_far(far_targets, ranks)
-        return {
-            **equal_error_values(self.equal_error, kind),
-            "dir_at_far": dir_at_far,
-            "threshold_at_far": to_user(threshold_at_far, kind),
-        }
+    role = tally.impostor_role(impostors)
+    points = OpenSetPoints.of(tally, ties, role)
+    values = points.values(points.at_far(far_targets, 1), tally.about.kind)
+    return OpenSetAttempts.of(tally, points).scalars(tally.about, role, far_targets, values)
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:

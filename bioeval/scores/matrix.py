@@ -9,7 +9,6 @@ square matrix and in any selection of one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -196,10 +195,10 @@ class Scores:
 
     def _with(self, **attributes: Any) -> Self:
         """Return a view with other attributes; what was computed of the former ones is dropped."""
-        view = copy(self)
-        for name in [*view.__dict__]:
-            if isinstance(getattr(type(view), name, None), cached_property):
-                del view.__dict__[name]
+        view = object.__new__(type(self))
+        for name, value in self.__dict__.items():
+            if not isinstance(getattr(type(self), name, None), cached_property):
+                view.__dict__[name] = value
         view._set(**attributes)
         return view
 

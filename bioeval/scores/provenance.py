@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from bioeval.scores.exclusions import Exclusion, Rule
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
-
-T = TypeVar("T")
 
 # The message that a gallery, or a part of one, has no mate of any probe.
 _NO_MATE = "no-mate-in-gallery"
@@ -260,8 +258,3 @@ def _sizes(scores: Scores) -> dict[str, Any]:
         "probe_subjects": int(np.count_nonzero(probing)),
         "enrolled_subjects": int(np.count_nonzero(enrolled & probing)),
     }
-
-
-def joined(a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
-    """Return all of the first, and what the second has besides."""
-    return (*a, *(x for x in b if x not in a))

@@ -30,23 +30,16 @@ def selected(scores: Scores, probes: Any, gallery: Any) -> Scores:
     if gallery is not None:
         columns = as_index(gallery, scores.cells.shape[1], "gallery")
         require_each_once(columns)
-    codes = copy(scores.codes)
-    view = scores._with(_codes=codes, _source=scores._source.select(rows, columns))
+    codes, chosen = copy(scores.codes), dict[str, Any]()
     if rows is not None:
-        codes.probe = scores.codes.probe[rows]
-        view._set(
-            probe_ids=scores.probe_ids[rows],
-            probe_labels=scores.probe_labels[rows],
-            _probe_meta={k: fixed(v[rows]) for k, v in scores.probe_meta.items()},
-        )
+        codes.probe = codes.probe[rows]
+        chosen |= {"probe_ids": scores.probe_ids[rows], "probe_labels": scores.probe_labels[rows]}
+        chosen["_probe_meta"] = {k: fixed(v[rows]) for k, v in scores.probe_meta.items()}
     if columns is not None:
-        codes.gallery = scores.codes.gallery[columns]
-        view._set(
-            gallery_ids=scores.gallery_ids[columns],
-            gallery_labels=scores.gallery_labels[columns],
-            _gallery_meta={k: fixed(v[columns]) for k, v in scores.gallery_meta.items()},
-        )
-    return view
+        codes.gallery, ids = codes.gallery[columns], scores.gallery_ids[columns]
+        chosen |= {"gallery_ids": ids, "gallery_labels": scores.gallery_labels[columns]}
+        chosen["_gallery_meta"] = {k: fixed(v[columns]) for k, v in scores.gallery_meta.items()}
+    return scores._with(_codes=codes, _source=scores._source.select(rows, columns), **chosen)
 
 
 def of_own_columns(scores: Scores) -> Scores:

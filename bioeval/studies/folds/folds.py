@@ -225,7 +225,7 @@ class Searched:
             return {"recognition_rate": (self.ranks == 1).sum() / number if number else math.nan}
         points = OpenSetPoints(self.mate, self.ranks, np.ones(number), number, np.sort(self.other))
         dir_, _ = points.at_far(options.targets, int(options.ranks[-1]))
-        return {"eer": points.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
+        return {"eer": points.equal_error.eer, "dir_at_far": dir_[:, options.ranks - 1]}
 
 
 class FoldSide:

@@ -16,7 +16,7 @@ from bioeval.scores.exclusions import Exclusion, Rule
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled
-from bioeval.scores.provenance import Provenance, camera_notes, joined
+from bioeval.scores.provenance import Provenance, camera_notes
 from bioeval.tasks.reid.convention import Convention, camera_codes
 
 
@@ -121,7 +121,8 @@ class Candidates:
         if self.distractor_ids:
             identities = ", ".join(map(str, self.distractor_ids))
             reading = (*reading, f"distractors: identity {identities}")
-        about = replace(about, notes=joined(about.notes, self.notes()), reading=reading)
+        more = [note for note in self.notes() if note not in about.notes]
+        about = replace(about, notes=(*about.notes, *more), reading=reading)
         if self.scores.layout == "top-k":
             return about
         return about.searching(self.under(self.rules.removed), ~self.left_out)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -28,7 +29,7 @@ from bioeval.base.errors import (
 from bioeval.base.messages import Message
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import Field, Section
-from bioeval.protocol.loading import available, is_path, load
+from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import CAMERA_COLUMNS, Codes, column_codes, known_texts
@@ -116,7 +117,7 @@ def convention_of(
     if not isinstance(base, Convention):
         base = _of_card(base, sections, argument)
     rules = with_options(base, **options)
-    changed = [name for name in options if rules[name] != base[name]]
+    changed = [name for name in options if getattr(rules, name) != getattr(base, name)]
     return replace(rules, changed=(*base.changed, *changed))
 
 
@@ -124,12 +125,10 @@ def _of_card(
     convention: str | os.PathLike[str] | Protocol, sections: Sequence[str], argument: str
 ) -> Convention:
     """Return the convention of the first of the sections that a card has."""
-    if isinstance(convention, str) and not is_path(convention) and convention not in available():
-        require_choice(argument, convention, conventions(sections), CardError)
-    card = load(convention, argument)
+    card = load(convention, argument, partial(conventions, sections))
     for name in sections:
-        if name in card.tasks:
-            fields = {k: v for k, v in dict(card.tasks[name]).items() if k in Reid.fields()}
+        if (task := card.tasks.get(name)) is not None:
+            fields = {x: getattr(task, x) for x in Reid.fields() if x in task.fields()}
             return Convention(name=card.name, exclude=card.exclude, **fields)
     if sections == ("reid",) and "gom" in card.tasks:
         raise CardError(
