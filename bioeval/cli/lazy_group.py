@@ -121,9 +121,9 @@ bioeval COMMAND --help prints the help of a command.
         "max_content_width": 100,
         "show_default": True,
     },
-    epilog="Exit codes: 0 done, 1 the evaluation failed or its result was not written, "
-    "2 wrong usage or bad input, 130 interrupted (Ctrl-C), 141 broken pipe (SIGPIPE), "
-    "143 terminated (SIGTERM).",
+    epilog="Exit codes: 0 done, 1 the evaluation failed or its result was not written, a condition "
+    "of --fail-if holds, the data have an error or refute a claim, 2 wrong usage or bad input, "
+    "130 interrupted (Ctrl-C), 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).",
 )
 @click.version_option(__version__, message="bioeval %(version)s")
 @click.pass_context

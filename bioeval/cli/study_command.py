@@ -36,6 +36,7 @@ from bioeval.scores.people import knows_people, subject_pattern
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.conditions import Condition
     from bioeval.cli.outputs import Table
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
@@ -87,6 +88,8 @@ class StudyCommand:
         if "interval" in options and "confidence" in options:  # not taken by the command
             require_method(options["interval"])
             take_interval(options, options["interval"])
+        self._conditions: tuple[Condition, ...] = options.pop("fail_if", ())
+        self._failures: list[str] = []  # why the command ends with exit code 1
         self.output = Output.take(options)
         self.use = take_use(options)
         #: The scores as they were read, by the names of their systems.
@@ -112,6 +115,10 @@ class StudyCommand:
         self._inside.__exit__(*exception)
         if exception[0] is None:
             self.output.show(self._table, self._document, self._files)
+            for reason in self._failures:
+                note(f"bioeval: failed: {reason}")
+            if self._failures:
+                click.get_current_context().exit(1)
 
     # -------------------------------------------------------------------------- reading
 
@@ -278,6 +285,15 @@ class StudyCommand:
         """Keep what is printed at the end, and the names of the files that were written."""
         self._table, self._document, self._files = table, document, files
 
+    def fail(self, reason: str) -> None:
+        """End with exit code 1 after everything is shown and written, and say why."""
+        self._failures.append(reason)
+
+    def judge(self, results: Any) -> None:
+        """Fail by the conditions of ``--fail-if``."""
+        for condition in self._conditions:
+            self._failures += condition.reasons(results)
+
     def file_to_write(self, out: str | None) -> None:
         """Check the path of a file to write, if any, before anything is computed."""
         if out is not None:
@@ -322,6 +338,7 @@ class StudyCommand:
 
         from bioeval.results.dataset import without_slashes
 
+        self.judge(results)
         document, tables = self.data_of(results)
         document |= more or {}
         if "files" in document:  # of several systems

@@ -14,7 +14,8 @@ from bioeval.cli.lazy_group import COMMANDS, root
 
 #: Where a command prints and writes, and on what it runs: options that no call has.
 OF_EVERY_COMMAND = {
-    *("as_json", "force", "images", "images_root", "latex", "markdown", "memory_limit", "name"),
+    *("as_json", "fail_if", "force", "images", "images_root", "latex", "markdown"),
+    *("memory_limit", "name"),
     *("no_auc", "out", "plot_formats", "plot_style", "plots", "report", "terms", "worst"),
 }
 

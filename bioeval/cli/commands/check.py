@@ -8,6 +8,7 @@ import click
 
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command
+from bioeval.cli.conditions import FAIL_IF
 from bioeval.cli.images import ImageOptions
 from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
 @options_of("check_data", "protocol", "far_targets", "threshold", "worst")
+@FAIL_IF
 @shared_options(use=True, name=False)
 @ImageOptions.add
 def command(
@@ -42,7 +44,8 @@ def command(
     person that each looks like, and the pairs of people that are confused with each other most, by
     name; a page has their pictures.
 
-    The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
+    The exit code is 1 if an error is found that makes results misleading, or by --fail-if, as
+    "warnings > 0" or "duplicates > 0"; 0 otherwise.
     """
     images = ImageOptions(options)
     options["threshold"] = threshold
@@ -71,8 +74,8 @@ def command(
             images=column,
             image_folder=folder,
         )
-    if checked.misleads:
-        click.get_current_context().exit(1)
+        if checked.misleads:
+            run.fail("an error in the data makes results misleading")
 
 
 def _column_of_images(scores: Scores, folder: Path) -> str:

@@ -10,6 +10,7 @@ import click
 
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command
+from bioeval.cli.conditions import FAIL_IF
 from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.command("compare", cls=Command)
 @click.argument("data", nargs=-1, required=True)
 @options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "population", "adjust")
+@FAIL_IF
 @shared_options(interval=True, plots=True, names=True)
 def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.

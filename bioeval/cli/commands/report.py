@@ -161,7 +161,7 @@ def _study(
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
     run.stages("trying the threshold on other people")
-    how = {"folds": None if scores.layout == "pairs" else wanted["folds"]}
+    how: dict[str, Any] = {"folds": None if scores.layout == "pairs" else wanted["folds"]}
     how |= {"random_state": options["random_state"], "assure": wanted["assure"]}
     try:
         return {"threshold_study": study_threshold(scores, opens.rule, **how)}

@@ -12,6 +12,7 @@ from bioeval.cli.arguments import at_least
 from bioeval.cli.calls import options_of
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
+from bioeval.cli.conditions import FAIL_IF
 from bioeval.cli.options import TRIES_AND_ENROLMENT, shared_options
 from bioeval.cli.study_command import StudyCommand
 
@@ -58,6 +59,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     "Re-identification: list the worst queries; all of them with --json and --out.",
     bool,
 )
+@FAIL_IF
 @TRIES_AND_ENROLMENT
 @shared_options(interval=True, plots=True)
 @option_group(

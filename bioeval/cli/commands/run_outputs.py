@@ -177,6 +177,7 @@ class Evaluation:
 def finish(run: StudyCommand, systems: Sequence[Evaluation], files: Iterable[str | None]) -> None:
     """Write what is wanted of the systems, read from `files`, and keep the table for printing."""
     output, shown = run.output, {one.name: one.shown for one in systems}
+    run.judge({one.name: one.tree for one in systems})
     document: dict[str, Any] = {}
     if output.folder is not None or output.as_json:
         document = systems[0].document()

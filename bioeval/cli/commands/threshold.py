@@ -11,6 +11,7 @@ from bioeval.base.errors import DataError
 from bioeval.cli.arguments import Value
 from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
+from bioeval.cli.conditions import FAIL_IF
 from bioeval.cli.options import shared_options, take_far, take_interval
 from bioeval.cli.study_command import StudyCommand
 
@@ -41,6 +42,7 @@ _OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
 )
 @option("--claim RATE", "Test whether the data show far=X or frr=X at --threshold.")
 @options_of("study_threshold", "rank_unit")
+@FAIL_IF
 @shared_options(use=True, interval=True, plots=True)
 def command(data: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
@@ -51,6 +53,8 @@ def command(data: str, **options: Any) -> None:
 
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
     chosen on some of the subjects and evaluated on the others.
+
+    A claim that the data refute ends with exit code 1, as what --fail-if says does.
 
     With --on, the threshold is chosen on DATA alone, and its errors are counted on another set,
     with their intervals. Both are read as by `bioeval run`; options for reading apply to both.
@@ -140,7 +144,10 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         if rule.name not in ("far", "frr"):
             raise DataError(f"--claim is {claim}; expected far=X or frr=X")
         rate = {rule.name: rule.values[0]}
-        run.finish(run.count(check_claim, run.read(), at, **rate, **run.options))
+        checked = run.count(check_claim, run.read(), at, **rate, **run.options)
+        run.finish(checked)
+        if checked["verdict"] == "refuted":
+            run.fail(f"the data refute the claim {claim}")
 
 
 def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.DataTree:
