@@ -36,6 +36,10 @@ SENTENCES: dict[str, str] = {
         "nearest to themselves (the diagonal), and it is not symmetric; if its columns are other "
         "templates than its rows, {arg.gallery_labels} is missing, and each row lacks a comparison"
     ),
+    "half-matrix": (
+        "one side of the diagonal has one value alone, and half of the comparisons are no scores: "
+        "give the whole matrix (D + D.T of a half that is 0), or leave this half out by a mask"
+    ),
     "exclusion-without-effect": (
         "{exclusion:name}, which is to leave out comparisons, leaves out none: check whether both "
         "sides write its values alike"

@@ -130,23 +130,40 @@ def as_values(values: Any) -> Any:
     return StoredRows(base)
 
 
-def unlike_all_against_all(values: np.ndarray) -> tuple[bool, bool]:
-    """Whether a square matrix seems to be of two sets of templates: as distances, similarities.
+def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
+    """Return the code of the message on a matrix that seems not to be of all against all.
 
-    That is where it is not symmetric, and at most a quarter of the templates whose comparison with
-    themselves has a finite score are nearest to themselves. A diagonal of one value was filled in.
+    ``"half-matrix"``: on one side of the diagonal there is one value alone, such as 0, on the other
+    are scores. ``"not-all-against-all"``: it is not symmetric, and at most a quarter of the
+    templates whose comparison with themselves has a finite score are nearest to themselves; a
+    diagonal of one value was filled in. Empty without a doubt.
     """
     values = values[:_ROWS_LOOKED_AT, :_ROWS_LOOKED_AT]
+    if len(values) < 3:
+        return ""
+    if _is_half(values) or _is_half(values.T):
+        return "half-matrix"
     diagonal = values.diagonal()
     known = np.isfinite(diagonal)
-    if len(values) < 3 or not known.any() or len(np.unique(diagonal[known])) == 1:
-        return False, False
-    ends = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
-    nearest = diagonal <= ends[0], diagonal >= ends[1]
-    unlike = [bool(near[known].mean() <= _FEW_NEAREST) for near in nearest]
-    if not any(unlike) or _is_symmetric(values):
-        return False, False
-    return unlike[0], unlike[1]
+    if not known.any() or len(np.unique(diagonal[known])) == 1:
+        return ""
+    if similarity:
+        nearest = diagonal >= np.fmax.reduce(values, axis=1)
+    else:
+        nearest = diagonal <= np.fmin.reduce(values, axis=1)
+    if nearest[known].mean() > _FEW_NEAREST or _is_symmetric(values):
+        return ""
+    return "not-all-against-all"
+
+
+def _is_half(values: np.ndarray) -> bool:
+    """Whether all below the diagonal is one finite value, and not all above it."""
+    value = values[-1, 0]
+    if len(values) < 4 or not np.isfinite(value) or (values[-1, :-1] != value).any():
+        return False
+    if (values[0, 1:] == value).all():
+        return False
+    return bool((values[np.tril_indices(len(values), -1)] == value).all())
 
 
 def _is_symmetric(values: np.ndarray) -> bool:

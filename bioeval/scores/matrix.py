@@ -24,8 +24,8 @@ from bioeval.scores.arrays import (
     as_array,
     as_mask,
     as_values,
+    doubt_of_square,
     named_choice,
-    unlike_all_against_all,
 )
 from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
@@ -597,12 +597,12 @@ class Scores:
         return self.layout
 
     @cached_property
-    def looks_like_two_sides(self) -> bool:
-        """Whether an array without `gallery_labels` does not look like one of all against all."""
+    def doubt_of_square(self) -> str:
+        """Why an array without `gallery_labels` seems not to be of all against all, as a code."""
         values = self._source.source if self._without_gallery_labels else None
         if not isinstance(values, np.ndarray) or values.shape[0] != values.shape[1]:
-            return False
-        return unlike_all_against_all(values)[larger_is_closer(self.kind)]
+            return ""
+        return doubt_of_square(values, larger_is_closer(self.kind))
 
     @property
     def codes(self) -> Codes:

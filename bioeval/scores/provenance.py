@@ -58,8 +58,8 @@ def notes_of(scores: Scores) -> list[Message]:
         elif len(np.unique(gallery)) < len(gallery) and same_labels(scores):
             # With one template a subject, leaving it out leaves no probe a mate.
             notes.append(Message("same-labels-twice"))
-    if scores.looks_like_two_sides:
-        notes.append(Message("not-all-against-all"))
+    if scores.doubt_of_square:
+        notes.append(Message(scores.doubt_of_square))
     if counts_same(scores, "session"):
         notes.append(pairs_of_same("session"))
     if knows_people(scores):

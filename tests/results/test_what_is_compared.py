@@ -183,6 +183,19 @@ def test_a_matrix_that_is_not_all_against_all_is_said():
     )
 
 
+@pytest.mark.parametrize("half", [np.triu, np.tril])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_a_half_of_a_matrix_is_said(half, kind):
+    whole = np.random.default_rng(5).random((24, 24)) + 1
+    whole += whole.T
+    found = be.Scores(half(whole), LABELS, kind=kind)
+    for result in (be.verification(found), be.closed_set(found), be.check_data(found)):
+        assert "half-matrix" in codes(result)
+    assert "half-matrix" not in codes(be.verification(be.Scores(whole, LABELS, kind=kind)))
+    few = whole.round()  # ties on both sides of the diagonal
+    assert "half-matrix" not in codes(be.verification(be.Scores(few, LABELS, kind=kind)))
+
+
 def test_matrices_of_all_against_all_are_not_said():
     rng = np.random.default_rng(6)
     asymmetric = rng.random((24, 24))

@@ -119,8 +119,9 @@ def _templates_of_subjects(sizes: np.ndarray) -> Text:
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about equal templates on both sides."""
     m = scores.shape[0]
-    if scores.looks_like_two_sides:
-        return Finding("layout", "warning", Message("not-all-against-all"), count=m)
+    if doubt := scores.doubt_of_square:
+        severity = "error" if doubt == "half-matrix" else "warning"
+        return Finding("layout", severity, Message(doubt), count=m)
     _, sizes = np.unique(scores.codes.gallery, return_counts=True)
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         severity = "warning" if self_compared else "note"
