@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("data", nargs=-1, required=True)
 @options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "population", "adjust")
 @FAIL_IF
-@shared_options(interval=True, plots=True, names=True)
+@shared_options(use=True, interval=True, plots=True, names=True)
 def command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.
 

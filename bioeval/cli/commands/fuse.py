@@ -46,7 +46,7 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 @options_of("verification", "far_targets", "frr_targets")
 @option("--out FILE", "Write the fused scores, as .npz.")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
-@shared_options(files=False, names=True)
+@shared_options(use=True, files=False, names=True)
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
 

@@ -12,6 +12,7 @@ from bioeval.cli.study_command import StudyCommand, study
     "gallery-size",
     options_of("gallery_size", "sizes", "thresholds", "max_rank", "ties", "impostors"),
     plots=True,
+    use=True,
     name=False,
 )
 def command(run: StudyCommand) -> None:

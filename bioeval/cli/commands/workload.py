@@ -45,7 +45,7 @@ def _by_name(text: str) -> dict[str, float]:
 @options_of("workload", "days")
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
 @options_of("verification", "interval")
-@shared_options(interval=True, name=False)
+@shared_options(use=True, interval=True, name=False)
 def command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
 

@@ -369,6 +369,7 @@ class _Systems:
         return {
             "layout": scores.layout,
             "exclude": ", ".join(left_out(scores)),
+            **({"use": scores.claims} if scores.claims else {}),
             **sides,
             "subjects": first.people,
             **first.details,

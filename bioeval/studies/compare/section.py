@@ -241,6 +241,7 @@ def _header(ds: xr.Dataset) -> Facts:
     facts = [
         data,
         *([classes_fact(attrs)] if "classes_evaluated" in attrs else []),
+        Fact("Attempts", str(attrs.get("use", ""))),
         Fact("Excluded", excluded({"": attrs})),
         Fact("Task", task),
         Fact("Terms", Vocabulary()),

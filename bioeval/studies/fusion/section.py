@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import xarray as xr
 
-from bioeval.document.blocks import Block, Fact, Paragraph, Section, Table, tables
+from bioeval.document.blocks import Block, Fact, Messages, Paragraph, Section, Table, tables
 from bioeval.document.results import data_facts, result_messages, table_of
 from bioeval.document.text import Text
 from bioeval.results.layouts import expanded
@@ -21,16 +21,20 @@ def section(
     datasets = {name: expanded(ds) for name, ds in results.items()}
     dims = next(iter(datasets.values())).dims
     made_of = dict(list(datasets.items())[:-1])
+    measures = [*map(_as_measures, systems.section(datasets, turned=True).blocks)]
+    # Below the table of a task is what it lacks.
+    noted = [x for block in measures if isinstance(block, Table) for x in block.notes]
+    messages = [x for x in result_messages(results).messages if x not in noted]
     return Section(
         "side_by_side",
         title,
         (
             data_facts(made_of, *facts),
-            *map(_as_measures, systems.section(datasets, turned=True).blocks),
+            *measures,
             Paragraph(note, "note"),
             _together("systems", datasets),
             *(_together(f"{x}s", datasets, x) for x in ("far_target", "frr_target") if x in dims),
-            result_messages(results),
+            Messages(messages),
         ),
         task="verification",
     )
