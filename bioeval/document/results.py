@@ -308,6 +308,16 @@ def rate_of(
     return cell
 
 
+def candidates_in_words(attrs: Mapping[Any, Any]) -> str:
+    """Return with how many templates probes were compared, in words, if not with the gallery."""
+    if "candidates" not in attrs:
+        return ""
+    least, most = int(attrs["candidates_least"]), int(attrs["candidates_most"])
+    number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    of = counted(int(attrs["candidates"]), "gallery templates")
+    return f"each probe was compared with {number} of {of}"
+
+
 def cell_of(
     dataset: xr.Dataset,
     name: str,

@@ -17,6 +17,7 @@ from matplotlib.lines import Line2D
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.document.results import candidates_in_words
 from bioeval.document.text import Text
 from bioeval.plot import plot_style
 from bioeval.plot.plot_style import Style
@@ -430,6 +431,15 @@ class CurvesDisplay(Display):
         """Return what the rates are over, where it is the same for all systems."""
         return [agreed(self.systems, over)]
 
+    def _candidates(self) -> list[Text]:
+        """Return with how many templates the probes of each system were compared, if not all."""
+        said: dict[str, list[str]] = {}
+        for system in self.systems:
+            said.setdefault(candidates_in_words(system.dataset.attrs), []).append(system.name)
+        if len(said) == 1:
+            return [*said]
+        return [joined(joined(*names), words, by=": ") for words, names in said.items() if words]
+
     def _end(
         self,
         x_label: Text = "",
@@ -465,7 +475,7 @@ class CurvesDisplay(Display):
         x, y = write(x_label or self._x_label), write(y_label or self._y_label)
         self.legend_ = self._finish(
             joined(write(self._title), task_in_title(systems), by=": "),
-            [*self._caption(), *bands, *caption, *lines],
+            [*self._caption(), *self._candidates(), *bands, *caption, *lines],
             named(x, term(self._rates[0])),
             named(y, term(self._rates[1])),
         )

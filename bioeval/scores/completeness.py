@@ -19,6 +19,9 @@ from bioeval.scores.people import columns_of_probes
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
 
+#: Codes of the messages that comparisons are missing: of candidates, and of tries.
+MISSING = ("candidates-missing", "transactions-incomplete")
+
 # Cells that are looked at together.
 _CELLS = 1 << 20
 

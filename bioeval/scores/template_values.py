@@ -108,8 +108,9 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False)
     if scores.layout == "pairs" and not scores.probe_meta:
         raise DataError(
             f"{Argument(input_name)} is {received(name)}, but this list of pairs has no metadata; "
-            f"give the table of its templates as {Argument('labels')}, with a column template, or "
-            f"in Python a pair of arrays: {_lengths(scores)}"
+            f"give the table of its templates as {Argument('labels')}, with a column template, "
+            f"name a column of the list by {Argument('columns')}, or give in Python a pair of "
+            f"arrays: {_lengths(scores)}"
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
     known = [column for column in probe if of_probes or column in gallery]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -159,6 +160,39 @@ def test_other_studies_of_searches_say_so():
     assert be.check_data(be.simulate(20, 4))["complete"].severity == "ok"
 
 
+def test_studies_of_results_say_so():
+    """All cards, the row of a probe, and what is expected of a day."""
+    cameras = {"probe_meta": {"camera": [1, 1, 1]}, "gallery_meta": {"camera": [2, 2, 2, 2]}}
+    cards = ["frte-1n", "vehicleid"]
+    assert said(be.conventions(door(mask=COMPARED, **cameras), cards=cards)) == [NUMBERS]
+    assert not said(be.conventions(door(**cameras), cards=cards))
+    verified = be.conventions(door(mask=COMPARED), cards=["course-probe-vs-gallery"])
+    assert said(verified) == [NUMBERS]
+    (row,) = be.explain(door(mask=COMPARED), 1, threshold=4).remarks
+    assert "compared with 3 of 4 gallery templates" in row
+    assert not be.explain(door(mask=COMPARED), 0, threshold=4).remarks
+    searches = be.open_set(door(mask=COMPARED), thresholds=[4.5])
+    day = be.workload(searches, people_per_day=100, impostor_share=0.1)
+    assert said(day) == [NUMBERS]
+    claims = be.verification(be.claim_scores(visits(), attempts="visit"), thresholds=[0.5])
+    day = be.workload(claims, people_per_day=100, impostor_share=0.1)
+    assert said(day, "transactions-incomplete") == [{"genuine": 0, "impostor": 1}]
+
+
+@pytest.mark.parametrize("draw", [be.plot.cmc, be.plot.dir_far], ids=["cmc", "dir_far"])
+def test_plots_say_so_below_their_titles(draw):
+    search = be.closed_set if draw is be.plot.cmc else be.open_set
+    part, whole = search(door(mask=COMPARED)), search(door())
+
+    def words(data):
+        texts = draw(data).figure_.findobj(mpl.text.Text)
+        return " ".join(" ".join(x.get_text() for x in texts).split())
+
+    what = "each probe was compared with 2 to 4 of 4 gallery templates"
+    assert what in words(part) and "was compared" not in words(whole)
+    assert f"part: {what}" in words({"part": part, "whole": whole})
+
+
 #: A visit of ann and one of bob with two tries each; only the first of bob was compared with ann.
 TRIES = [
     *(("a1", "ann", "v1", "A", "ann", 0.1), ("a2", "ann", "v1", "A", "ann", 0.9)),
@@ -222,6 +256,8 @@ def test_the_check_of_claims_says_so():
     claims = be.claim_scores(visits(), attempts="visit")
     found = be.check_data(visits(), threshold=None, claims=claims)["complete"]
     assert (found.code, found.count) == ("transactions-incomplete", 1)
+    claims = be.claim_scores(visits(), attempts="visit")
+    assert be.check_data(claims)["complete"].severity == "note"
 
 
 def test_a_list_of_candidates_names_their_number_in_the_heading(tmp_path, capsys):

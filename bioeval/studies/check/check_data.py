@@ -178,8 +178,10 @@ def check_data(
 
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
     """Return the finding about incomplete transactions and lists of candidates."""
-    if claims is not None and (notes := transaction_notes(claims)):
-        return Finding("complete", "note", notes[0], sum(incomplete_claims(claims)))
+    claims = scores if claims is None else claims
+    if claims.claims:
+        notes, number = transaction_notes(claims), sum(incomplete_claims(claims))
+        return Finding("complete", "note", notes[0], number) if notes else passed("complete")
     lists = scores.completeness
     if lists.incomplete and not {"open_set", "closed_set", "reid", "gom"}.isdisjoint(card.tasks):
         return Finding("complete", "note", lists.messages()[0], lists.incomplete)

@@ -55,6 +55,8 @@ MEASURES = {
     ),
 }
 
+_OF_SEARCHES = {x.name for task in ("open_set", "closed_set", "reid") for x in MEASURES[task]}
+
 
 @leaves_out_attacks
 def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None) -> xr.Dataset:
@@ -211,5 +213,8 @@ def _dataset(
     for over, labels in (("far_target", FAR_TARGETS), ("rank", RANKS)):
         if any(over in dims for dims, _ in variables.values()):
             coordinates[over] = np.array(labels)
-    attrs = about_attrs(Provenance.of(scores), "conventions", "conventions", messages)
+    about = Provenance.of(scores)
+    if not _OF_SEARCHES.isdisjoint(variables):
+        about = about.searching(scores)
+    attrs = about_attrs(about, "conventions", "conventions", messages)
     return dataset(variables, names, coordinates, attrs)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, received
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name, received
 from bioeval.base.kinds import Kept
 from bioeval.counting.identification import role_of
 from bioeval.counting.threshold_rules import Rule
@@ -148,6 +148,13 @@ class _Explainer:
                 tasks += searched(ranked, task, role, bool(enrolled[i]))
             else:
                 tasks.append(closed(ranked, task, scores.layout))
+        alone = scores.completeness.among(np.arange(scores.shape[0]) == i)
+        if alone.incomplete and self.tasks.searching:
+            remarks.append(
+                f"The probe was compared with {int(alone.compared[0]):,} of "
+                f"{counted(int(alone.wanted[0]), 'gallery templates')}, and its ranks count these "
+                "alone."
+            )
         place = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
         return Explanation(
             probe=place,

@@ -67,7 +67,7 @@ class Explanation(Shown):
         Of templates, and of subjects by their fused scores, as the tasks need them.
     tasks : tuple of Contribution
     remarks : tuple of Text
-        What is not explained, and why.
+        What is not explained, and why; also with how much of the gallery the probe was compared.
     """
 
     probe: int

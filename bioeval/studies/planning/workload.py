@@ -15,12 +15,14 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import Argument, DataError, nearest_name, received
+from bioeval.base.messages import message_attrs, messages_of
 from bioeval.base.version import __version__
 from bioeval.counting.threshold_rules import Rule
 from bioeval.results.dataset import along, dataset
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.completeness import MISSING
 from bioeval.stats.options import IntervalMethod
 
 WORKLOAD = {
@@ -224,6 +226,7 @@ def workload(
     if isinstance(rates, xr.Dataset):
         point = _of_result(rates, threshold if far is None else _loosest(rates, far))
         attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
+        attrs |= message_attrs([x for x in messages_of(rates.attrs) if x.code in MISSING])
     elif threshold is not None:
         point_of = " chooses a point of a result; rates by name are of one point already"
         raise DataError(f"{Argument('threshold')}{point_of}")

@@ -12,7 +12,12 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label
-from bioeval.document.results import interval_note, is_doubt, messages_of_result
+from bioeval.document.results import (
+    candidates_in_words,
+    interval_note,
+    is_doubt,
+    messages_of_result,
+)
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import parse_fusion
@@ -152,7 +157,7 @@ def _task(
         columns,
         [(x.label, x.value, x.threshold) for x in rows],
         title=named,
-        details=[*filter(None, [_compared(dataset.attrs)]), details],
+        details=[*filter(None, [candidates_in_words(dataset.attrs)]), details],
         notes=[*support, *notes],
         brief=_brief(dataset, rows),
     )
@@ -300,16 +305,6 @@ def _searched(attrs: Mapping[str, Any]) -> str:
     if isinstance(impostor, int):
         impostor = f"{impostor:,}"
     return f"{text} ({impostor} for impostor attempts)"
-
-
-def _compared(attrs: Mapping[str, Any]) -> str:
-    """Return with how many templates probes were compared, in words, if not with the gallery."""
-    if "candidates" not in attrs:
-        return ""
-    least, most = int(attrs["candidates_least"]), int(attrs["candidates_most"])
-    number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    of = counted(int(attrs["candidates"]), "gallery templates")
-    return f"each probe was compared with {number} of {of}"
 
 
 def _at_eer(dataset: xr.Dataset) -> Iterator[Text]:

@@ -239,6 +239,25 @@ def test_a_column_of_probes_alone_and_unknown_values():
         be.by_group(scores, "light", alpha=0.2)
 
 
+def test_a_column_of_a_list_is_the_attempts_own(tmp_path):
+    """Each line has its light, whatever that of the templates is in others."""
+    rows = [
+        ("a1", "a2", "a", "a", 0.9, 1, "day"), ("a1", "a2", "a", "a", 0.4, 1, "night"),
+        ("b1", "a2", "b", "a", 0.2, 0, "night"), ("a1", "b2", "a", "b", 0.1, 0, "day"),
+        ("b1", "b2", "b", "b", 0.2, 1, "day"), ("b1", "b2", "b", "b", 0.3, 1, "day"),
+    ]  # fmt: skip
+    head = "template_a,template_b,subject_a,subject_b,distance,genuine,light\n"
+    path = tmp_path / "log.csv"
+    path.write_text(head + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    read = {"lists": {"keep": "repeated"}}
+    with pytest.raises(be.DataError, match="name a column of the list by columns"):
+        be.by_group(be.load(path, **read), "light")
+    ds = be.by_group(be.load(path, columns={"light": "light"}, **read), "light", threshold=0.25)
+    assert ds.group.values.tolist() == ["day", "night"]
+    assert ds.fr.values.tolist() == [2, 1] and ds.genuine_attempts.values.tolist() == [3, 1]
+    assert ds.fa.values.tolist() == [1, 1] and ds.impostor_attempts.values.tolist() == [1, 1]
+
+
 def test_claims_are_grouped_by_their_visit():
     who = np.repeat(np.arange(8), 4)
     visit, light = np.tile([0, 0, 1, 1], 8), np.tile(["day", "day", "night", "night"], 8)
