@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
 
@@ -66,7 +67,8 @@ def claim_scores(
         made of several log-likelihood ratios, of templates or of tries, is none: it is a
         similarity. A claim without any comparison is NaN, and no attempt. So is an incomplete one,
         of which some tries were not compared with the claimed subject; results count these apart.
-        Rows have the metadata of the first try; columns have those of the subject's enrolled
+        Rows have the metadata of the first try (:func:`worst_pairs` names the one that decided);
+        columns have those of the subject's enrolled
         templates that are the same for all of them.
 
     Raises
@@ -96,7 +98,7 @@ def claim_scores(
     require_subjects(scores, "a matrix of claims")
     require_choice("templates", templates, get_args(Templates))
     parse_fusion(fusion)
-    excluded = left_out(scores)
+    excluded, given = left_out(scores), scores
     first = number = np.arange(scores.shape[0])
     if attempts is not None:
         _attempts_of(scores, attempts)  # the column is there
@@ -143,7 +145,54 @@ def claim_scores(
         claims=_in_words(tries, attempts, templates, fusion, enrol),
         tries=tries,
         _incomplete=lacking if len(lacking) else None,
+        _tries=Tries(given, scores, number, n, templates, fusion) if tries > 1 else None,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Tries:
+    """The tries of which claims were made, to find the one that decided a claim.
+
+    - `given`: the scores that claims were made of
+    - `enrolled`: of these, the tries and what they are compared with
+    - `number` (int64 (tries,)): the attempt of each
+    - `first_id`: the identity of the first attempt; those of the claimed begin at 0
+    - `templates`, `fusion`: as of the claims
+    """
+
+    given: Scores
+    enrolled: Scores
+    number: np.ndarray
+    first_id: int
+    templates: Templates
+    fusion: FusionRule
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()  # a worker of a cluster needs no tries
+
+
+def deciding_tries(
+    claims: Scores, row: np.ndarray, column: np.ndarray
+) -> tuple[np.ndarray, Mapping[str, np.ndarray]] | None:
+    """Return which try decided each of some claims, and the metadata of all; None of single tries.
+
+    `row` and `column` are the places of claims that have a score. A try is a row of the scores that
+    the claims were made of; of equal ones it is the first.
+    """
+    made: Tries | None = claims._tries
+    if made is None:
+        return None
+    attempt = claims.probe_ids[row] - made.first_id
+    asked = np.flatnonzero(np.isin(made.number, attempt))
+    tries = made.enrolled.select(probes=asked)
+    alone = claim_scores(tries, templates=made.templates, fusion=made.fusion)
+    sign = -1 if larger_is_closer(alone.kind) else 1
+    distance = sign * alone.values[:, claims.gallery_ids[column]]
+    distance = np.where(made.number[asked, None] == attempt, distance, np.nan)
+    nearest = asked[np.nanargmin(distance, axis=0)]
+    given, wanted = made.given, made.enrolled.probe_ids[nearest]
+    order = np.argsort(given.probe_ids, kind="stable")
+    return order[np.searchsorted(given.probe_ids[order], wanted)], given.probe_meta
 
 
 def _kind(scores: Scores, tries: int, templates: str) -> Kind:

@@ -162,6 +162,8 @@ class Scores:
     tries = 1
     #: Identities of probe and gallery of incomplete claims, int64 (k, 2).
     _incomplete: np.ndarray | None = None
+    #: The tries of claims of several, as `Tries` of `claim_scores.py`.
+    _tries: Any = None
     #: What was found when a file was read or the scores were made, for every result.
     remarks: tuple[Message, ...] = ()
     #: Attack presentations that were left out.
@@ -931,7 +933,7 @@ class Scores:
             )
         if self.layout == "pairs":
             return self._with(_source=replace(self.pairs, values=values), kind=kind)
-        return self._with(_source=Cells(values, self.mask), kind=kind)
+        return self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
 
     def derived(self, values: np.ndarray, kind: Kind, origin: str) -> Self:
         """Return values that were computed from these scores and perhaps others, and how."""

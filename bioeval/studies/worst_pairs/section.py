@@ -17,6 +17,7 @@ _COLUMNS = (
     Column("score", "score", only="readers"),
     Column("row", "row", 1, only="readers"),
     Column("column", "column", 1, only="readers"),
+    Column("try", "try", only="readers"),
     Column("probe_image", "probe image", only="page"),
     Column("probe", "probe", only="readers"),
     Column("gallery_image", "gallery image", only="page"),
@@ -31,7 +32,13 @@ def section(results: ResultsBySystem) -> Section:
         "each pair once": "each pair of templates is listed once, in its worse direction",
         "each comparison": "each comparison is listed",
     }[str(ds.attrs["pairs"])]
-    places = say("Row and column are positions in the matrix, from 0; {listed}.", listed=listed)
+    text = "Row and column are positions in the matrix, from 0; {listed}."
+    if "try" in ds:
+        text += (
+            " Try: the nearest of the attempt, which decided, as a row of the matrix that claims "
+            "were made of."
+        )
+    places = say(text, listed=listed)
     blocks = (
         Paragraph(places, "note"),
         *(_pairs(ds, comparison) for comparison in _TITLES),
@@ -50,7 +57,9 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     """Return the pairs of a kind, the worst first."""
     rows: list[list[Text | None]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
-        row = [cell_of(ds, name, {"pair": i}, shown="6") for name in ("score", "row", "column")]
+        row = [
+            cell_of(ds, name, {"pair": i}, shown="6") for name in ("score", "row", "column", "try")
+        ]
         for side in ("probe", "gallery"):
             meta = {k: ds[name].values[i] for k, name in meta_columns(ds, side).items()}
             label: Text = Label(ds[f"{side}_label"].values[i])

@@ -14,6 +14,7 @@ from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import BlockReader, RowBlock, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.claim_scores import deciding_tries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 
@@ -22,6 +23,7 @@ WORST_PAIRS = {
     "comparison": Variable("impostor or genuine", ""),
     "row": Variable("row of the probe in the matrix"),
     "column": Variable("column of the gallery template in the matrix"),
+    "try": Variable("row, in the matrix that claims were made of, of the try that decided"),
     "probe_label": Variable("subject of the probe", ""),
     "gallery_label": Variable("subject of the gallery template", ""),
     "score": Variable("score of the pair", "score"),
@@ -115,7 +117,9 @@ def worst_pairs(
         (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
         gallery_label score``, and each metadata column as ``probe_meta_<name>`` and
         ``gallery_meta_<name>``, with ``_`` for a slash and its name as the attribute ``column``.
-        Labels and metadata other than numbers are text.
+        Labels and metadata other than numbers are text. Of claims of several tries, ``try`` is the
+        one that decided, the nearest, as a row of the matrix that claims were made of, and the
+        metadata of the probe are its.
 
     Raises
     ------
@@ -168,7 +172,11 @@ def worst_pairs(
         "score": to_user(distance, scores.kind),
     }
     names, renamed = dict(WORST_PAIRS), dict[str, str]()
-    sides = (("probe", scores.probe_meta, row), ("gallery", scores.gallery_meta, column))
+    probe_meta, of_probe = scores.probe_meta, row
+    if (tries := deciding_tries(scores, row, column)) is not None:
+        of_probe, probe_meta = tries
+        values["try"] = of_probe
+    sides = (("probe", probe_meta, of_probe), ("gallery", scores.gallery_meta, column))
     without = without_slashes([*scores.probe_meta, *scores.gallery_meta])  # as netCDF needs them
     for side, meta, place in sides:
         for name, data in meta.items():

@@ -79,3 +79,50 @@ def test_columns_whose_names_differ_by_a_slash_stay_two(tmp_path):
             column = variable.attrs.get("column", name.removeprefix("probe_meta_"))
             found[column] = variable.values.tolist()
     assert found == {"a/b": [2, 1], "a_b": [6, 5], "a_b_": [10, 9]}
+
+
+@pytest.mark.parametrize("enrol", [None, "first:1"])
+@pytest.mark.parametrize("most", [4, 10**6])  # a block of few rows, and one of all
+def test_of_claims_the_try_that_decided_is_named(enrol, most, monkeypatch):
+    """Three tries a visit: the nearest to the claimed subject, the first of equal ones."""
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", most)
+    monkeypatch.setattr(blocks, "LISTED", 0)
+    people, each = 5, 7
+    who = np.repeat(np.arange(people), each)
+    rng = np.random.default_rng(2)
+    values = rng.integers(0, 40, (people * each,) * 2).astype(float)
+    values += values.T
+    meta = {"visit": np.tile([0, 1, 1, 1, 2, 2, 2], people), "image": np.arange(len(who)) + 100}
+    order = rng.permutation(len(who))
+    values, who = values[np.ix_(order, order)], who[order]
+    scores = be.Scores(values, who, probe_meta={k: x[order] for k, x in meta.items()})
+    enrolled = {}
+    for j in range(len(who)):
+        enrolled.setdefault(who[j], []).append(j)
+    if enrol:
+        by_name = scores.probe_meta["image"]  # the names of templates, whose order is that of tries
+        enrolled = {s: [min(places, key=by_name.__getitem__)] for s, places in enrolled.items()}
+    claims = be.claim_scores(scores, attempts="visit", enrol=enrol)
+    some = claims.select(probes=np.arange(0, claims.shape[0], 2))
+    for made in (claims, some):
+        ds = be.worst_pairs(made, 6)
+        assert (ds.comparison == "impostor").sum() == 6 and len(ds.pair) > 9
+        for pair in ds.pair.values:
+            row = {k: ds[k].values[pair] for k in ds.data_vars}
+            subject, claimed = row["probe_label"], row["gallery_label"]
+            visit = made.probe_meta["visit"][row["row"]]
+            used = {j for places in enrolled.values() for j in places} if enrol else set()
+            tries = [
+                i for i in range(len(who)) if who[i] == subject and i not in used
+                and scores.probe_meta["visit"][i] == visit
+            ]  # fmt: skip
+            others = enrolled[claimed]
+            if not enrol:  # a matrix of all against all does not compare a visit with itself
+                others = [j for j in others if who[j] != subject
+                          or scores.probe_meta["visit"][j] != visit]  # fmt: skip
+            best = {i: min(values[i, j] for j in others) for i in tries}
+            nearest = min(best.values())
+            assert row["score"] == nearest
+            assert row["try"] == min(i for i in tries if best[i] == nearest)
+            assert row["probe_meta_image"] == scores.probe_meta["image"][row["try"]]
+    assert "try" not in be.worst_pairs(be.claim_scores(scores), 2)
