@@ -2,7 +2,7 @@
 
 The threshold is chosen anew without each person. Where few people err that says little: then a rate
 has its limits at the threshold, and what it is where the rate that chose the threshold is at its
-own limits, which add up as squares (Zou and Donner 2008, Statistics in Medicine 27, 1693-1702).
+own limits, which add up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.limits import Limits, RateCurve, chosen_anew, moved_by_many, student
+from bioeval.stats.limits import Limits, RateCurve, chosen_anew, moved_by_many, of_sum, student
 
 
 def marks_of(distances: np.ndarray) -> np.ndarray:
@@ -68,6 +68,6 @@ def at_target(
     if moved_by_many(errors) and np.isfinite(low) and np.isfinite(high):
         return min(low, value), max(high, value)
     strict, loose = (rate_at(float(x)) for x in other)
-    below = np.hypot(value - fixed[0], max(value - loose, 0.0))
-    above = np.hypot(fixed[1] - value, max(strict - value, 0.0))
-    return max(value - float(below), 0.0), min(value + float(above), 1.0)
+    moved = 0.0, min(loose - value, 0.0), max(strict - value, 0.0)
+    low, high = of_sum((value, fixed[0], fixed[1]), moved, least=0.0)
+    return float(low), min(float(high), 1.0)

@@ -280,17 +280,3 @@ def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
     if not ((x >= 0) & (x <= n) & (n <= _MOST)).all():
         raise DataError("errors and attempts; expected finite counts with 0 <= errors <= attempts")
     return x, n
-
-
-def sum_limits(
-    first: tuple[np.ndarray, np.ndarray, np.ndarray],
-    second: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of a sum, from each part and its limits (Zou and Donner 2008).
-
-    Those of independent parts; NaN where those of a part are.
-    """
-    (a, a_low, a_high), (b, b_low, b_high) = first, second
-    low = a + b - np.hypot(a - a_low, b - b_low)
-    high = a + b + np.hypot(a_high - a, b_high - b)
-    return np.maximum(low, 0.0), high

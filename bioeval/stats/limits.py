@@ -323,6 +323,21 @@ def chosen_anew(columns: np.ndarray, few: Limits, confidence: float) -> Limits:
     return np.minimum(low, value), np.maximum(high, value)
 
 
+def of_sum(
+    *parts: tuple[np.ndarray | float, np.ndarray | float, np.ndarray | float],
+    least: float = -np.inf,
+) -> Limits:
+    """Return the limits of a sum of independent parts, each a value with its limits.
+
+    How far these are away adds up as squares (Zou and Donner 2008, Statistics in Medicine 27,
+    1693-1702). NaN where those of a part are; no limit is below the `least` value of the sum.
+    """
+    value = below = above = np.float64(0)
+    for x, low, high in parts:
+        value, below, above = value + x, np.hypot(below, x - low), np.hypot(above, high - x)
+    return np.maximum(value - below, least), value + above
+
+
 def percentile(
     columns: np.ndarray, confidence: float, units: np.ndarray | float | None = None
 ) -> Limits:

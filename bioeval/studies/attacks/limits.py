@@ -15,8 +15,7 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.results.variables import Variable
 from bioeval.stats.chosen_thresholds import marks_of
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.independent import sum_limits
-from bioeval.stats.limits import Limits, RateCurve, rising
+from bioeval.stats.limits import Limits, RateCurve, of_sum, rising
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import by_subject, ratio
 from bioeval.stats.weights import groups_of, kish, without_each
@@ -73,16 +72,16 @@ class AcceptedAttempts:
     def curve(self, confidence: float) -> RateCurve:
         """Return the limits of the rate as a function of it.
 
-        What kinds of units add to its variance adds up (Zou and Donner 2008).
+        What kinds of units add to its variance adds up.
         """
         curves = [
             RateCurve.of(x, self.attempts, units, confidence, sides=1)
             for x, units in zip(self.columns, self.units, strict=True)
         ]
         rate = curves[0].rate
-        below = np.hypot.reduce([rate - x.low for x in curves])
-        above = np.hypot.reduce([x.high - rate for x in curves])
-        return RateCurve(rate, *rising(np.maximum(rate - below, 0), np.minimum(rate + above, 1)))
+        away = [(0.0, x.low - rate, x.high - rate) for x in curves]
+        low, high = of_sum((rate, rate, rate), *away, least=0.0)
+        return RateCurve(rate, *rising(low, np.minimum(high, 1.0)))
 
 
 def of_each(classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float) -> Limits:
@@ -205,9 +204,11 @@ def with_limits(
     limits["iapar_max"] = of_largest(some, rates[:, made], confidence)
     frr, (low, high) = bona_fide["frr"].values, limits["frr"]
     largest = np.fmax.reduce(rates, axis=1)
-    limits["riapar"] = sum_limits((largest, *limits["iapar_max"]), (frr, low, high))
-    limits["riapar_of_species"] = sum_limits(
-        (rates, *limits["iapar_of_species"]), (frr[:, None], low[:, None], high[:, None])
+    limits["riapar"] = of_sum((largest, *limits["iapar_max"]), (frr, low, high), least=0.0)
+    limits["riapar_of_species"] = of_sum(
+        (rates, *limits["iapar_of_species"]),
+        (frr[:, None], low[:, None], high[:, None]),
+        least=0.0,
     )
     shown: dict[str, Any] = {}
     for point, threshold in wanted.items():

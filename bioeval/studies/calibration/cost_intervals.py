@@ -15,8 +15,7 @@ from bioeval.counting.verification import Verifying
 from bioeval.results.variables import Variable
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.stats.independent import sum_limits
-from bioeval.stats.limits import percentile, student
+from bioeval.stats.limits import of_sum, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import bilinear_forms, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, without_each
@@ -78,7 +77,7 @@ def _cost_limits(
         [cost / np.minimum(*costs) * rates[f"{rate}{end}"].values[place] for end in ENDS]
         for cost, rate in zip(costs, ("frr", "far"), strict=True)
     )
-    return sum_limits((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]))
+    return of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
 
 
 def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, np.ndarray]:

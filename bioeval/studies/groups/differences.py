@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.random import Stream
-from bioeval.stats.limits import Limits, of_rate
+from bioeval.stats.limits import Limits, of_rate, of_sum
 from bioeval.stats.people import PeopleCounts, ratio
 from bioeval.stats.simultaneous import letters_of
 from bioeval.stats.weights import without_each
@@ -113,21 +113,15 @@ def differences_of_groups(
     }
 
 
-# Rates of few errors are skewed, and so are their differences: a difference gets its limits from
-# those of its rates, which are not symmetric. With ``e_i`` and ``e_j`` how far the limits of two
-# rates are away on the sides that move their difference ``d`` down, the lower limit is ``d -
-# sqrt(e_i^2 + e_j^2)``, and the upper one likewise: groups have no person in common, so that the
-# errors of their rates are independent (Zou and Donner 2008, Statistics in Medicine 27, 1693-1702;
-# for two independent proportions Newcombe 1998, Statistics in Medicine 17, 873-890).
-
-
 def limits_of_differences(rates: np.ndarray, limits: Limits) -> Limits:
-    """Return the limits of the difference of each two rates from the limits of the rates."""
-    one, other = np.triu_indices(len(rates), 1)
-    below, above = rates - limits[0], limits[1] - rates
-    difference = rates[one] - rates[other]
-    low = difference - np.sqrt(below[one] ** 2 + above[other] ** 2)
-    return low, difference + np.sqrt(above[one] ** 2 + below[other] ** 2)
+    """Return the limits of the difference of each two rates from the limits of the rates.
+
+    Rates of few errors are skewed, and so are their differences: these have their limits from those
+    of the rates, which are not symmetric. Groups have no person in common, so that the errors of
+    their rates are independent.
+    """
+    (one, other), (low, high) = np.triu_indices(len(rates), 1), limits
+    return of_sum((rates[one], low[one], high[one]), (-rates[other], -high[other], -low[other]))
 
 
 # ------------------------------------------------------------------------- counts

@@ -25,6 +25,7 @@ from bioeval.results.variables import Variable
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.shares import pair_shares
@@ -409,9 +410,8 @@ class Plan:
     @property
     def error_of_variance(self) -> float:
         """Its standard error, by the jackknife over the pilot's subjects; 0 of assumed figures."""
-        n = len(self.without)
-        left = np.array([x.subject_variance(self.templates, self.pairs) for x in self.without])
-        return float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())) if n else 0.0
+        left = [x.subject_variance(self.templates, self.pairs) for x in self.without]
+        return math.sqrt(jackknife(np.array([self.variance, *left]))[0]) if left else 0.0
 
     def subjects(self, width: float, confidence: float) -> int:
         """Return the subjects that an interval of this width needs."""

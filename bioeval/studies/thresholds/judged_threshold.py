@@ -23,7 +23,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people, subject_pattern
 from bioeval.scores.shared_people import people_of_both_sets
-from bioeval.stats.independent import sum_limits
+from bioeval.stats.limits import of_sum
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
@@ -220,7 +220,7 @@ def _costs(variables: Variables, rule: Rule) -> Variables:
         value, low, high = (np.array(variables[f"{rate}{end}"]) for end in ("", "_low", "_high"))
         return weight * value, weight * low, weight * high
 
-    low, high = sum_limits(part(of_frr, "frr"), part(of_far, "far"))
+    low, high = of_sum(part(of_frr, "frr"), part(of_far, "far"), least=0.0)
     costs: Variables = {"dcf_low": float(low), "dcf_high": float(high)}
     for prefix in ("", "dev_"):
         frr, far = variables[f"{prefix}frr"], variables[f"{prefix}far"]
