@@ -69,5 +69,5 @@ def at_target(
         return min(low, value), max(high, value)
     strict, loose = (rate_at(float(x)) for x in other)
     moved = 0.0, min(loose - value, 0.0), max(strict - value, 0.0)
-    low, high = of_sum((value, fixed[0], fixed[1]), moved, least=0.0)
-    return float(low), min(float(high), 1.0)
+    below, above = of_sum((value, fixed[0], fixed[1]), moved, least=0.0)
+    return float(below), min(float(above), 1.0)

@@ -332,9 +332,10 @@ def of_sum(
     How far these are away adds up as squares (Zou and Donner 2008, Statistics in Medicine 27,
     1693-1702). NaN where those of a part are; no limit is below the `least` value of the sum.
     """
-    value = below = above = np.float64(0)
+    value = below = above = np.zeros(())
     for x, low, high in parts:
-        value, below, above = value + x, np.hypot(below, x - low), np.hypot(above, high - x)
+        value = np.asarray(value + x)
+        below, above = np.hypot(below, x - low), np.hypot(above, high - x)
     return np.maximum(value - below, least), value + above
 
 
