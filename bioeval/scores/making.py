@@ -24,6 +24,7 @@ from bioeval.scores.template_names import (
     name_column,
     names_of_index,
     sides_of_table,
+    table_by_name,
 )
 from bioeval.scores.top_k import OwnEntries, TopKLists
 
@@ -92,6 +93,8 @@ def sides_of_matrix(
     gallery_labels, gallery_meta = _joined(
         gallery_labels, gallery_meta, values, "gallery_labels", "gallery_meta", axis="columns"
     )
+    names = [names_of_index(getattr(values, axis, None)) for axis in ("index", "columns")]
+    mask = table_by_name(mask, (names[0], names[1]), "mask")
     columns = as_meta(probe_meta, m, "probe_meta")
     enrolled = None if gallery_meta is None else as_meta(gallery_meta, n, "gallery_meta")
     table = None

@@ -47,6 +47,7 @@ from bioeval.scores.making import (
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import ids_of_no_person
 from bioeval.scores.selecting import chosen_sides, pairs_at, selected
+from bioeval.scores.template_names import names_of_sides, table_by_name
 from bioeval.scores.top_k import TopKLists
 
 if TYPE_CHECKING:
@@ -906,6 +907,7 @@ class Scores:
             A view; no score is copied.
         """
         codes = self.codes if self._labelled else None
+        mask = table_by_name(mask, names_of_sides(self), "mask")
         return self._with(_source=self.cells.masked(as_mask(mask, self.cells.shape, codes)))
 
     def with_values(self, values: Any, kind: Kind) -> Self:

@@ -15,6 +15,7 @@ from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import fixed
 from bioeval.scores.listed_templates import places, require_classes
 from bioeval.scores.pairs import PairList
+from bioeval.scores.template_names import by_name, names_of_sides
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -68,7 +69,15 @@ def chosen_sides(
         if len(index) == 1:
             index = _sides_of_one(scores, index[0])
         probes, gallery = index
+    probes, gallery = _by_name(scores, probes, 0), _by_name(scores, gallery, 1)
     return _unless_all(probes), _unless_all(gallery)
+
+
+def _by_name(scores: Scores, index: Any, side: int) -> Any:
+    """Return a choice of pandas, true or false by template, in the order of the templates."""
+    if not hasattr(index, "iloc") or getattr(index.dtype, "kind", "") != "b":
+        return index
+    return by_name(index, names_of_sides(scores)[side], ("probes", "gallery")[side])
 
 
 def _unless_all(index: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from bioeval.scores.labels import (
     missing_values,
     plain,
 )
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
 
 #: The columns that name templates whatever they hold. The others of `NAME_COLUMNS` do so where
 #: they hold names of files, each once: faces of one photograph are several templates.
@@ -147,6 +150,23 @@ def by_name(given: Any, names: np.ndarray | None, what: Part) -> Any:
             "values in the order of the templates without one (.to_numpy())"
         )
     return given.iloc[order]
+
+
+def table_by_name(table: Any, names: tuple[Any, Any], what: Part) -> Any:
+    """Return a DataFrame of pandas with rows and columns in the order of names of both sides."""
+    table = by_name(table, names[0], what)
+    columns = names_of_index(getattr(table, "columns", None))
+    if columns is None or np.array_equal(columns, names[1]):
+        return table
+    return by_name(table.T, names[1], what).T
+
+
+def names_of_sides(scores: Scores) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the names of the probes and of the gallery templates; None without."""
+    labels = (scores.probe_labels, scores.gallery_labels) if scores.layout != "pairs" else None
+    probe, gallery = scores.probe_meta, scores.gallery_meta
+    name = name_column(probe, gallery, labels) or ""
+    return probe.get(name), gallery.get(name)
 
 
 def columns_by_name(meta: Any, names: np.ndarray | None, what: Part) -> Any:

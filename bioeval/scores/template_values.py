@@ -16,6 +16,7 @@ from bioeval.base.errors import (
 from bioeval.base.messages import Message
 from bioeval.scores.labels import missing_values, one_dimensional, unknown_values
 from bioeval.scores.matrix import Scores
+from bioeval.scores.template_names import by_name, names_of_sides
 
 Sides = tuple[np.ndarray, np.ndarray]
 
@@ -30,23 +31,30 @@ def template_columns(
       gallery (of listed pairs, of the second names and of the first)
     - `input_name`: the argument, for messages
     - `of_probes`: `columns` is a column of probes, or a value of each; the gallery has none
+
+    Values with an index of pandas that has the names of the templates are taken by name.
     """
+    names = names_of_sides(scores)
+    what = Argument(input_name)
     if of_probes:
-        named = isinstance(columns, str)
-        probe = _column(scores, columns, input_name, of_probes)[0] if named else columns
+        if isinstance(columns, str):
+            probe = _column(scores, columns, input_name, of_probes)[0]
+        else:
+            probe = by_name(columns, names[0], what)
         return _values(probe, input_name, scores.shape[0]), np.empty(0)
     if isinstance(columns, str):
         sides = _column(scores, columns, input_name)
     elif is_pair(columns):
         m, n = scores.shape[0], scores.shape[-1]
-        sides = _values(columns[0], input_name, m), _values(columns[1], input_name, n)
+        probe, gallery = (by_name(*x, what) for x in zip(columns, names, strict=True))
+        sides = _values(probe, input_name, m), _values(gallery, input_name, n)
     elif scores.layout == "pairs" or scores.probe_ids is not scores.gallery_ids:
         raise DataError(
             f"{Argument(input_name)} is {type(columns).__name__}; expected the name of a metadata "
             f"column, or a pair of arrays: {_lengths(scores)}"
         )
     else:
-        column = _values(columns, input_name, scores.shape[0])
+        column = _values(by_name(columns, names[0], what), input_name, scores.shape[0])
         sides = column, column
     return sides
 

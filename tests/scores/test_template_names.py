@@ -329,6 +329,35 @@ def test_embeddings_with_an_index_are_named():
     assert be.closed_set(scores).equals(be.closed_set(named()))
 
 
+def test_values_of_templates_are_joined_by_name():
+    pd, square, people = tables()
+    scores = be.Scores(square, people)
+    group = pd.Series(np.where(np.arange(12) < 6, "f", "m"), index=NAMES)
+    assert be.by_group(scores, shuffled(group)).equals(be.by_group(scores, group))
+    both = be.by_group(scores, (shuffled(group), shuffled(group)))
+    assert both.equals(be.by_group(scores, group))
+    chosen = scores.select(shuffled(group == "f"))
+    assert set(chosen.probe_labels) == {"ann", "bob"}
+    folds = shuffled(pd.Series(np.arange(12) % 3, index=NAMES))
+    found, expected = (
+        be.cross_evaluate(scores, be.partition.PredefinedFolds(x))
+        for x in (folds, np.arange(12) % 3)
+    )
+    assert found.equals(expected)
+
+
+def test_a_mask_is_joined_by_name():
+    _, square, people = tables()
+    mask = square < np.median(SQUARE)
+    expected = be.verification(be.Scores(SQUARE, LABELS, mask=mask.to_numpy()))
+    order = np.random.default_rng(4).permutation(12)
+    for given in (mask, mask.iloc[order, order]):
+        for scores in (
+            be.Scores(square, people, mask=given), be.Scores(square, people).with_mask(given)
+        ):  # fmt: skip
+            assert be.verification(scores).equals(expected)
+
+
 def test_an_index_of_other_things_names_no_template():
     pd, square, people = tables()
     for index in (np.arange(12)[::-1], [f"row {i}" for i in range(12)], LABELS):

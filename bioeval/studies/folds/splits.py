@@ -17,6 +17,7 @@ from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counte
 from bioeval.partition.any_splitter import name_of, split_samples
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ids_of_no_person, knows_people, require_people
+from bioeval.scores.template_names import by_name, name_column
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
@@ -238,10 +239,14 @@ class SplitSides:
         return [self.places(split.test) for split in _of_two_parts(splitter, made, self.n)]
 
     def _of_samples(self, splitter: Any) -> Any:
-        """Return the splitter for the samples; folds may be given for all templates."""
-        if isinstance(splitter, partition.PredefinedFolds) and self.n < self.templates:
-            return splitter.among(self.people, self.templates)
-        return splitter
+        """Return the splitter for the samples; folds may be given for all templates, or by name."""
+        if not isinstance(splitter, partition.PredefinedFolds):
+            return splitter
+        names = self.meta.get(name_column(self.meta, self.meta, None) or "")
+        folds = by_name(splitter.fold_of_sample, names, "fold_of_sample")
+        if folds is not splitter.fold_of_sample:
+            return partition.PredefinedFolds(folds)
+        return splitter.among(self.people, self.templates)
 
     def _warn_of_distractors(self, splitter: Any) -> None:
         """Warn of an identity that is divided as one person, and looks like all distractors."""
