@@ -100,8 +100,8 @@ class CollectAttempts(Reducer):
         if self.counter is not None:
             self.found += other.found
 
-    def needs_another_pass(self) -> bool:
-        """Whether points are where no scores were kept."""
+    def finish_pass(self) -> bool:
+        """Find the points; return whether some are where no scores were kept."""
         if self.counter is None:
             return False
         another = self.counter.finish(self.found, self.failed)

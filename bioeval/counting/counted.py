@@ -403,10 +403,6 @@ class CountedAttempts:
         """Number of impostor scores."""
         return int(self.counts.sum())
 
-    def upto(self, cells: np.ndarray) -> np.ndarray:
-        """Return the number of impostor scores up to the end of each cell."""
-        return np.append(0, np.cumsum(self.counts))[self.filled.searchsorted(cells, side="right")]
-
     def near(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return thresholds next to given ones, finite, and the exact false accepts there.
 

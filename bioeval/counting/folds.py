@@ -260,8 +260,8 @@ class FoldAttempts(Reducer):
             if block.twice:
                 np.add.at(self.failed[k], (gallery[column], probe[row]), 1)
 
-    def needs_another_pass(self) -> bool:
-        """Whether thresholds are in cells whose scores were not kept."""
+    def finish_pass(self) -> bool:
+        """Find the thresholds; return whether some are in cells whose scores were not kept."""
         if not self.counting:
             return False
         self.counting = False

@@ -74,7 +74,7 @@ class MateRanks(Reducer):
 
             gallery = side.candidates[: values.shape[1]]  # of lists, any: no places are tied
             rows = kernel.Rows(values, gallery, self.starts[probes], self.stops[probes])
-            mates = kernel.Mates(self.distance, self.gallery)
+            mates = kernel.Ranked(self.distance, self.gallery)
             counts = kernel.Counts(self.closer, self.tied, self.before)
             if self.group is None:
                 kernel.rank_mates.on_one_thread(rows, mates, counts)
@@ -226,7 +226,7 @@ class SingleShots(Reducer):
         assert block.columns is not None
         probes, ranks, values = block.probes, self.ranks, block.values
         rows = kernel.Rows(values, block.candidates, ranks.starts[probes], ranks.stops[probes])
-        mates = kernel.Mates(ranks.distance, ranks.gallery)
+        mates = kernel.Ranked(ranks.distance, ranks.gallery)
         found: dict[str, np.ndarray] = {}
         tied = np.zeros(len(probes), np.int64)
         for ties in (self.ties, *ENDS):

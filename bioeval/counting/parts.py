@@ -58,7 +58,41 @@ GROUPS = 16
 PAGED_ROWS = 64
 
 
-class RowParts:
+class Parts:
+    """Where the blocks of scores come from; of the same scores always the same blocks."""
+
+    scores: Scores
+    dtype: np.dtype  # of distances
+    few: bool  # whether one block has all, on which NumPy alone is to work: nothing is compiled
+
+    @property
+    def size(self) -> int:
+        """Number of scores, with those that are no attempt."""
+        raise NotImplementedError
+
+    @property
+    def mates(self) -> Mates:
+        """The genuine attempts, read before any block."""
+        raise NotImplementedError
+
+    def whole(self) -> Block:
+        """Return all impostor attempts, which are few, as one block."""
+        raise NotImplementedError
+
+    def sample(self) -> list[Block]:
+        """Return some blocks from everywhere; none where that needs another pass."""
+        raise NotImplementedError
+
+    def first(self) -> Block:
+        """Return the first block."""
+        raise NotImplementedError
+
+    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
+        """Show all blocks, or those of a part, to what `take` returns for each thread."""
+        raise NotImplementedError
+
+
+class RowParts(Parts):
     """Blocks of rows of a matrix."""
 
     def __init__(self, reader: BlockReader):
@@ -297,7 +331,7 @@ class RowParts:
         adding.append((add, room))
 
 
-class TileParts:
+class TileParts(Parts):
     """Tiles of a product of embeddings."""
 
     few = False
@@ -399,7 +433,7 @@ class TileParts:
         return lines
 
 
-class PairParts:
+class PairParts(Parts):
     """Pieces of listed pairs."""
 
     def __init__(self, scores: Any):
@@ -447,7 +481,7 @@ class PairParts:
         return Block(distance, place, place, number, few=self.few, rejected=rejected)
 
 
-class ListParts:
+class ListParts(Parts):
     """Pieces of lists of the nearest candidates of each probe, whose scores are their places.
 
     A mate that is not listed has not failed: it is no worse than what the list ends with.
@@ -513,8 +547,6 @@ class ListParts:
 
 # Pairs, or entries of lists, that are read together.
 PIECE = 1 << 20
-
-Parts = RowParts | TileParts | PairParts | ListParts
 
 
 def parts_of(

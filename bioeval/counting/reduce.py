@@ -21,8 +21,9 @@ class Reducer:
 
     :func:`reduce` calls :meth:`prepare` first; then :meth:`add` with every block, on copies that
     :meth:`fresh` makes for the threads and :meth:`merge` joins; all of it again while
-    :meth:`needs_another_pass`; :meth:`result` at the end. The result must not depend on the order
-    of the blocks, nor on which thread has which.
+    :meth:`finish_pass` asks for it; :meth:`result` at the end. Few scores are one block, for which
+    :meth:`prepare`, :meth:`add` and :meth:`result` are enough. The result must not depend on the
+    order of the blocks, nor on which thread has which.
     """
 
     #: Attributes that are arrays which begin with zeros and add up.
@@ -52,8 +53,8 @@ class Reducer:
             total = getattr(self, name)
             total += getattr(other, name)
 
-    def needs_another_pass(self) -> bool:
-        """Whether all blocks are to be counted again, once all have been."""
+    def finish_pass(self) -> bool:
+        """Take in that all blocks were counted; return whether all are to be counted again."""
         return False
 
     def result(self) -> Any:
@@ -97,7 +98,7 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
             for copies in found:
                 for reducer, counted in zip(wanting, copies, strict=True):
                     reducer.merge(counted)
-            wanting = [reducer for reducer in wanting if reducer.needs_another_pass()]
+            wanting = [reducer for reducer in wanting if reducer.finish_pass()]
         return [reducer.result() for reducer in reducers]
 
 

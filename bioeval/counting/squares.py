@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.progress import report_rows
-from bioeval.kernels.squares import Excluded, Mates as Found, leave_out_subjects, take_mates
+from bioeval.kernels.squares import Excluded, Found, leave_out_subjects, take_mates
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
@@ -42,10 +42,10 @@ def source_of_tiles(scores: Any) -> EmbeddingSource | None:
     return source
 
 
-def may_compute(scores: Any) -> bool:
-    """Whether scores are to be computed by tiles now, and not by a matrix that is to be made.
+def begin_tiles(scores: Any) -> bool:
+    """Begin to compute scores by tiles; return False where a matrix is to be made instead.
 
-    Of a matrix that is yet to be made this is so once: the second time it is made.
+    Of a matrix that is yet to be made tiles are counted once: the second time it is made.
     """
     if scores.streams:
         return True
@@ -96,7 +96,7 @@ class Squares:
         if source is None:
             return None
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
-        if np.diff(reader.gallery.starts).max() > largest or not may_compute(scores):
+        if np.diff(reader.gallery.starts).max() > largest or not begin_tiles(scores):
             return None
         return cls(reader, source, fused=fused)
 

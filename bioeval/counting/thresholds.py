@@ -184,12 +184,7 @@ class CellGrid:
     @property
     def edges(self) -> np.ndarray:
         """The upper edge of each cell; infinite past the largest float."""
-        return self.boundaries[1:]
-
-    @property
-    def boundaries(self) -> np.ndarray:
-        """All edges of the cells, including the lower edge of the first."""
-        numbers = self.first - 1 + np.arange(self.count + 1, dtype=np.float64)
+        numbers = self.first + np.arange(self.count, dtype=np.float64)
         with np.errstate(over="ignore"):
             return np.ldexp(numbers, self.exponent)
 
@@ -237,11 +232,6 @@ class CellCounts:
     def grid(self) -> CellGrid:
         """The cells."""
         return CellGrid(self.exponent, self.first, len(self.counts))
-
-    @property
-    def total(self) -> int:
-        """The number of scores counted."""
-        return int(self.counts.sum()) + self.negative_infinite + self.positive_infinite
 
     @property
     def range(self) -> tuple[float, float]:

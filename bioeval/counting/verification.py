@@ -366,7 +366,7 @@ def is_symmetric(scores: Scores) -> bool:
         return not callable(source.metric)  # the named metrics are symmetric
     some = cells.select(sample, sample)
     if not is_mapped(scores):
-        return same_both_ways(some.values())
+        return same_both_ways(some.read(0, len(sample)))
     rows = []
     for k in range(len(sample)):
         rows.append(some.read(k, k + 1))

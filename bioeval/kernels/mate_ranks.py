@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     stops: np.ndarray
 
 
-class Mates(NamedTuple):
+class Ranked(NamedTuple):
     """The mates of all queries; those of a query are sorted by distance and then by place."""
 
     distance: np.ndarray  # of the dtype of the values

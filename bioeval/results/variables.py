@@ -700,11 +700,15 @@ def verification_variables() -> dict[str, Variable]:
 
 def best_values() -> tuple[Variable, ...]:
     """Return the best values over all thresholds of the functions of FAR and FRR of scripts."""
+    if not ADDED:
+        return ()
     return tuple(x for x in ADDED.values() if x.of_rates is not None and x.threshold)
 
 
 def rates_of_scripts() -> tuple[Variable, ...]:
     """Return the rates at a threshold that scripts have added."""
+    if not ADDED:
+        return ()
     at_threshold = (x for x in ADDED.values() if x.quotient or x.of_rates)
     return tuple(x for x in at_threshold if not x.threshold)
 

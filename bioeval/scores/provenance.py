@@ -195,6 +195,7 @@ class Provenance:
     @classmethod
     def of(cls, scores: Scores) -> Provenance:
         """Return the provenance of counts of scores."""
+        whole = scores._incomplete is None
         return cls(
             **_sizes(scores),
             name=scores.name or "",
@@ -210,7 +211,7 @@ class Provenance:
             use=scores.claims,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
-            incomplete=incomplete_claims(scores),
+            incomplete=(0, 0) if whole else incomplete_claims(scores),
         )
 
     def searching(self, scores: Scores, probes: np.ndarray | None = None) -> Provenance:
@@ -221,10 +222,9 @@ class Provenance:
         return replace(self, searched=scores, searching_probes=probes)
 
     @property
-    def lists(self) -> Completeness | None:
-        """Whether the lists of candidates are complete; None where nothing is searched."""
-        if self.searched is None:
-            return None
+    def lists(self) -> Completeness:
+        """Whether the lists of candidates of what is searched are complete."""
+        assert self.searched is not None
         lists = self.searched.completeness
         return lists if self.searching_probes is None else lists.among(self.searching_probes)
 

@@ -30,7 +30,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.counted import Counted, SearchCounted, count_single_template
+from bioeval.tasks.task_counts import Counted, SearchCounted, count_single_template
 
 RANKS = {
     "subject": Variable("subject of the probe"),

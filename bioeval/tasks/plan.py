@@ -38,15 +38,15 @@ from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import has_subjects, knows_people
 from bioeval.scores.provenance import Provenance
-from bioeval.tasks.counted import (
+from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
+from bioeval.tasks.reid import tasks as reid
+from bioeval.tasks.task_counts import (
     Counted,
     RetrievalCounted,
     SearchCounted,
     VerificationCounted,
     count_single_template,
 )
-from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
-from bioeval.tasks.reid import tasks as reid
 
 # The node of the mean over galleries.
 MEAN = "mean"

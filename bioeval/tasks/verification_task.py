@@ -16,12 +16,14 @@ from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, count, is_symmetric
 from bioeval.results.variables import best_values
+from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule, Templates
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.counted import VerificationCounted
+from bioeval.tasks.task_counts import VerificationCounted
+from bioeval.views.messages import warn_of_kinds
 
 
 @leaves_out_attacks
@@ -125,11 +127,10 @@ def verification(
     0.039 [0.023, 0.061]
     """
     limits = interval_of(interval)
-    require_scores(scores)
-    targets, weights = check_targets(far_targets), check_costs(costs)
-    at_frr = check_targets(frr_targets, "frr_targets")
     reader = BlockReader(scores)
     reader.scores = scores.held()  # operating points may take another look
+    targets, weights = check_targets(far_targets), check_costs(costs)
+    at_frr = check_targets(frr_targets, "frr_targets")
     wanted = PointsWanted(
         targets,
         weights,
@@ -149,9 +150,8 @@ def verification(
         ((made,), _) = count(reader, [verifying])
     symmetric, with_rows = templates == "single" and is_symmetric(reader.scores), made.given is None
     made.points = points_of(made.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
-    counted = VerificationCounted(verifying, made)
-    dataset = counted.dataset()
+    dataset = warn_of_kinds(verification_dataset(made))
     if limits is None:
         return dataset
     with threads_for(reader.scores):
-        return counted.with_intervals(dataset, limits)
+        return VerificationCounted(verifying, made).with_intervals(dataset, limits)

@@ -287,5 +287,5 @@ def test_copies_are_merged_in_any_order(seed, way):
                     copy = reducer.fresh()
                     copy.add(blocks[k])
                     reducer.merge(copy)
-            wanting = [reducer for reducer in wanting if reducer.needs_another_pass()]
+            wanting = [reducer for reducer in wanting if reducer.finish_pass()]
         check_results(some, used, [reducer.result() for reducer in used], parts)
