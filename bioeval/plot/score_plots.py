@@ -57,7 +57,7 @@ class ScoreDistributionsDisplay(Display):
     ) -> Self:
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
         log, ax = require_flag("log", log), self._begin(ax, style)
-        if not isinstance(thresholds or {}, Mapping):
+        if not isinstance(thresholds, Mapping | None):
             said = received(thresholds)
             raise DataError(f"thresholds is {said}; expected a mapping of name to threshold")
         ax.set_xmargin(0)  # the axis ends with the scores

@@ -216,13 +216,13 @@ def study_threshold(
     (25, 78)
     """
     rule = Rule.parse(target, "target")
+    require_scores(scores)
     _check_number(scores, "folds", folds, low=2)
     _check_number(scores, "repeats", repeats, low=1)
     notes: list[Message] = []
     if folds is None:
         folds, notes = _usual_folds(scores)
     repeats = repeats or REPEATS
-    require_scores(scores)
     task = chosen_task(task, get_args(ThresholdTask))
     searched = task == "open_set"  # by all enrolled templates of a subject
     if searched:

@@ -353,7 +353,7 @@ def gom_of_card(
     task = load(convention).section("gom")
     if options.get("ties") is None:
         options["ties"] = rules.ties
-    if options["ties"] == rules.ties == "expected":
+    if isinstance(options["ties"], str) and options["ties"] == rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
             f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
