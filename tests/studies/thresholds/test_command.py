@@ -23,7 +23,8 @@ def files(tmp_path, monkeypatch):
 
 def test_a_claim_is_shown_refuted_or_open(files, capsys):
     for at, verdict in (("2", "Shown"), ("9", "Refuted")):
-        assert main(["threshold", "b.npz", "--threshold", at, "--claim", "far=10%"]) == 0
+        end = main(["threshold", "b.npz", "--threshold", at, "--claim", "far=10%"])
+        assert end == (verdict == "Refuted")
         assert capsys.readouterr().out.startswith(f"{verdict}: the FAR at {at} is ")
     claim = ["threshold", "b.npz", "--threshold", "4", "--claim", "frr=0.2", "--json"]
     assert main(claim) == 0
