@@ -12,8 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import Value
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value, at_least
 from bioeval.cli.command import F, naming, option, option_group
 
 if TYPE_CHECKING:
@@ -40,20 +39,75 @@ _READ = (
     *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "failed", "metric"),
     *("average", "exclude", "subject_from", "names_of"),
 )
-_READING = options_of(
-    "load",
-    *_READ,
+_READING = option_group(
+    option("--labels FILE", "Subjects of the rows, and of the columns where there is no gallery."),
+    option(
+        "--gallery FILE",
+        "Subjects of the columns, in the same way; or, of a .npy file of embeddings, the "
+        "embeddings of the gallery, with their labels beside them in x.labels.csv.",
+    ),
+    option(
+        "--trials FILE",
+        "A text with the trials of a list of scores: the names of both sides, and whether "
+        "the pair is genuine; a list of names alone lists the genuine pairs.",
+    ),
+    option(
+        "--columns ROLE=NAME",
+        "The array, or column of a list, that has a role: scores, genuine, labels, "
+        "gallery_labels, embeddings, gallery_embeddings, indices or mask; of a list also "
+        "any name that a column may have, as subject_a, subject_b, template and probe.",
+        Value.ENTRIES,
+        multiple=True,
+    ),
+    option(
+        "--lists KEY=VALUE",
+        "What lists alone need: as, unordered, keep, missing_pairs; of top-K lists "
+        "first_index and leave_out_query.",
+        Value.ENTRIES,
+        multiple=True,
+    ),
+    option(
+        "--kind",
+        "What the scores are: what the file says, else distance; of a text that does not "
+        "say it, required.",
+        KINDS,
+    ),
+    option(
+        "--nan",
+        "What a comparison that failed means: what the file says, else raise.",
+        ["raise", "reject", "exclude"],
+    ),
+    option(
+        "--failed X",
+        "Of lists, the score that stands for a comparison that failed, as -1; a blank score"
+        " does in any case.",
+        float,
+    ),
+    option("--metric M", "How to compare embeddings: what the file says, else cosine."),
+    option(
+        "--average NAME,NAME",
+        "Metadata columns by which several embeddings become one template, as the template "
+        "and the media of IJB.",
+    ),
+    option(
+        "--exclude RULE",
+        "Comparisons that are left out, as for Scores: session, clothes!=, all:camera=3/2.",
+        multiple=True,
+    ),
+    option(
+        "--subject-from REGEX",
+        "A regular expression whose one group is the subject within the name of a template,"
+        " as 'id(\\d+)/'; of groups with names, subject is, and the others are metadata: "
+        "'(?P<subject>\\w+)_day(?P<session>\\d+)'.",
+    ),
+    option(
+        "--names-of DATASET",
+        "The labels are names of images as this data set has them (market1501, "
+        "dukemtmc-reid, msmt17, veri776, vehicleid), from which identities and cameras are "
+        "read: text files with a name on each line, CSV files with a column name, or arrays"
+        " of text.",
+    ),
     heading="Reading",
-    labels={"usage": "--labels FILE", "type": str},
-    gallery={"usage": "--gallery FILE", "type": str},
-    trials={"usage": "--trials FILE", "type": str},
-    columns={"usage": "--columns ROLE=NAME", "type": Value.ENTRIES, "multiple": True},
-    lists={"usage": "--lists KEY=VALUE", "type": Value.ENTRIES, "multiple": True},
-    kind={"type": KINDS},
-    average={"usage": "--average NAME,NAME", "type": str},
-    exclude={"usage": "--exclude RULE", "type": str, "multiple": True},
-    subject_from={"usage": "--subject-from REGEX"},
-    names_of={"usage": "--names-of DATASET"},
 )
 
 _MEMORY = option(
@@ -66,25 +120,57 @@ _MEMORY = option(
 
 # ------------------------------------------------------------------------- declaring options
 
+
+def _joined(ctx: click.Context, param: click.Parameter, targets: Any) -> list[float] | None:
+    """Return the rates of an option that is given several times."""
+    return list(itertools.chain.from_iterable(targets)) or None
+
+
+def rates(usage: str, help: str, name: str) -> Callable[[F], F]:
+    """Return the option of FAR or FRR targets, which may be given several times."""
+    type = Value.FARS if name == "far_targets" else Value.FRRS
+    return option(usage, help, type, name=name, multiple=True, callback=_joined)
+
+
 #: The options of tries and of enrolled templates.
-TRIES_AND_ENROLMENT = options_of("claim_scores", "attempts", "enrol", heading="System in use")
+TRIES_AND_ENROLMENT = option_group(
+    option(
+        "--attempts COLUMN",
+        "Metadata column: the probes of a subject with the same value are tries of one attempt.",
+    ),
+    option(
+        "--enrol TEMPLATES",
+        "Enrolled templates of each subject: first:3, or first:3:COLUMN; all by default.",
+    ),
+    heading="System in use",
+)
 
 #: The rule by which scores are fused, of a system in use.
-FUSION_IN_USE = options_of(
-    "claim_scores", "fusion", heading="System in use", fusion={"default": None}
+FUSION_IN_USE = option_group(
+    option(
+        "--fusion RULE",
+        "How the scores of a subject's templates are fused: min, mean, max, median or kth:K.",
+    ),
+    heading="System in use",
 )
 _USE = option_group(
     TRIES_AND_ENROLMENT,
-    options_of("verification", "templates", heading="System in use", templates={"default": None}),
+    option_group(
+        option(
+            "--templates",
+            "Whether a claim is compared with one template of the subject, or with all of them.",
+            ["single", "multi"],
+        ),
+        heading="System in use",
+    ),
     FUSION_IN_USE,
 )
 
-_INTERVAL = options_of(
-    "stats.IntervalMethod",
-    *("confidence", "replicates", "random_state"),
+_INTERVAL = option_group(
+    option("--confidence P", "Two-sided confidence of the intervals.", Value.CONFIDENCE, 0.95),
+    option("--replicates N", "Number of bootstrap replicates.", int, 2000),
+    option("--seed N", "Seed of a bootstrap.", at_least(0), 0, name="random_state"),
     heading="Intervals",
-    confidence={"default": 0.95},
-    replicates={"default": 2000},
 )
 
 TERMS = option(

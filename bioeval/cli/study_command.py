@@ -31,7 +31,6 @@ from bioeval.cli.outputs import (
     write_csv,
     write_results,
 )
-from bioeval.scores.people import knows_people, subject_pattern
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -183,6 +182,8 @@ class StudyCommand:
         """Return the given interval, or the one that the scores allow, with a note."""
         if interval is not None:
             return interval
+        from bioeval.scores.people import knows_people, subject_pattern
+
         if knows_people(scores):
             return "people"
         note(

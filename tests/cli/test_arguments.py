@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
 from pathlib import Path
 
 import click
 import pytest
+from described import Parameter, first_sentence, parameters
 
 import bioeval as be
-from bioeval.cli.calls import Parameter, first_sentence, parameters
 from bioeval.cli.lazy_group import COMMANDS, root
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +21,36 @@ OTHERS = ("Protocol", "Measure", "eer_scorer", "set_options")
 
 #: Whose words to choose from are those of each call.
 OF_THE_CALL = {"method", "cmc", "interval"}
+
+
+#: Options with a text of their own, where the command takes less than the call, or something else.
+OF_THE_COMMAND = {
+    *(
+        "cohort",
+        "dev",
+        "far",
+        "folds",
+        "frames",
+        "fusion",
+        "images",
+        "n_templates",
+        "name",
+        "names",
+    ),
+    *(
+        "per_query",
+        "probe",
+        "protocol",
+        "rank_unit",
+        "rates",
+        "repeats",
+        "system",
+        "target",
+        "task",
+    ),
+    *("templates", "terms", "threshold", "title", "train", "unenrolled", "verbose", "weights"),
+    "worst",
+}
 
 
 def shared() -> dict[str, dict[str, Parameter]]:
@@ -66,3 +97,30 @@ def test_the_first_sentence_ends_before_the_next_one():
     text = 'One of two. ``"single"``: a template, as :func:`bioeval.open_set` has it.'
     assert first_sentence(text) == "One of two."
     assert first_sentence(text[12:]) == "single: a template, as bioeval.open_set has it."
+
+
+#: Words to choose from that no signature lists.
+OF_COMMANDS = {"none", "sequence-jackknife", "unseen", "seen", "all"}
+
+
+def _of_calls(name: str) -> list[Parameter]:
+    """An argument, in each call that has it."""
+    found = []
+    for call in (*be.__all__, "stats.IntervalMethod", "datasets.faces"):
+        thing = functools.reduce(getattr, call.split("."), be)
+        if callable(thing) and call not in OTHERS and not call.endswith(("Error", "Warning")):
+            found += [x for named, x in parameters(call).items() if named == name]
+    return found
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_option_says_what_its_argument_says(command):
+    """The first sentence of some call, so that both are corrected together; and its words."""
+    for param in root.get_command(click.Context(root), command).params:
+        described = _of_calls(str(param.name))
+        if isinstance(param, click.Option) and param.name not in OF_THE_COMMAND and described:
+            texts = [first_sentence(x.text).rstrip(".") for x in described]
+            assert any(str(param.help).startswith(x) for x in texts), param.name
+            if isinstance(param.type, click.Choice):
+                words = {word for x in described for word in x.words}
+                assert {*param.type.choices} <= words | OF_COMMANDS, param.name

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
@@ -26,8 +26,14 @@ from bioeval.cli.study_command import StudyCommand
     "Scores of other subjects to learn from, in place of DATA; repeated: their trials.",
     multiple=True,
 )
-@options_of("Calibrator", "prior")
-@options_of("calibration", "priors", "costs", "interval")
+@option("--prior X", "Prior for which logistic calibration is best.", float, 0.5)
+@option("--priors P,P", "Priors of a genuine attempt, for the decision costs.", Value.NUMBERS)
+@option("--costs MISS,FALSE", "Costs of a miss and of a false accept.", Value.NUMBERS, "1,1")
+@option(
+    "--interval METHOD",
+    "Add intervals of Cllr and of the actual costs.",
+    ["people", "subject-bootstrap"],
+)
 @option("--save FILE", "Write the calibrated scores (.npz, .txt, .csv).", name="save_to")
 @shared_options(use=True, interval=True, plots=True)
 def command(data: str, **options: Any) -> None:

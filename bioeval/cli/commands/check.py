@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
 from bioeval.cli.conditions import FAIL_IF
 from bioeval.cli.images import ImageOptions
-from bioeval.cli.options import shared_options
+from bioeval.cli.options import rates, shared_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 @click.command("check", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@options_of("check_data", "protocol", "far_targets", "threshold", "worst")
+@option("--protocol CARD", "Card of the later evaluation.", str, "auto")
+@rates("--far X", "FAR for which to check the number of subjects.", "far_targets")
+@option(
+    "--threshold T|RULE",
+    "Threshold at which people are confused: a number, or a rule applied to these data.",
+    Value.THRESHOLD,
+    "far=0.001",
+)
+@option("--worst N", "Number of pairs of people, and of doubtful labels, that are listed.", int, 10)
 @FAIL_IF
 @shared_options(use=True, name=False)
 @ImageOptions.add

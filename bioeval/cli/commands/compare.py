@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command
+from bioeval.cli.command import Command, option
 from bioeval.cli.conditions import FAIL_IF
-from bioeval.cli.options import shared_options, take_interval
+from bioeval.cli.options import rates, shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -22,7 +21,27 @@ if TYPE_CHECKING:
 
 @click.command("compare", cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@options_of("compare", "measures", "protocol", "far_targets", "frr_targets", "population", "adjust")
+@option(
+    "--measure M",
+    "Measures to compare, such as eer, frr_at_far=0.001, auc, cms=5, mean_ap.",
+    name="measures",
+    multiple=True,
+)
+@option("--protocol CARD", "Card of re-identification by which to compare.")
+@rates("--far X", "FAR at which to report FRR.", "far_targets")
+@rates("--frr X", "FRR at which to report FAR.", "frr_targets")
+@option(
+    "--population",
+    "Whether intervals of identification are for new people, or for other probes in this gallery.",
+    ["new", "fixed"],
+    "new",
+)
+@option(
+    "--adjust",
+    "Adjust the tests for the number of measures, by Holm's method.",
+    ["none", "holm"],
+    "none",
+)
 @FAIL_IF
 @shared_options(use=True, interval=True, plots=True, names=True)
 def command(data: tuple[str, ...], **options: Any) -> None:

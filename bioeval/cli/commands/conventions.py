@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from bioeval.cli.calls import options_of
+from bioeval.cli.command import option
 from bioeval.cli.study_command import StudyCommand, study
 
 
-@study("conventions", options_of("conventions", "cards"))
+@study(
+    "conventions",
+    option(
+        "--card CARD", "Cards to evaluate; all that fit by default.", name="cards", multiple=True
+    ),
+)
 def command(run: StudyCommand) -> None:
     """Evaluate DATA by every protocol card that fits, one row each.
 

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import option
 from bioeval.cli.study_command import StudyCommand, study
 
 
 @study(
-    "error-discard", options_of("error_discard", "quality", "threshold", "fractions"), plots=True
+    "error-discard",
+    option(
+        "--quality COLUMN",
+        "Metadata column of a quality (larger is better).",
+        required=True,
+        multiple=True,
+    ),
+    option(
+        "--threshold T|RULE",
+        "Threshold: a number, or a rule applied to all attempts, before any is discarded.",
+        Value.THRESHOLD,
+        required=True,
+    ),
+    option(
+        "--fractions F,F",
+        "Proportions of the samples to discard, increasing from 0.",
+        Value.NUMBERS,
+    ),
+    plots=True,
 )
 def command(run: StudyCommand) -> None:
     """Evaluate FRR and FAR of DATA when samples of low quality are discarded.

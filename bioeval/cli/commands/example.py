@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from bioeval.base.errors import wrapped
-from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.outputs import take_scores
@@ -21,7 +20,21 @@ PEOPLE = ("unseen", "seen", "all")
 @option("--system", "Face recognition system; without --out they are listed.", [*SYSTEMS])
 @option("--out FILE", "File to write: .npz, or another that bioeval convert writes.")
 @option("--force", "Replace FILE if it exists.", bool)
-@options_of("datasets.faces", "metric", "people", "components", people={"type": PEOPLE})
+@option(
+    "--metric M",
+    "Distances: cosine is 1 - cos; l2, l1 and linf may be called euclidean, manhattan "
+    "(or cityblock) and chebyshev; bhattacharyya is -ln sum sqrt(p q) of the normalised"
+    " non-negative features.",
+    str,
+    "euclidean",
+)
+@option(
+    "--people",
+    "People compared: 21 to 40, 1 to 20 (those of the training), or all.",
+    PEOPLE,
+    "unseen",
+)
+@option("--components N", "Number of principal components of eigenfaces and fisherfaces.", int, 64)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def command(
     name: str | None, system: Any, out: str | None, force: bool, as_json: bool, **options: Any

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value
 from bioeval.cli.command import option
 from bioeval.cli.study_command import StudyCommand, study
 
@@ -16,14 +16,25 @@ if TYPE_CHECKING:
 
 @study(
     "explain",
-    options_of("explain", "probe", probe={"required": False}),
+    option("--probe N|NAME", "Row: its position, from 0, or the name of its template."),
     option(
         "--step-by-step",
         "Explain every row of a small matrix, with running totals of each counter.",
         bool,
         name="steps",
     ),
-    options_of("explain", "threshold", "protocol"),
+    option(
+        "--threshold T|RULE",
+        "Threshold: a number, or a rule applied to these data; the EER by default.",
+        Value.THRESHOLD,
+    ),
+    option(
+        "--protocol CARD",
+        "Card whose tasks are explained: a name (bioeval protocols lists all) or a path; "
+        "auto: all of verification and identification.",
+        str,
+        "auto",
+    ),
     use=True,
 )
 def command(run: StudyCommand) -> None:

@@ -9,9 +9,8 @@ import click
 
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.cli.arguments import Value
-from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import shared_options
+from bioeval.cli.options import rates, shared_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -26,7 +25,18 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 
 @click.command("fuse", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
-@options_of("Fusion", "method", "normalise")
+@option(
+    "--method",
+    "Rule that fuses the scores.",
+    ["mean", "min", "max", "product", "weighted", "logistic"],
+    "mean",
+)
+@option(
+    "--normalise",
+    "Normalisation of the scores before fusion.",
+    ["none", "min-max", "z", "tanh"],
+    "none",
+)
 @option(
     "--weights NAME=W",
     "With --method weighted: weight of a system; once per system.",
@@ -43,7 +53,8 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
     "Card with folds, such as course-kfold: learn on the training subjects of each fold, "
     "evaluate on its test subjects.",
 )
-@options_of("verification", "far_targets", "frr_targets")
+@rates("--far X", "FAR at which to report FRR.", "far_targets")
+@rates("--frr X", "FRR at which to report FAR.", "frr_targets")
 @option("--out FILE", "Write the fused scores, as .npz.")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
 @shared_options(use=True, files=False, names=True)

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import option
 from bioeval.cli.study_command import StudyCommand, study
 
 
 @study(
     "gallery-size",
-    options_of("gallery_size", "sizes", "thresholds", "max_rank", "ties", "impostors"),
+    option(
+        "--sizes N,N",
+        "Numbers of subjects in the gallery; about a dozen, up to all, by default.",
+        Value.WHOLE_NUMBERS,
+    ),
+    option(
+        "--thresholds N|T,T",
+        "Number of thresholds, or the thresholds themselves.",
+        Value.THRESHOLDS,
+    ),
+    option("--max-rank N", "Number of ranks.", int),
+    option(
+        "--ties",
+        "Rank of a mate among candidates with exactly the same score.",
+        ["pessimistic", "optimistic", "stable", "expected"],
+        "pessimistic",
+    ),
+    option(
+        "--impostors",
+        "Whose searches are non-mated.",
+        ["auto", "unenrolled", "leave-subject-out", "both"],
+        "auto",
+    ),
     plots=True,
     use=True,
     name=False,

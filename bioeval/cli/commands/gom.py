@@ -6,16 +6,41 @@ from typing import Any
 
 import click
 
-from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import shared_options
 from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("gom", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
-@options_of("gom", "convention", convention={"default": "gom-market1501"})
-@options_of("gom", "normalize", "budget", "variant", "thresholds", "max_rank", "interval")
+@option(
+    "--protocol CARD",
+    "Card with [gom] or [reid], which defines the gallery of each query.",
+    str,
+    "gom-market1501",
+    name="convention",
+)
+@option(
+    "--normalize LOW,HIGH",
+    "Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix.",
+    Value.NUMBERS,
+)
+@option("--budget N", "Budget B of mFR: the number of false retrievals at which FR reaches 1.", int)
+@option(
+    "--variant",
+    "Definitions of the paper's text, or of the program of its figures.",
+    ["paper", "reference"],
+)
+@option(
+    "--thresholds N|T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", Value.THRESHOLDS
+)
+@option("--max-rank N", "Number of ranks of CMC and DIR.", int)
+@option(
+    "--interval METHOD",
+    "Add confidence intervals.",
+    ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
+)
 @shared_options(interval=True, plots=True, names=True)
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import option
 from bioeval.cli.study_command import StudyCommand, study
 
 
 @study(
     "groups",
-    options_of("by_group", "group", "threshold", "alpha", "interval"),
+    option(
+        "--by COLUMN",
+        "Metadata column of the groups; or one value a template of all-against-all scores; "
+        "or the values of the probes and those of the gallery (of listed pairs, of the "
+        "second and of the first names): of people then, so that all templates of a subject"
+        " are of one group.",
+        name="group",
+        required=True,
+    ),
+    option(
+        "--threshold T|RULE",
+        "Threshold: a number, or a rule applied to all groups together.",
+        Value.THRESHOLD,
+        "eer",
+    ),
+    option("--alpha X", "Weight of FAR in FDR and GARBE, from 0 to 1.", float, 0.5),
+    option(
+        "--interval METHOD",
+        "Add confidence intervals by subject: those of the jackknife over the people of "
+        "each group.",
+        ["people"],
+    ),
     use=True,
     interval=True,
     plots=True,

@@ -8,9 +8,8 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import Value, joined_lists
-from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import shared_options
+from bioeval.cli.options import rates, shared_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -22,7 +21,12 @@ if TYPE_CHECKING:
 @click.command("normalise", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[TRIALS]")
-@options_of("normalise", "method", method={"default": "s", "required": False})
+@option(
+    "--method",
+    "By cohort scores of the enrolled template, the probe, both, or the closest of both.",
+    ["z", "t", "s", "zt", "as"],
+    "s",
+)
 @option(
     "--cohort FILE",
     "Scores of the recordings against the cohort; given twice, of the enrolled and of the test "
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     required=True,
     multiple=True,
 )
-@options_of("normalise", "top")
+@option("--top N", "Of method as: number of closest cohort scores of each template.", int)
 @option(
     "--save FILE",
     "Write the normalised scores (.npz, .txt, .csv).",
@@ -43,7 +47,8 @@ if TYPE_CHECKING:
     multiple=True,
     callback=joined_lists,
 )
-@options_of("verification", "far_targets", "frr_targets")
+@rates("--far X", "FAR at which to report FRR.", "far_targets")
+@rates("--frr X", "FRR at which to report FAR.", "frr_targets")
 @shared_options(plots=True)
 def command(data: str, **options: Any) -> None:
     """Normalise the scores of a list of trials by those of a cohort of other people.

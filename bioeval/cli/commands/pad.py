@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import rows_over
@@ -18,9 +18,29 @@ from bioeval.cli.study_command import StudyCommand
 @click.command("pad", cls=Command)
 @click.argument("data", metavar="LIST")
 @option("--dev LIST", "Development set for the rule of --threshold.")
-@options_of("pad", "kind", kind={"default": None})
-@options_of("pad", "threshold", "apcer_targets", threshold={"type": str})
-@options_of("pad", "non_response", "interval")
+@option(
+    "--kind",
+    "Kind of the scores: larger similarities mean bona fide.",
+    ["distance", "similarity", "llr"],
+)
+@option("--threshold T|RULE", "Threshold: a number, or the rule apcer=X, bpcer=X or d-eer.")
+@option(
+    "--apcer X,X",
+    "APCER at which to report BPCER. 0.1, 0.05 and 0.01 are BPCER10, BPCER20 and BPCER100.",
+    Value.NUMBERS,
+    name="apcer_targets",
+)
+@option(
+    "--non-response",
+    "Exclude presentations without a score, or count them as rejected.",
+    ["exclude", "reject"],
+    "exclude",
+)
+@option(
+    "--interval METHOD",
+    "Add confidence intervals, for which each person and each instrument is left out in turn.",
+    ["people"],
+)
 @shared_options(interval=True, plots=True, reading=False)
 def command(
     data: str,

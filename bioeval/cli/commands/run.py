@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError, MissingDependencyError
-from bioeval.cli.arguments import at_least
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value, at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.conditions import FAIL_IF
-from bioeval.cli.options import TRIES_AND_ENROLMENT, shared_options
+from bioeval.cli.options import TRIES_AND_ENROLMENT, rates, shared_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -49,10 +48,29 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @click.command("run", cls=Command)
 @click.argument("data")
 @click.argument("more_files", nargs=-1, metavar="[FILE]...")
-@options_of("evaluate", "protocol", "thresholds", "max_rank", "far_targets", "frr_targets")
-@options_of("evaluate", "interval")
+@option(
+    "--protocol CARD",
+    "Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols "
+    "lists all) or a path; auto: all of verification and identification.",
+    str,
+    "auto",
+)
+@option(
+    "--thresholds N|T,T",
+    "Thresholds at which to report rates (0.5,0.62), or how many of them (500).",
+    Value.THRESHOLDS,
+)
+@option("--max-rank N", "Number of ranks.", int)
+@rates("--far X", "FAR at which to report FRR and DIR.", "far_targets")
+@rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
+@option(
+    "--interval METHOD",
+    "Add confidence intervals.",
+    ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
+)
 @option_group(*(entry.option for entry in CARD_OPTIONS))
-@options_of("with_failures", "fta", "fte", fta={"default": None}, fte={"default": None})
+@option("--fta X", "Failure-to-acquire rate, to add rates that include it.", float)
+@option("--fte X", "Failure-to-enrol rate, to add rates that include it.", float)
 @option("--worst N", "List the N worst impostor and genuine pairs.", at_least(1))
 @option(
     "--per-query",

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import Value
-from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
     FUSION_IN_USE,
@@ -25,7 +24,22 @@ def _numbers_or_multi(text: str) -> Any:
 @click.command("sample-size", cls=Command)
 @click.argument("pilot", required=False)
 @click.argument("second", required=False, metavar="[FILE]")
-@options_of("sample_size", "far", "frr_width", "threshold", "frr", "icc", "confidence")
+@option("--far X", "FAR of the operating point.", Value.RATE, 0.0001)
+@option(
+    "--width W",
+    "Largest width of the interval of the FRR.",
+    Value.PROPORTION,
+    0.01,
+    name="frr_width",
+)
+@option(
+    "--threshold T|RULE",
+    "Threshold of the pilot: a number, or a rule; the loosest that keeps the FAR by default.",
+    Value.THRESHOLD,
+)
+@option("--frr P", "Without a pilot: expected FRR.", Value.PROPORTION)
+@option("--icc X", "Without a pilot: correlation of two genuine errors of a subject.", float)
+@option("--confidence P", "Confidence of the interval, and of the rule of 3.", Value.CONFIDENCE)
 @option(
     "--templates N,N",
     "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all enrolled "

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.calls import options_of
-from bioeval.cli.command import Command, option
+from bioeval.cli.arguments import Value, at_least
+from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.console import put, show_json
 from bioeval.cli.outputs import take_scores
 
@@ -20,22 +20,116 @@ MOST_SEEDS = 1_000_000_000
 
 
 @click.command("simulate", cls=Command)
-@options_of("simulate", "n_subjects", "n_templates", n_templates={"default": "10"})
+@option("--subjects N", "Enrolled subjects.", int, 100, name="n_subjects")
+@option(
+    "--templates N",
+    "Templates of each subject: 5, a range to draw from, or a list.",
+    Value.COUNTS,
+    "10",
+    name="n_templates",
+)
 @option("--out FILE", "File to write: .npz.", required=True)
 @option("--force", "Replace FILE if it exists.", bool)
-@options_of("simulate", "model", "layout", "probes", "unenrolled", "kind", "random_state")
-@options_of(
-    "simulate",
-    *("dimensions", "between", "within", "metric", "sessions", "session_sd", "cameras"),
-    "camera_sd",
+@option(
+    "--model",
+    "Draw embeddings and compare them, or draw each score.",
+    ["gaussian-embeddings", "gaussian-scores"],
+    "gaussian-embeddings",
+)
+@option(
+    "--layout",
+    "Layout of the scores.",
+    ["all-against-all", "probe-against-gallery"],
+    "all-against-all",
+)
+@option(
+    "--probes N", "Probes of each person, for probe-against-gallery; 5 by default.", Value.COUNTS
+)
+@option(
+    "--unenrolled N",
+    "People who only probe: their number, or a fraction of the subjects.",
+    Value.SIZE,
+    0,
+)
+@option("--kind", "Kind of the scores.", ["distance", "similarity"], "distance")
+@option("--seed N", "Seed of the draws.", at_least(0), 0, name="random_state")
+@option_group(
+    option("--dimensions N", "Dimensions of the embeddings; 16 by default.", int),
+    option(
+        "--between X",
+        "Standard deviation of the persons' centres, in each dimension; 1 unless given.",
+        float,
+    ),
+    option(
+        "--within SD",
+        "Standard deviation of a person's templates around the centre, in each dimension; "
+        "0.6 unless given.",
+        Value.NUMBERS,
+    ),
+    option(
+        "--metric M",
+        "Distances: cosine is 1 - cos; l2, l1 and linf may be called euclidean, manhattan "
+        "(or cityblock) and chebyshev; bhattacharyya is -ln sum sqrt(p q) of the normalised"
+        " non-negative features.",
+    ),
+    option(
+        "--sessions N",
+        "Number of days on which everyone was seen; adds the metadata column session, from 1.",
+        int,
+    ),
+    option(
+        "--session-sd X",
+        "Standard deviation of the person's offset of the day, in each dimension; 0.3 "
+        "unless given. gaussian-embeddings only.",
+        float,
+    ),
+    option("--cameras N", "Number of cameras; adds the metadata column camera, from 1.", int),
+    option(
+        "--camera-sd X",
+        "Standard deviation of a camera's offset, the same for all its pictures, in each "
+        "dimension; 0.3 unless given. gaussian-embeddings only.",
+        float,
+    ),
     heading="Embeddings",
 )
-@options_of(
-    "simulate",
-    *("d_prime", "genuine_sd", "goat_sd", "wolf_sd", "lamb_sd"),
+@option_group(
+    option(
+        "--d-prime X",
+        "Decidability: the distance of genuine and impostor mean, over the root of the mean"
+        " variance; 2 unless given.",
+        float,
+    ),
+    option(
+        "--genuine-sd X",
+        "Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.",
+        float,
+    ),
+    option(
+        "--goat-sd X",
+        "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
+        "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
+        " and all scores of others' probes against a lamb nearer.",
+        float,
+    ),
+    option(
+        "--wolf-sd X",
+        "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
+        "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
+        " and all scores of others' probes against a lamb nearer.",
+        float,
+    ),
+    option(
+        "--lamb-sd X",
+        "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
+        "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
+        " and all scores of others' probes against a lamb nearer.",
+        float,
+    ),
     heading="Gaussian scores",
 )
-@options_of("simulate", "first_subject", first_subject={"default": None})
+@option(
+    "--first-subject N", "Number of the first subject, the same for files of the same people.", int
+)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate a population, and write the scores of its templates with labels.

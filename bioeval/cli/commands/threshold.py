@@ -9,7 +9,6 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import Value
-from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.conditions import FAIL_IF
 from bioeval.cli.options import shared_options, take_far, take_interval
@@ -34,14 +33,42 @@ _OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
     multiple=True,
 )
 @option("--far X", "The smallest FRR with FAR at most X: the same as --target far=X.", Value.RATE)
-@options_of("study_threshold", "target", "task", "folds", "repeats", "assure")
+@option(
+    "--target T|RULE",
+    "Rule that chooses the threshold: eer, far=X, frr=X, hter, accuracy, min-dcf=P, cost=P,M,A.",
+    Value.TARGET,
+    "far=0.001",
+)
+@option(
+    "--task",
+    "Verification, or searches of a gallery (open_set).",
+    ["verification", "open_set"],
+    "verification",
+)
+@option(
+    "--folds N",
+    "Folds of subjects; by default those of the pairs, or else 10, or as many as have "
+    "two subjects each.",
+    int,
+)
+@option("--repeats N", "Number of random divisions into folds; 20 by default.", int)
+@option(
+    "--assure P",
+    "Also find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
+    Value.CONFIDENCE,
+)
 @option(
     "--threshold T",
     "With --claim: the threshold that it is about.",
     float,
 )
 @option("--claim RATE", "Test whether the data show far=X or frr=X at --threshold.")
-@options_of("study_threshold", "rank_unit")
+@option(
+    "--rank-unit",
+    "Whether to rank templates, or subjects by their fused score.",
+    ["template", "subject"],
+    "template",
+)
 @FAIL_IF
 @shared_options(use=True, interval=True, plots=True)
 def command(data: str, **options: Any) -> None:

@@ -8,7 +8,6 @@ import click
 from click.core import ParameterSource
 
 from bioeval.cli.arguments import Value
-from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, naming, option
 from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
@@ -17,16 +16,50 @@ from bioeval.cli.study_command import StudyCommand
 @click.command("tracking", cls=Command)
 @click.argument("truth")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@options_of("tracking", "iou")
+@option("--iou X", "Smallest overlap (IoU) of a match.", float, 0.5)
 @option(
     "--frames N|NAME=N",
     "Number of frames (of a sequence NAME).  [of seqinfo.ini]",
     Value.ENTRIES,
     multiple=True,
 )
-@options_of("tracking", "pairing", "mostly_tracked", "ignored", "columns", "classes")
+@option(
+    "--pairing",
+    "Earlier pairings that are kept: each target's last, or the last frame's.",
+    ["last-known", "previous-frame"],
+    "last-known",
+)
+@option(
+    "--mostly-tracked",
+    "Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.",
+    ["at-least", "more-than"],
+    "at-least",
+)
+@option(
+    "--ignored",
+    "Result boxes on ignored ground truth: removed on distractors alone, all removed, "
+    "or all counted.",
+    ["motchallenge", "mot20", "remove", "count"],
+    "motchallenge",
+)
+@option("--columns", "Columns of the rows.", ["motchallenge", "cityflow"], "motchallenge")
+@option(
+    "--classes",
+    "Classes of the ground truth to evaluate, by their numbers in column 8.",
+    Value.WHOLE_NUMBERS,
+)
 @option("--targets", "Of one tracker: list every target.", bool)
-@options_of("tracking", "interval", "measures", interval={"type": ["sequence-jackknife"]})
+@option(
+    "--interval METHOD",
+    "Add confidence intervals over sequences, from 12 sequences on.",
+    ["sequence-jackknife"],
+)
+@option(
+    "--measure M",
+    "Measures by which trackers are compared, such as hota, assa, idf1.",
+    name="measures",
+    multiple=True,
+)
 @shared_options(interval=True, plots=True, names=True, reading=False)
 def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
     """Evaluate tracks against the ground truth, or compare several trackers.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import Value
-from bioeval.cli.calls import options_of
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
     shared_options,
@@ -34,17 +33,37 @@ def _by_name(text: str) -> dict[str, float]:
 @click.command("workload", cls=Command)
 @click.argument("data", required=False)
 @click.argument("second", required=False, metavar="[FILE]")
-@options_of("workload", "people_per_day", "impostor_share")
+@option("--people N", "People per day, each once.", int, name="people_per_day", required=True)
+@option(
+    "--impostors P",
+    "Proportion of people who are impostors, or not on the watch list.",
+    Value.PROPORTION,
+    name="impostor_share",
+    required=True,
+)
 @option("--far X", "Operating point: FAR at most X.", Value.RATE)
-@options_of("workload", "alarms_per_day", "threshold")
+@option(
+    "--alarms-per-day X",
+    "Operating point: the FAR at which so many false alarms a day are expected.",
+    float,
+)
+@option(
+    "--threshold T|RULE",
+    "Operating point: a threshold of the result, or eer, or far=X.",
+    Value.THRESHOLD,
+)
 @option(
     "--rates NAME=P,...",
     "Rates instead of DATA; each may have _low and _high.",
     Value("rates", _by_name, "rates by name, as far=0.001,frr=0.02 or fpir=0.01,fnir=0.1"),
 )
-@options_of("workload", "days")
+@option("--days N,N", "Periods in days over which events are counted.", Value.WHOLE_NUMBERS)
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
-@options_of("verification", "interval")
+@option(
+    "--interval METHOD",
+    "Add confidence intervals.",
+    ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
+)
 @shared_options(use=True, interval=True, name=False)
 def command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from bioeval.cli.calls import options_of
+from bioeval.cli.arguments import Value, at_least
+from bioeval.cli.command import option
 from bioeval.cli.study_command import StudyCommand, study
 
 
 @study(
     "zoo",
-    options_of("zoo", "threshold", "quantile", "permutations", "random_state"),
+    option(
+        "--threshold T|RULE",
+        "Threshold at which errors are counted: a number, or a rule applied to these data.",
+        Value.THRESHOLD,
+        "eer",
+    ),
+    option("--quantile X", "Proportion of subjects that count as best, and as worst.", float, 0.25),
+    option("--permutations N", "Number of permutations of the tests.", int, 2000),
+    option("--seed N", "Seed of the halves and permutations.", at_least(0), 0, name="random_state"),
     use=True,
     plots=True,
 )

@@ -1,77 +1,20 @@
-"""Options from calls: an argument is described once, in the docstring of its function.
-
-The source of a function is read and not imported, so that the help of a command loads nothing of
-what its call needs.
-"""
+"""The arguments of public calls as their signatures and docstrings describe them."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import functools
-import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
+import bioeval
 
-from bioeval.cli.arguments import Value, at_least
-from bioeval.cli.command import F, option, option_group
-
-_PACKAGE = Path(__file__).parents[1]
+_PACKAGE = Path(bioeval.__file__).parent
 _PUBLIC = _PACKAGE / "__init__.pyi"
-
-#: Arguments whose option has another name, a word for its value, or a type of its own: the same in
-#: every command.
-_HOW: dict[str, tuple[str, Any]] = {
-    "a_dcf": ("--a-dcf N,N", Value.NUMBERS),
-    "apcer_targets": ("--apcer X,X", Value.NUMBERS),
-    "assure": ("--assure P", Value.CONFIDENCE),
-    "attack": ("--attack COLUMN", str),
-    "attempts": ("--attempts COLUMN", str),
-    "cards": ("--card CARD", str),
-    "confidence": ("--confidence P", Value.CONFIDENCE),
-    "convention": ("--protocol CARD", str),
-    "costs": ("--costs MISS,FALSE", Value.NUMBERS),
-    "fusion": ("--fusion RULE", str),
-    "days": ("--days N,N", Value.WHOLE_NUMBERS),
-    "interval": ("--interval METHOD", None),
-    "enrol": ("--enrol TEMPLATES", str),
-    "far": ("--far X", Value.RATE),
-    "far_targets": ("--far X", Value.FARS),
-    "fractions": ("--fractions F,F", Value.NUMBERS),
-    "frr": ("--frr P", Value.PROPORTION),
-    "frr_targets": ("--frr X", Value.FRRS),
-    "frr_width": ("--width W", Value.PROPORTION),
-    "group": ("--by COLUMN", str),
-    "impostor_share": ("--impostors P", Value.PROPORTION),
-    "measure": ("--measure M", str),
-    "measures": ("--measure M", str),
-    "metric": ("--metric M", str),
-    "n_subjects": ("--subjects N", int),
-    "n_templates": ("--templates N", Value.COUNTS),
-    "normalize": ("--normalize LOW,HIGH", Value.NUMBERS),
-    "people_per_day": ("--people N", int),
-    "priors": ("--priors P,P", Value.NUMBERS),
-    "probe": ("--probe N|NAME", str),
-    "probes": ("--probes N", Value.COUNTS),
-    "protocol": ("--protocol CARD", str),
-    "quality": ("--quality COLUMN", str),
-    "random_state": ("--seed N", at_least(0)),
-    "sizes": ("--sizes N,N", Value.WHOLE_NUMBERS),
-    "target": ("--target T|RULE", Value.TARGET),
-    "threshold": ("--threshold T|RULE", Value.THRESHOLD),
-    "thresholds": ("--thresholds N|T,T", Value.THRESHOLDS),
-    "unenrolled": ("--unenrolled N", Value.SIZE),
-    "within": ("--within SD", Value.NUMBERS),
-}
-
-#: Arguments whose option may be given several times.
-_REPEATED = ("cards", "measures", "quality")
-_RATES = ("far_targets", "frr_targets")
 
 
 @dataclass(frozen=True)
@@ -84,60 +27,6 @@ class Parameter:
     types: frozenset[str]  # that it may have besides: int, float, bool, str
     many: bool  # whether the types are those of the values of a sequence
     text: str
-
-
-def options_of(call: str, *names: str, heading: str = "", **special: Any) -> Callable[[F], F]:
-    """Return the options of these arguments of a public call.
-
-    `special` has, by the name of an argument, what :func:`option_of` takes.
-    """
-    made = [option_of(call, name, **special.get(name, {})) for name in names]
-    return option_group(*made, heading=heading)
-
-
-def option_of(call: str, name: str, usage: str = "", type: Any = None, **more: Any) -> Any:
-    """Return the option of an argument of a public call: `usage` and `type` if not the usual."""
-    parameter = parameters(call)[name]
-    usual, usual_type = _HOW.get(name, (f"--{name.replace('_', '-')}", _type(parameter)))
-    usage, type = usage or usual, type or usual_type or _type(parameter)
-    if " " not in usage and type in _METAVARS:
-        usage += f" {_METAVARS[type]}"
-    more = {"required": parameter.required, "name": name, **more}
-    if name in _RATES:
-        more |= {"multiple": True, "callback": _joined}
-    elif name in _REPEATED:
-        more |= {"multiple": True}
-    elif type is not bool:
-        more = {"default": _written(parameter.default), **more}
-    return option(usage, first_sentence(parameter.text), type, **more)
-
-
-_METAVARS: dict[Any, str] = {int: "N", float: "X", str: "NAME"}
-
-
-def _joined(ctx: click.Context, param: click.Parameter, targets: Any) -> list[float] | None:
-    """Return the rates of an option that is given several times."""
-    return list(itertools.chain.from_iterable(targets)) or None
-
-
-def _written(default: Any) -> Any:
-    """Return a default as the command line has it."""
-    if isinstance(default, tuple | list):
-        return ",".join(f"{value:g}" for value in default) or None
-    return default
-
-
-def _type(parameter: Parameter) -> Any:
-    """Return the type of an option."""
-    if parameter.words and not parameter.types:
-        return parameter.words
-    if parameter.many:
-        return Value.NUMBERS if "float" in parameter.types else Value.WHOLE_NUMBERS
-    if parameter.types == {"bool"}:
-        return bool
-    if parameter.types == {"int"}:
-        return int
-    return float if parameter.types == {"float"} else str
 
 
 def first_sentence(text: str) -> str:
