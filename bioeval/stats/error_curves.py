@@ -107,7 +107,7 @@ class ErrorColumns:
         """
         columns = np.arange(self.far.shape[1])
         f, r = self.with_ends
-        last = (f[:-1] <= target).sum(axis=0) - 1  # the point beyond all scores is not attained
+        last = _last_up_to(f[:-1], target)  # the point beyond all scores is not attained
         frr = r[last, columns]
         if not exact:
             width = f[last + 1, columns] - f[last, columns]
@@ -137,6 +137,17 @@ class ErrorColumns:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
         f, r = replace(self, failed=False).with_ends  # failures are beyond all scores
         return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
+
+
+def _last_up_to(rates: np.ndarray, target: float) -> np.ndarray:
+    """Return the last row of each column, in which rates increase, up to a target; -1 of none."""
+    columns = np.arange(rates.shape[1])
+    low, high = np.full_like(columns, -1), np.full_like(columns, len(rates))
+    for _ in range(len(rates).bit_length()):
+        middle = np.maximum((low + high) // 2, 0)
+        within = rates[middle, columns] <= target
+        low, high = np.where(within, middle, low), np.where(within, high, middle)
+    return low
 
 
 # The fields of operating points that have a value for each target.

@@ -51,8 +51,9 @@ def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         unknown = np.full(columns.shape[:-1], np.nan)
         return unknown, unknown
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = (without - without.mean(axis=-1, keepdims=True)) ** 2
-        total, fourth = squares.sum(axis=-1), (squares**2).sum(axis=-1)
+        squares = without - without.mean(axis=-1, keepdims=True)
+        squares *= squares
+        total, fourth = squares.sum(axis=-1), np.einsum("...i,...i", squares, squares)
         # Where all differ alike the divisor is 0, or rounding.
         freedom = 2 * total**2 / np.maximum(fourth - total**2 / people, 0.0)
     freedom = np.where(total > _NOTHING, freedom, np.where(np.isnan(total), np.nan, 0.0))
@@ -134,10 +135,12 @@ def _trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, .
         variance, freedom = jackknife(columns)
         known &= variance > _NOTHING
         alone = rate * (1 - rate) / np.where(variance > _NOTHING, variance, np.nan)
-        of_rates = alone * _narrower(freedom, miss)
-        variance, freedom = jackknife(scipy.special.logit(np.clip(columns, 0.0, 1.0)))
-        of_logits = _narrower(freedom, miss) / (rate * (1 - rate) * variance)
-    return np.where(known, np.fmin(of_rates, of_logits), np.nan), of_rates, alone, known
+        trials, of_rates = np.full(rate.shape, np.nan), np.full(rate.shape, np.nan)
+        of_rates[known] = alone[known] * _narrower(freedom[known], miss)
+        variance, freedom = jackknife(scipy.special.logit(np.clip(columns[known], 0.0, 1.0)))
+        of_logits = _narrower(freedom, miss) / (rate * (1 - rate))[known] / variance
+        trials[known] = np.fmin(of_rates[known], of_logits)
+    return trials, of_rates, alone, known
 
 
 def effective(
