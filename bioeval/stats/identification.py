@@ -215,11 +215,8 @@ class SearchColumns:
 
     def of_rates(self, attempts: Attempted, columns: np.ndarray) -> RateCurve:
         """Return the limits of a rate along its curve."""
-        confidence = self.options.confidence
-        if self.weights is not None:
-            return RateCurve.drawn(columns, attempts.units, confidence)
-        made, units, sides = float(attempts.made.sum()), attempts.units, attempts.sides
-        return RateCurve.of(columns, made, units, confidence, sides)
+        made = float(attempts.made.sum())
+        return self.options.rate_curve(columns, made, attempts.units, attempts.sides)
 
     @cached_property
     def far(self) -> RateCurve:

@@ -19,7 +19,7 @@ from bioeval.results.variables import Variable, described
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.stats.limits import Limits
+    from bioeval.stats.limits import Limits, RateCurve
 
 #: Methods that need the subjects: each is left out in turn, or they are drawn with replacement.
 PeopleName = Literal["people", "subject-bootstrap"]
@@ -119,6 +119,16 @@ class IntervalMethod:
         from bioeval.stats.weights import resampled
 
         return resampled(subjects, self.seed, self.replicates, no_person)
+
+    def rate_curve(
+        self, columns: np.ndarray, attempts: float, units: float, sides: int
+    ) -> RateCurve:
+        """Return the limits of a rate along its curve, from columns of this method's weights."""
+        from bioeval.stats.limits import RateCurve
+
+        if self.resamples:
+            return RateCurve.drawn(columns, units, self.confidence)
+        return RateCurve.of(columns, attempts, units, self.confidence, sides)
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""

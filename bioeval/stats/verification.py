@@ -228,32 +228,28 @@ class VerificationColumns:
     @cached_property
     def far(self) -> RateCurve:
         """The limits of FAR."""
-        confidence, units = self.options.confidence, self.of_impostor
-        if self.options.resamples:
-            assert self.drawn is not None
-            return RateCurve.drawn(self._usual(self.drawn).far, units, confidence)
+        curve = self.drawn if self.options.resamples else self.without
+        assert curve is not None
         made = self.tally.attempts.impostor_attempts / copies_of(self.tally)
-        return RateCurve.of(self._usual(self.without).far, made, units, confidence, sides=2)
+        return self.options.rate_curve(self._usual(curve).far, made, self.of_impostor, sides=2)
 
     @cached_property
     def frr(self) -> RateCurve:
         """The limits of FRR, from the genuine scores alone."""
         values, people = self.genuine
-        confidence, units = self.options.confidence, self.of_genuine
-        marks, number = marks_of(values), len(self.attempts.no_person)
+        marks = marks_of(values)
         if self.options.resamples:
+            number = len(self.attempts.no_person)
             weights = self.options.weights(number, self.attempts.no_person)
-            counts = np.cumsum(by_subject(values, people, marks, number), axis=0)
-            taken = linear_forms(counts, weights)
-            return RateCurve.drawn(1 - ratio(taken[:-1], taken[-1]), units, confidence)
-        groups = self.persons.groups
-        counts = np.cumsum(
-            by_subject(values, self.persons.group[people], marks, groups + 1), axis=0
-        )
-        mated = np.append(counts[-1, :-1] > 0, False)
-        taken = without_each(counts[:, mated], counts.sum(axis=1))
-        made = len(values) / copies_of(self.tally)
-        return RateCurve.of(1 - ratio(taken[:-1], taken[-1]), made, units, confidence, sides=1)
+            counts = by_subject(values, people, marks, number)
+            taken = linear_forms(np.cumsum(counts, axis=0), weights)
+        else:
+            group, groups = self.persons.group[people], self.persons.groups
+            counts = np.cumsum(by_subject(values, group, marks, groups + 1), axis=0)
+            mated = np.append(counts[-1, :-1] > 0, False)
+            taken = without_each(counts[:, mated], counts.sum(axis=1))
+        rates, made = 1 - ratio(taken[:-1], taken[-1]), len(values) / copies_of(self.tally)
+        return self.options.rate_curve(rates, made, self.of_genuine, sides=1)
 
     # -- limits of measures
 

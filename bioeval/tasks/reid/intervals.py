@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.chosen_thresholds import marks_of
-from bioeval.stats.limits import ROUNDING, Limits, RateCurve, of_rate, percentile, student
+from bioeval.stats.limits import ROUNDING, Limits, of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import VALUES_AT_ONCE, by_subject, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, kish, without_each
@@ -103,12 +103,9 @@ class QueryColumns:
     def limits_of_curve(self, curve: MatchCurve, means: np.ndarray, *, rate: bool) -> Limits:
         """Return the limits of the means of a curve at ranks 1, 2, ..."""
         if rate:
-            confidence, units = self.options.confidence, self.independent(curve.counted)
+            units, made = self.independent(curve.counted), float(curve.counted.sum())
             columns = self.of_curve(curve, marks_of(curve.rank.astype(np.float64)))
-            if self.options.resamples:
-                return RateCurve.drawn(columns, units, confidence).at(means)
-            made = float(curve.counted.sum())
-            return RateCurve.of(columns, made, units, confidence, sides=1).at(means)
+            return self.options.rate_curve(columns, made, units, sides=1).at(means)
         # Bounds memory.
         step = max(1, VALUES_AT_ONCE // max(self._width, 1))
         ranks = np.arange(1, len(means) + 1)
