@@ -117,9 +117,9 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
         require_names(path, head.first, names)
     else:
         names = [""]
-    called = {name.casefold(): i for i, name in enumerate(names) if name or not header}
+    read = {i: name for i, name in enumerate(names) if name or not header}  # no index of pandas
+    called = {name.casefold(): i for i, name in read.items()}
     key = next((called[name] for name in ("", *known) if name in called), None)
-    read = {i: names[i] for i in called.values()}  # without the index of pandas
     table = read_columns(head, header, read, {}, blanks=[i for i in read if i != key])
     columns = {
         name: text_array(table.words[i].objects().tolist(), f"{path}: {name}")
@@ -201,9 +201,6 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     The list is text with one name on each line, or a CSV file with a column of `IMAGE_COLUMNS`.
     """
     path = existing_file(path, "a list of names")
-    kind = content(path)
-    if kind != "text":
-        raise fault(path, f"is {kind}", "expected text with a name on each line")
     rest: dict[str, np.ndarray] = {}
     names = None
     if path.suffix.lower() == ".csv" and names_of != "vehicleid":

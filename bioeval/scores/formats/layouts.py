@@ -191,6 +191,16 @@ class Layout:
         """Whether the templates of both sides have names."""
         return len(self.templates) == 2 and not self.claims
 
+    @property
+    def may_be_blank(self) -> list[int]:
+        """The columns in which a cell may be blank: metadata that are unknown, or no attack.
+
+        So may scores with a name: a comparison that failed has none.
+        """
+        blank = [i for two in self.meta.values() for i in two]
+        known = self.get("species"), self.score if self.header else None
+        return [*blank, *(i for i in known if i is not None)]
+
     def called(self, columns: Iterable[int | None]) -> dict[int, str]:
         """Return the names of some columns by their number, without those that it lacks."""
         return {i: self.names[i] for i in columns if i is not None}

@@ -59,8 +59,7 @@ def read_list(head: Head, given: Given, impostor: Path | None) -> Scores:
         layout.called(wanted),
         layout.called([layout.score]),
         digits=layout.called([layout.get("genuine")]),
-        # A comparison that failed has no score, where the first line says that it should be there.
-        blanks=layout.called([layout.get("species"), layout.score if layout.header else None]),
+        blanks=layout.may_be_blank,
     )
     if layout.subjects and not layout.header:
         _refuse_another_reading(head, table, layout)

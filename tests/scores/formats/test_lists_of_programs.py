@@ -241,14 +241,15 @@ def test_scores_with_names_are_in_no_order(tmp_path):
 WIDE = "label,session,a,b,place,c\na,1st,0,1,x,2\nb,2nd,1,0,y,2.5\nc,2nd,2,2.5,x,0\n"
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
-def test_text_beside_the_numbers_of_a_table_is_refused(tmp_path, name):
-    place = put(tmp_path, "x.csv", WIDE)
-    if name != "x.csv":
-        table, place = optional_import("pandas").read_csv(place), tmp_path / name
-        getattr(table, f"to_{name[2:]}")(place)
-    with pytest.raises(DataError, match=f"{name}: the column 'session' of a matrix holds no numb"):
+def test_text_beside_the_numbers_of_a_table_is_refused(tmp_path):
+    place, pandas = put(tmp_path, "x.csv", WIDE), optional_import("pandas")
+    frame = pandas.read_csv(place)
+    with pytest.raises(DataError, match="x.csv: the column 'session' of a matrix holds no numb"):
         be.load(place, kind="distance")
+    with pytest.raises(DataError, match="row 0: session is '1st'; expected a number"):
+        be.load(frame, kind="distance")
+    frame = frame[["label", "a", "b", "c"]]
+    assert be.load(frame, kind="distance").values.tolist() == [[0, 1, 2], [1, 0, 2.5], [2, 2.5, 0]]
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])

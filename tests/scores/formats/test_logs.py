@@ -74,6 +74,16 @@ def test_failures_are_said_once(tmp_path, capsys, form):
     assert " ".join(capsys.readouterr().out.split()).count("1 genuine and 1 impostor") == 1
 
 
+def test_metadata_may_be_unknown(tmp_path):
+    """A blank cell of a text, and a missing value of a table."""
+    (tmp_path / "log.csv").write_text(LOG.replace(",ok,", ",,"))
+    frame = optional_import("pandas").read_csv(tmp_path / "log.csv")
+    given = {"columns": {**ROLES, "status": "status"}, "failed": -1, "nan": "reject"}
+    for log in (tmp_path / "log.csv", frame):
+        status = be.load(log, **given).probe_meta["status"].tolist()
+        assert status == ["", "", "", "no face", "timeout", ""]
+
+
 def test_a_failure_is_an_error_until_it_is_said_what_it_means(log):
     read = be.load(log, **GIVEN)
     where = "line 5" if str(log).endswith(("csv", "gz")) else "row 3"
