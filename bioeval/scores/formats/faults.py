@@ -84,11 +84,11 @@ def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def naming(place: Any) -> Iterator[None]:
-    """Name the file in errors that do not, such as those of the scores that are made of it."""
+def naming(place: Any, *others: Any) -> Iterator[None]:
+    """Name the file in errors that name none, such as those of the scores that are made of it."""
     try:
         yield
     except DataError as error:
-        if printable(str(place)) in str(error):
+        if any(printable(str(file)) in str(error) for file in (place, *others)):
             raise
         raise error.preceded_by(f"{place}: ") from error.__cause__

@@ -93,7 +93,8 @@ def read(
         place = existing_file(path)
         form = recognise(place, given)
     _, expected, _, _ = FORMATS[form]
-    with naming(place), guarded(place, expected=expected):
+    others = filter(None, (impostor, *map(given.peek, ("labels", "gallery", "trials"))))
+    with naming(place, *others), guarded(place, expected=expected):
         if impostor is not None and form not in ("npy", "text"):
             raise given.no_meaning(place, "path", f"two files, of which one is {expected}")
         if hasattr(path, "iloc"):
