@@ -21,7 +21,7 @@ from bioeval.scores.formats.faults import fault, guarded, say
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
 from bioeval.scores.formats.layouts import COLUMNS, require_names
 from bioeval.scores.formats.options import Given
-from bioeval.scores.formats.tables import Columns, Head, head_of, read_columns
+from bioeval.scores.formats.tables import Columns, Head, cells_by_column, head_of, read_columns
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS
 
@@ -120,11 +120,11 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
     read = {i: name for i, name in enumerate(names) if name or not header}  # no index of pandas
     called = {name.casefold(): i for i, name in read.items()}
     key = next((called[name] for name in ("", *known) if name in called), None)
-    table = read_columns(head, header, read, {}, blanks=[i for i in read if i != key])
-    columns = {
-        name: text_array(table.words[i].objects().tolist(), f"{path}: {name}")
-        for i, name in read.items()
-    }
+    lines, cells = cells_by_column(head, header)
+    if key is not None and "" in cells[key]:
+        line = lines[cells[key].index("")]
+        raise fault(path, f"the cell {names[key]!r} is blank", line=line)
+    columns = {name: text_array(cells[i], f"{path}: {name}") for i, name in read.items()}
     return (None if key is None else names[key]), columns
 
 

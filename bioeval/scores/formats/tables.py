@@ -236,6 +236,21 @@ def read_columns(
         return _grown(head, first, pieces, words, numbers)
 
 
+def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]]]:
+    """Return the numbers of the lines, and all cells of each column as text."""
+    lines, columns = list[int](), [list[str]() for _ in range(head.width)]
+    with guarded(head.path, expected="text"):
+        for line, row in rows_of(head.path, head.mark, head.first + header):
+            if len(row) != head.width:
+                raise fault(head.path, f"{len(row)} cells", f"expected {head.width}", line=line)
+            lines.append(line)
+            for column, cell in zip(columns, row, strict=True):
+                column.append(from_cell(cell))
+    if not lines:
+        raise fault(head.path, "has a header but no rows")
+    return lines, columns
+
+
 def _grown(
     head: Head,
     first: int,

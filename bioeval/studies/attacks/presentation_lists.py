@@ -12,10 +12,9 @@ import numpy as np
 from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError
 from bioeval.scores.bona_fide import is_bona_fide, is_bona_fide_word
-from bioeval.scores.formats.faults import guarded
-from bioeval.scores.formats.files import existing_file, rows_of
+from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.layouts import COLUMNS, KINDS, TRUTH, folded, is_number
-from bioeval.scores.formats.tables import head_of
+from bioeval.scores.formats.tables import cells_by_column, head_of
 
 #: Class words of attacks.
 _ATTACKS = ("spoof", "attack", "fake", "presentation attack")
@@ -48,8 +47,8 @@ class _Cells:
 
     path: Path
     names: list[str]  # of the header, in lower case; none of a list without one
-    lines: tuple[int, ...]
-    columns: list[tuple[str, ...]]
+    lines: list[int]
+    columns: list[list[str]]
 
     def called(self, names: Iterable[str]) -> int | None:
         """Return the column that has the first of these names; None without any."""
@@ -60,16 +59,8 @@ def _read(path: str | Path) -> _Cells:
     place = existing_file(path)
     head = head_of(place)
     named = not any(map(is_number, head.cells[0]))
-    with guarded(place, expected="text"):
-        rows = [*rows_of(place, head.mark, head.first + named)]
-    for number, row in rows:
-        if len(row) != head.width:
-            raise DataError(f"{place}: line {number}: {len(row)} cells; expected {head.width}")
-    if not rows:
-        raise DataError(f"{place}: has a header but no rows")
-    lines, cells = zip(*rows, strict=True)
     names = [*map(folded, head.cells[0])] if named else []
-    return _Cells(place, names, lines, [*zip(*cells, strict=True)])
+    return _Cells(place, names, *cells_by_column(head, named))
 
 
 def read_presentations(path: str | Path) -> PresentationList:
@@ -153,9 +144,7 @@ def _species(cells: _Cells, score: int) -> list[str]:
     return species
 
 
-def _species_column(
-    columns: list[tuple[str, ...]], flags: list[bool], known: set[int]
-) -> Sequence[str]:
+def _species_column(columns: list[list[str]], flags: list[bool], known: set[int]) -> Sequence[str]:
     """Return the column that has a species where the class is an attack, and else none."""
     for i, column in enumerate(columns):
         if i in known:
