@@ -15,14 +15,14 @@ PIECE = 1 << 17
 
 
 class GrowingColumn:
-    """Numbers of one type, appended piece by piece."""
+    """Numbers appended piece by piece, of the first type that can hold all."""
 
     def __init__(self, dtype: Any):
         self._pieces = [np.empty(0, dtype)]
 
     def append(self, values: np.ndarray) -> None:
         """Append a copy of values."""
-        self._pieces.append(values.astype(self._pieces[0].dtype))
+        self._pieces.append(values.copy())
 
     def array(self) -> np.ndarray:
         """Return all values."""

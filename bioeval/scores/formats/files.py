@@ -7,6 +7,7 @@ import importlib
 import io
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -131,7 +132,7 @@ def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
     """Decode bytes of a UTF-8 file; errors count lines from `first_line`."""
     raw = line_feeds(raw)
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line, byte = raw.count(b"\n", 0, error.start) + first_line, raw[error.start]
         raise DataError(
@@ -223,14 +224,6 @@ def mark_of(line: str) -> str:
     return next((mark for mark in ";\t," if mark in line), " ")
 
 
-def lines_of(path: Path, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text in UTF-8 from line `first` on, with their numbers."""
-    with guarded(path, expected="text"), open_text(path) as file:
-        for number, raw in enumerate(file, 1):
-            if number >= first:
-                yield number, decode(raw, path, number).rstrip("\n")
-
-
 def cells_of(line: str, mark: str) -> list[str]:
     """Return the cells of a line."""
     if mark == " ":
@@ -241,18 +234,20 @@ def cells_of(line: str, mark: str) -> list[str]:
 
 def rows_of(path: Path, mark: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line that is not blank, from line `first` on."""
-    lines = lines_of(path, first)
-    if mark == " ":
-        yield from ((n, row) for n, line in lines if (row := line.split()))
-        return
-    texts = (f"{line}\n" for _, line in lines)
-    reader = csv.reader(texts, delimiter=mark, skipinitialspace=True, strict=True)
-    try:
-        for row in reader:
-            if any(row := [*map(str.strip, row)]):
-                yield reader.line_num + first - 1, row
-    except csv.Error as error:
-        raise fault(path, str(error), "expected CSV", line=reader.line_num + first - 1) from None
+    with guarded(path, expected="text"), open_text(path) as file:
+        numbered = islice(enumerate(file, 1), first - 1, None)
+        if mark == " ":
+            yield from ((n, row) for n, raw in numbered if (row := decode(raw, path, n).split()))
+            return
+        texts = (decode(raw, path, number) for number, raw in numbered)
+        reader = csv.reader(texts, delimiter=mark, skipinitialspace=True, strict=True)
+        try:
+            for row in reader:
+                if any(row := [*map(str.strip, row)]):
+                    yield reader.line_num + first - 1, row
+        except csv.Error as error:
+            line = reader.line_num + first - 1
+            raise fault(path, str(error), "expected CSV", line=line) from None
 
 
 def text_array(cells: list[str], where: str) -> np.ndarray:

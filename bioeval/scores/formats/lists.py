@@ -112,7 +112,7 @@ def both_sides(a: Words, b: Words, one_set: bool = True) -> CodedSides:
     else:
         values = [*a.values, *map("{} (b)".format, b.values)]
         other = np.arange(len(a.values), len(values))
-    return CodedSides(values, a.codes, other.astype(np.int32)[b.codes])
+    return CodedSides(values, a.codes.astype(np.int32, copy=False), other.astype(np.int32)[b.codes])
 
 
 # ------------------------------------------------------------------------- scores alone

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _SAMPLE = 1 << 16  # bytes
 _FIRST_LINES = 1000  # by which columns are known
 _COMMENT = "#"
+_FEW = np.iinfo(np.int8).max  # distinct values whose codes need a byte
 _LINES = 1 << 19  # read at once
 #: Bytes that a line takes beside its columns of words, which share their values.
 _LINE_BYTES = 64
@@ -91,13 +92,19 @@ def head_of(path: Path, blanks: bool = True) -> Head:
     lines = raw.splitlines()
     if not whole and len(lines) > 1:
         lines.pop()  # cut off
-    texts = [decode(line, path, number) for number, line in enumerate(lines, 1)]
-    written = [i for i, line in enumerate(texts) if line.strip()]
-    comments = [*takewhile(lambda i: texts[i].lstrip().startswith(_COMMENT), written)]
-    kept = [texts[i] for i in written[len(comments) :][:_FIRST_LINES]]
+    texts = ((number, decode(line, path, number)) for number, line in enumerate(lines, 1))
+    written = ((number, text) for number, text in texts if text.strip())
+    comments, first, kept = list[tuple[int, str]](), 0, list[str]()
+    for number, text in written:
+        if not kept and text.lstrip().startswith(_COMMENT):
+            comments.append((number, text))
+            continue
+        first = first or number
+        kept.append(text)
+        if len(kept) == _FIRST_LINES:
+            break
     if not kept:
         raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
-    first = written[len(comments)] + 1
     mark = mark_of(kept[0]) if blanks else next((x for x in ",;\t" if x in kept[0]), ",")
     if blanks and mark == "," and _DECIMAL_COMMA.search(kept[0]):
         mark = " "  # which is then refused
@@ -109,9 +116,9 @@ def head_of(path: Path, blanks: bool = True) -> Head:
         rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
         single = not any(mark + " " in line or '"' in line for line in kept)
     # The names of the columns may stand after #, as np.savetxt writes them.
-    names = cells_of(texts[comments[-1]].strip().lstrip(_COMMENT), mark) if comments else []
+    names = cells_of(comments[-1][1].strip().lstrip(_COMMENT), mark) if comments else []
     if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
-        first = comments.pop() + 1
+        first, _ = comments.pop()
         rows.insert(0, names)
     require_few(path, first, rows[0])
     return Head(path, mark, rows, first, single, len(comments))
@@ -122,7 +129,7 @@ class Words:
     """A column of text: the distinct values, and the code of each row's value."""
 
     values: list[str] = field(default_factory=list)
-    _codes: GrowingColumn = field(default_factory=lambda: GrowingColumn(np.int32))
+    _codes: GrowingColumn = field(default_factory=lambda: GrowingColumn(np.int8))
     _number: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -140,7 +147,8 @@ class Words:
         if None in numbers:
             numbers = [known.setdefault(str(value).strip(), len(known)) for value in words]
             self.values = [*known]
-        self._codes.append(np.array(numbers, dtype=np.int32)[codes])
+        few = len(known) <= _FEW  # as the classes of a long list are
+        self._codes.append(np.array(numbers, dtype=np.int8 if few else np.int32)[codes])
 
     def renamed(self, values: Iterable[str]) -> Words:
         """Return a column with other words in place of the distinct values."""
@@ -148,7 +156,7 @@ class Words:
 
     @property
     def codes(self) -> np.ndarray:
-        """The code of each row's value, int32."""
+        """The code of each row's value, int8 or int32."""
         return self._codes.array()
 
     def objects(self) -> np.ndarray:
@@ -238,17 +246,14 @@ def read_columns(
 
 def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]]]:
     """Return the numbers of the lines, and all cells of each column as text."""
-    lines, columns = list[int](), [list[str]() for _ in range(head.width)]
-    with guarded(head.path, expected="text"):
-        for line, row in rows_of(head.path, head.mark, head.first + header):
-            if len(row) != head.width:
-                raise fault(head.path, f"{len(row)} cells", f"expected {head.width}", line=line)
-            lines.append(line)
-            for column, cell in zip(columns, row, strict=True):
-                column.append(from_cell(cell))
-    if not lines:
+    rows, width = [*rows_of(head.path, head.mark, head.first + header)], head.width
+    for line, row in rows:
+        if len(row) != width:
+            raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
+    if not rows:
         raise fault(head.path, "has a header but no rows")
-    return lines, columns
+    columns = zip(*(row for _, row in rows), strict=True)
+    return [line for line, _ in rows], [[*map(from_cell, column)] for column in columns]
 
 
 def _grown(
