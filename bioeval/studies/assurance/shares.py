@@ -128,7 +128,7 @@ def pair_shares(scores: Scores, *, up_to: float | None = None, at: float | None 
     edges = np.append(cells.grid.edges, _ALL)
     part = 2 * up_to
     while True:
-        place = min(int(np.searchsorted(reached, part * cells.total)), len(reached))
+        place = min(int(np.searchsorted(reached, part * attempts.impostors)), len(reached))
         beyond = float(edges[place])
         near = _impostors_up_to(parts, beyond)
         lowest = np.full(min(int(cells.negative_infinite), 1), -np.inf)
