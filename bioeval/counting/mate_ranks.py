@@ -161,38 +161,6 @@ class Within(Reducer):
         return np.cumsum(self.counts, axis=1)[:, :-1]
 
 
-class FiniteRange(Reducer):
-    """The smallest and the largest finite distance; infinities where there is none."""
-
-    def prepare(self, parts: Parts) -> None:
-        """Take the mates."""
-        self.low, self.high = np.inf, -np.inf
-        self._take(parts.mates.distance)
-
-    def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        other = super().fresh()
-        other.low, other.high = np.inf, -np.inf
-        return other
-
-    def add(self, block: Block) -> None:
-        """Take a block."""
-        self._take(block.values)
-
-    def _take(self, values: np.ndarray) -> None:
-        finite = values[np.isfinite(values)]
-        self.low = min(self.low, float(finite.min(initial=np.inf)))
-        self.high = max(self.high, float(finite.max(initial=-np.inf)))
-
-    def merge(self, other: Self) -> None:
-        """Take what a copy has found."""
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-
-    def result(self) -> tuple[float, float]:
-        """Return both."""
-        return self.low, self.high
-
-
 # Nodes of Gauss and Legendre for the mean over the orders of the tied.
 NODES = 32
 

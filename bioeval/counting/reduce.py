@@ -131,3 +131,37 @@ class OfEachBlock(Reducer):
     def result(self) -> list[Any]:
         """Return all values in the order of the blocks."""
         return [self.made[key] for key in sorted(self.made)]
+
+
+class Extent(Reducer):
+    """The smallest and the largest finite score, and whether -inf and +inf are scores."""
+
+    def __init__(self, fusion: str | None = None):
+        self.fusion = fusion
+        self.low, self.high, self.negative, self.positive = np.inf, -np.inf, False, False
+
+    def prepare(self, parts: Parts) -> None:
+        """Take the genuine scores."""
+        self._take(parts.mates.scores(self.fusion)[0])
+
+    def add(self, block: Block) -> None:
+        """Take the scores of a block."""
+        for side in block.sides():
+            self._take((side if self.fusion is None else side.by_person(self.fusion)).scores()[0])
+
+    def _take(self, scores: np.ndarray) -> None:
+        finite = scores[np.isfinite(scores)]
+        self.low = min(self.low, float(finite.min(initial=np.inf)))
+        self.high = max(self.high, float(finite.max(initial=-np.inf)))
+        self.negative |= bool((scores == -np.inf).any())
+        self.positive |= bool((scores == np.inf).any())
+
+    def merge(self, other: Extent) -> None:
+        """Take what a copy has found."""
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.negative |= other.negative
+        self.positive |= other.positive
+
+    def result(self) -> tuple[float, float, bool, bool]:
+        """Return all four."""
+        return self.low, self.high, self.negative, self.positive

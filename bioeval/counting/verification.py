@@ -11,11 +11,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bioeval.base.errors import require_choice
-from bioeval.counting.blocks import Block
 from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.points import VerificationPoints
-from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.reduce import Extent, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted
 from bioeval.counting.thresholds import (
     DEFAULT_COUNT,
@@ -229,40 +228,6 @@ def count(
 def verify(reader: BlockReader, use: Use | None = None, **options: Any) -> Verified:
     """Count one verification; the options are those of :class:`Verifying`."""
     return count(reader, [Verifying(reader, use, **options)])[0][0]
-
-
-class Extent(Reducer):
-    """The smallest and the largest finite score, and whether -inf and +inf are scores."""
-
-    def __init__(self, fusion: str | None):
-        self.fusion = fusion
-        self.low, self.high, self.negative, self.positive = np.inf, -np.inf, False, False
-
-    def prepare(self, parts: Parts) -> None:
-        """Take the genuine scores."""
-        self._take(parts.mates.scores(self.fusion)[0])
-
-    def add(self, block: Block) -> None:
-        """Take the scores of a block."""
-        for side in block.sides():
-            self._take((side if self.fusion is None else side.by_person(self.fusion)).scores()[0])
-
-    def _take(self, scores: np.ndarray) -> None:
-        finite = scores[np.isfinite(scores)]
-        self.low = min(self.low, float(finite.min(initial=np.inf)))
-        self.high = max(self.high, float(finite.max(initial=-np.inf)))
-        self.negative |= bool((scores == -np.inf).any())
-        self.positive |= bool((scores == np.inf).any())
-
-    def merge(self, other: Extent) -> None:
-        """Take what a copy has found."""
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-        self.negative |= other.negative
-        self.positive |= other.positive
-
-    def result(self) -> tuple[float, float, bool, bool]:
-        """Return all four."""
-        return self.low, self.high, self.negative, self.positive
 
 
 def claimed(

@@ -22,7 +22,7 @@ from bioeval.counting.points import (
     check_targets,
     per_cent,
 )
-from bioeval.counting.thresholds import check_thresholds, grid_over, to_internal, to_user
+from bioeval.counting.thresholds import check_thresholds, grid_over_attempts, to_internal, to_user
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, with_dims
 from bioeval.results.support import rank_message, searching_people, support_messages, tie_message
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
@@ -246,14 +246,6 @@ class OpenSetPoints:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
         every = np.append(threshold_at_far[:, 0], self.equal_error.eer_threshold)
         return every[np.isfinite(every)]
-
-    def grid(self, number: int | None) -> np.ndarray:
-        """Return a number of thresholds over all scores, or about the usual one."""
-        both = np.concatenate([self.mate, self.other])
-        finite = both[np.isfinite(both)]
-        low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-        infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
-        return grid_over(float(low), float(high), *infinite, number=number)
 
     def detected_rows(
         self, grid: np.ndarray, ranks: int, *, whole: bool
@@ -481,7 +473,7 @@ def open_set_dataset(
     if isinstance(given, np.ndarray):
         grid = to_internal(given, kind)
     else:
-        grid = points.grid(given)
+        grid = grid_over_attempts([points.mate, points.other], given)
     if given is None or rows is not None:
         more = np.empty(0) if rows is None else rows
         grid = np.unique(np.concatenate([grid, points.rows(threshold), more]))

@@ -16,7 +16,7 @@ import math
 import mmap
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -178,8 +178,7 @@ def threads_for(scores: Scores) -> Iterator[None]:
     small = math.prod(scores.shape) < SERIAL_CELLS
     numba.set_num_threads(1 if small else min(OPTIONS["threads"] or before, before))
     try:
-        with ExitStack() as stack:
-            stack.enter_context(memory_limited(scores._memory_limit if scores._limited else None))
+        with memory_limited(scores._memory_limit) if scores._limited else nullcontext():
             yield
     finally:
         numba.set_num_threads(before)
@@ -252,10 +251,6 @@ class RowBlock:
         usable = position != self.probe_position[row]
         usable &= ~np.isnan(self.values[row, position])
         return row[usable], position[usable]
-
-    def genuine(self) -> np.ndarray:
-        """Return the genuine scores."""
-        return self.values[self.own()]
 
     def impostors(self) -> np.ndarray:
         """Return a copy of the rows with NaN in place of each probe's own subject."""
@@ -362,38 +357,6 @@ class Gallery:
         return np.where(subject >= 0, self._group[subject], -1)
 
 
-@dataclass
-class GivenRows:
-    """Reads rows in the order of the scores, before failed and left-out comparisons are treated.
-
-    Computed rows are written to the memory of those read before.
-    """
-
-    scores: Scores
-    _room: np.ndarray | None = None
-
-    def read(self, low: int, high: int) -> np.ndarray:
-        """Return the scores of rows ``low:high``; they hold until the next are read."""
-        scores = self.scores
-        if not scores.streams or scores.cells.rows is not None or scores.cells.columns is not None:
-            return scores.cells.read(low, high)
-        if self._room is None or len(self._room) < high - low:
-            self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
-        return scores.cells.base.read(low, high, self._room[: high - low])
-
-    def distances(self, low: int, high: int, *, exact: bool = True) -> np.ndarray:
-        """Return the distances of rows ``low:high``; scores need not be `exact` in float64."""
-        raw = self.read(low, high)
-        unread = None if exact else lambda: np.ones(raw.shape, dtype=bool)
-        return writable_alias(as_distances(raw, self.scores.kind, unread))
-
-    def masked(self, low: int, high: int) -> np.ndarray:
-        """Return which comparisons of rows ``low:high`` the mask leaves out."""
-        if not self.scores.has_mask:
-            return np.zeros((high - low, self.scores.shape[1]), dtype=bool)
-        return self.scores.cells.read_mask(low, high) == Mask.IGNORE
-
-
 class BlockReader:
     """Reads the blocks of one :class:`Scores`; the gallery's order is found once.
 
@@ -420,11 +383,6 @@ class BlockReader:
     def gallery(self) -> Gallery:
         """The gallery's order."""
         return Gallery(self.scores, grouped=self.grouped)
-
-    @property
-    def given(self) -> GivenRows:
-        """A reader of the same rows as they were given."""
-        return GivenRows(self.scores)
 
     def attempted(self, low: int, high: int) -> np.ndarray:
         """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""

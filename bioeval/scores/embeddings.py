@@ -197,12 +197,6 @@ class EmbeddingSource:
         """The number of features of an embedding."""
         return self.sides[1].shape[1]
 
-    def unrounded(self, rows: np.ndarray, columns: np.ndarray) -> list[np.ndarray]:
-        """Return the exact sources of the distances of some probes to some of the gallery."""
-        if callable(self.metric):
-            return [self.sides[0][rows], self.sides[1][columns]]
-        return [self._left.exact[rows], self._right.exact[columns]]
-
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the distances of some probes (a slice or indices) to the whole gallery."""
         if np.ndim(self.sides[0][rows]) == 1:

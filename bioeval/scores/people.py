@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.errors import Part, ProtocolError
-from bioeval.scores.labels import Codes, present
+from bioeval.base.errors import Part, ProtocolError, counted
+from bioeval.base.messages import Message
+from bioeval.scores.labels import Codes, likeness, present
 from bioeval.scores.listed_templates import EXAMPLE_PATTERN
 
 if TYPE_CHECKING:
@@ -102,6 +103,20 @@ def marking(scores: Scores, distractor_ids: Sequence[int], junk_ids: Sequence[in
         ids = ids_of_no_person(view)
         view._set(_codes=scores.codes.apart(ids, scores.probe_ids, scores.gallery_ids))
     return view
+
+
+def people_of_both_sets(dev: Scores, judged: Scores, set_name: str) -> list[Message]:
+    """Return a message where a set is the development set, or has people of it."""
+    if dev.fingerprint == judged.fingerprint:
+        return [Message("people-of-both-sets", set=set_name, who="all attempts")]
+    if not (knows_people(dev) and knows_people(judged)):
+        return []
+    people = set(map(likeness, judged.subjects.tolist()))
+    shared = len(people.intersection(map(likeness, dev.subjects.tolist())))
+    if not shared:
+        return []
+    who = f"{shared:,} of {counted(len(people), 'subjects')}"
+    return [Message("people-of-both-sets", set=set_name, who=who)]
 
 
 def people_of_probes(scores: Scores) -> np.ndarray:

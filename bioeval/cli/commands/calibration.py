@@ -86,7 +86,7 @@ def command(data: str, **options: Any) -> None:
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores, with a remark if they were learnt from the same scores."""
     from bioeval.base.messages import Message
-    from bioeval.scores.shared_people import people_of_both_sets
+    from bioeval.scores.people import people_of_both_sets
     from bioeval.studies.calibration.calibrator import Calibrator
 
     calibrator = Calibrator(how["calibrate"], how["prior"])

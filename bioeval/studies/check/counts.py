@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
-from bioeval.scores.arrays import Mask
+from bioeval.scores.arrays import Mask, as_distances
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.excluded import excluded_rows
 from bioeval.scores.matrix import Scores
@@ -154,7 +154,8 @@ def scan(scores: Scores) -> DataScan:
 def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> np.ndarray:
     """Scan rows ``low:high``; return genuine distances in them."""
     scores, self_columns = reader.scores, scanned.self_columns[low:high]
-    values = reader.given.distances(low, high, exact=False)
+    raw = scores.cells.read(low, high)  # which need not be exact in float64
+    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
     values = np.ascontiguousarray(values, dtype=np.float64)
     mates = _mates(reader, low, high)
     state = _state(scores, low, high)

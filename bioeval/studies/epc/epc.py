@@ -23,7 +23,7 @@ from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.shared_people import people_of_both_sets
+from bioeval.scores.people import people_of_both_sets
 from bioeval.views.messages import warn_of_kind
 
 EPC: dict[str, Variable] = {

@@ -137,7 +137,7 @@ class Rows:
         itself = int(block.probe_position[row])
         if itself >= 0:
             distance[columns[itself]] = np.nan
-        raw = self.reader.given.read(i, i + 1)[0].tolist()
+        raw = self.scores.cells.read(i, i + 1)[0].tolist()
         reasons = self._reasons(i)
         entries = []
         for column, value in enumerate(distance.tolist()):
@@ -198,9 +198,9 @@ class Rows:
         """Return why each comparison of a row is left out, if it is."""
         scores, columns = self.scores, np.arange(self.scores.shape[1])
         itself = scores.probe_ids[i] == scores.gallery_ids
-        masked = BlockReader(self.original).given.masked(i, i + 1)[0]
+        masked = _masked(self.original, i)
         gone = excluded(scores, np.full(len(columns), i), columns)
-        by_protocol = BlockReader(scores).given.masked(i, i + 1)[0]
+        by_protocol = _masked(scores, i)
         reasons = list[Text]()
         for j in columns.tolist():
             reason: Text = "failed comparison (NaN)"
@@ -260,3 +260,10 @@ def _fused_from(used: list[Entry], fusion: str) -> Text:
         for entry in sorted(used, key=lambda entry: entry.column)
     ]
     return say("{method} of {scores}", method=method, scores=Enumeration(scores, ""))
+
+
+def _masked(scores: Scores, i: int) -> np.ndarray:
+    """Return which comparisons of a row a mask leaves out."""
+    if not scores.has_mask:
+        return np.zeros(scores.shape[1], dtype=bool)
+    return scores.cells.read_mask(i, i + 1)[0] == Mask.IGNORE

@@ -21,8 +21,7 @@ from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.people import knows_people, subject_pattern
-from bioeval.scores.shared_people import people_of_both_sets
+from bioeval.scores.people import knows_people, people_of_both_sets, subject_pattern
 from bioeval.stats.limits import of_sum
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.threshold_choice import chosen_threshold

@@ -12,9 +12,9 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.progress import rows_reported_to
 from bioeval.counting.identification import RankFacts, check_max_rank
-from bioeval.counting.mate_ranks import FiniteRange, MateRanks, SingleShots, Within
+from bioeval.counting.mate_ranks import MateRanks, SingleShots, Within
 from bioeval.counting.parts import parts_of
-from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.reduce import Extent, Reducer, reduce
 from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.protocol.tasks import Gom
 from bioeval.scores.labels import NAME_COLUMNS, template_names
@@ -178,7 +178,7 @@ def _ends(scores: Scores) -> tuple[float, float]:
     """Return the smallest and the largest finite distance."""
     parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
     with rows_reported_to(None):
-        low, high = _reduced(parts, [FiniteRange()])[0]
+        ((low, high, *_),) = _reduced(parts, [Extent()])
     if not low < high:
         raise DataError(
             "distances cannot be normalised: there are not two different finite ones; give "
