@@ -242,6 +242,11 @@ SENTENCES: dict[str, str] = {
         "are several templates of one file"
     ),
     "notes-of-list": "{notes:messages}",
+    "two-names-likely": (
+        "{pairs:count pairs} of labels are as near to each other as templates of one label: likely "
+        "one person under two names, whose comparisons count as impostor attempts; give both one "
+        "label"
+    ),
     "labels-likely-wrong": (
         "{limit}{templates:count templates} nearer to another label than to the label given, of "
         "{compared:count} compared: {verdict}; look at these templates, which are listed, and "

@@ -52,6 +52,7 @@ from bioeval.studies.check.findings import Finding, LabelError, listed_pairs, pa
 from bioeval.studies.check.label_checks import label_checks
 from bioeval.studies.check.label_errors import label_errors
 from bioeval.studies.check.section import DataCheck
+from bioeval.studies.check.two_names import two_names
 from bioeval.tasks.plan import compared, resolve_card
 
 # The most scores of a class by which the kind is judged, and as many distinct scores in equal steps
@@ -103,8 +104,8 @@ def check_data(
         Its ``findings``, one for each check, with ``check severity code message count where``:
         ``samples layout labels names compared list
         people``, and of the scores ``failed sentinels
-        duplicates zero-distance kind complete label-errors``. ``misleads`` says whether any is an
-        ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
+        duplicates zero-distance kind complete two-names label-errors``. ``misleads`` says whether
+        any is an ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
         ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
 
         ``confusions`` are the pairs of people that make the most false accepts at the threshold,
@@ -159,7 +160,9 @@ def check_data(
             findings.append(_complete(scores, card, claims))
         wrong_labels = list[LabelError]()
         if scanned is not None and len(scanned.medians):
-            wrong_labels, finding = label_errors(scores, scanned.medians, worst)
+            pairs, finding = two_names(scores, scanned.medians)
+            findings.append(finding)
+            wrong_labels, finding = label_errors(scores, scanned.medians, worst, pairs)
             findings.append(finding)
         confusions = None
         if read_scores and threshold is not None:

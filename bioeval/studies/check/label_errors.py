@@ -25,7 +25,9 @@ that. Where both is so, the fewer are named, and of equal numbers all.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,9 +45,12 @@ from bioeval.studies.check.confusions import Side, names_of_template
 from bioeval.studies.check.counts import label_medians
 from bioeval.studies.check.findings import Finding, LabelError, passed, place_in_words
 
-# Rates of false discoveries at which a template is named, and is certain; and how much nearer to
-# another label a certain one is, where 1 is as much as templates usually are to their own.
-_NAMED, _CERTAIN, _MIRRORED = 0.1, 0.001, 0.5
+# Rates of false discoveries at which a template is named, and is certain.
+_NAMED, _CERTAIN = 0.1, 0.001
+
+#: How much nearer to another label a certain error is, where 1 is as much as templates usually are
+#: to their own.
+MIRRORED = 0.5
 
 #: Most templates that are named.
 MOST_NAMED = 1000
@@ -76,10 +81,11 @@ def suspects_in_gallery(scores: Scores) -> Suspects:
     _, first = np.unique(codes, return_index=True)
     subjects = codes[np.sort(first)]  # in the order of their first probe, as the gallery's are
     medians = _medians_of_gallery(scores, subjects)
-    return _suspects(_Medians(medians), _has_natural_zero(scores, medians), subjects)
+    return _suspects(_Medians(medians), has_natural_zero(scores, medians), subjects)
 
 
-def _has_natural_zero(scores: Scores, medians: np.ndarray) -> bool:
+def has_natural_zero(scores: Scores, medians: np.ndarray) -> bool:
+    """Whether distances begin at 0, so that their ratios mean something."""
     return scores.kind == "distance" and not (medians[:, :2] < 0).any()
 
 
@@ -89,17 +95,21 @@ def _suspects(left: _Medians, natural_zero: bool, subjects: np.ndarray) -> Suspe
     judged = ~np.isnan(_contrast(left.same_label, left.near, natural_zero))
     while len(suspects) < MOST_NAMED:
         contrast = _contrast(left.same_label, left.near, natural_zero)
-        middle, spread = _middle_and_spread(contrast[~np.isnan(contrast)])
+        middle, spread = middle_and_spread(contrast[~np.isnan(contrast)])
         if not (middle < 0 < spread):
             break
         z = (contrast - middle) / spread
         row = int(np.nanargmax(z))
-        if not contrast[row] > 0 or not _rejects(z, _NAMED):
+        if not contrast[row] > 0 or not rejected(z[~np.isnan(z)], _NAMED).any():
             break
-        certain = all(x.certain for x in suspects) and contrast[row] >= -_MIRRORED * middle
+        certain = all(x.certain for x in suspects) and contrast[row] >= -MIRRORED * middle
         medians = float(left.same_label[row]), float(left.near[row])
         nearest = int(subjects[left.group[row]])
-        suspects.append(Suspect(row, nearest, bool(certain and _rejects(z, _CERTAIN)), medians))
+        suspects.append(
+            Suspect(
+                row, nearest, bool(certain and rejected(z[~np.isnan(z)], _CERTAIN).any()), medians
+            )
+        )
         left.take_out(row)
     return suspects, judged
 
@@ -138,21 +148,30 @@ class ColumnReader(BlockReader):
 
 
 def label_errors(
-    scores: Scores, medians: np.ndarray, most: int
+    scores: Scores, medians: np.ndarray, most: int, two_names: Set[tuple[int, int]]
 ) -> tuple[list[LabelError], Finding]:
     """Return templates whose label is likely wrong, up to `most`, and the finding.
 
-    `medians` are those of all rows.
+    `medians` are those of all rows. A template that is nearer to the other of `two_names` of one
+    person, codes of labels, has a right one.
     """
     reader = ColumnReader(scores)
-    left, zero = _Left(reader, medians), _has_natural_zero(scores, medians)
+    left, zero = _Left(reader, medians), has_natural_zero(scores, medians)
     probes = _suspects(left, zero, reader.gallery.subjects)
     judged, sides = int(probes[1].sum()), {"both": probes[0]}
     if scores.layout == "probe-against-gallery":
         gallery = suspects_in_gallery(scores)
         judged += int(gallery[1].sum())
         sides = _unexplained(scores.codes, probes, gallery)
-    found = [(side, x) for side, suspects in sides.items() for x in suspects]
+    own = {"gallery": scores.codes.gallery}
+    found = [
+        (side, x)
+        for side, suspects in sides.items()
+        for x in suspects
+        if two_names.isdisjoint(
+            itertools.permutations((int(own.get(side, scores.codes.probe)[x.place]), x.nearest))
+        )
+    ]
     found.sort(key=lambda x: not x[1].certain)
     errors = [_label_error(reader, side, x) for side, x in found[:most]]
     if not found:
@@ -253,7 +272,7 @@ def _contrast(same_label: np.ndarray, near: np.ndarray, natural_zero: bool) -> n
         return np.where((same_label == 0) & (near == 0), 0.0, np.log(same_label / near))
 
 
-def _middle_and_spread(known: np.ndarray) -> tuple[float, float]:
+def middle_and_spread(known: np.ndarray) -> tuple[float, float]:
     """Return the median, and the standard deviation by the MAD; NaN where half are infinite."""
     if not len(known):
         return np.nan, np.nan
@@ -262,13 +281,14 @@ def _middle_and_spread(known: np.ndarray) -> tuple[float, float]:
         return middle, _MAD * float(np.median(abs(known - middle)))
 
 
-def _rejects(z: np.ndarray, rate: float) -> bool:
-    """Whether Benjamini and Hochberg reject any hypothesis; if so, the largest is rejected."""
+def rejected(z: np.ndarray, rate: float) -> np.ndarray:
+    """Return which hypotheses Benjamini and Hochberg reject: none, or the largest are."""
     from scipy.special import ndtr
 
-    z = z[~np.isnan(z)]
-    p = np.sort(ndtr(-z))
-    return bool((p <= rate * np.arange(1, len(p) + 1) / len(p)).any())
+    p = ndtr(-z)
+    ordered = np.sort(p)
+    under = ordered[ordered <= rate * np.arange(1, len(p) + 1) / max(len(p), 1)]
+    return p <= under.max(initial=-1.0)
 
 
 class _Medians:

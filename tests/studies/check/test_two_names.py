@@ -1,0 +1,155 @@
+"""One person under two labels: held to plain loops, and no right label is called wrong."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import naive
+import numpy as np
+import pytest
+from naive_label_errors import benjamini_hochberg, medians_of
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+
+
+def of_definition(**given):
+    """Return the pairs of labels that are likely one person, as the page on checks says."""
+    data = naive.read(**given)
+    order = {label: i for i, label in enumerate(data.gallery_subjects or ())}
+    zero = given.get("kind", "distance") == "distance"
+    scaled = math.log if zero else float
+    own, near, other = {}, {}, {}
+    for i, row in enumerate(data.rows):
+        by_label = medians_of(row, set())
+        mine = by_label.pop(data.probe_labels[i], None)
+        if mine is not None:
+            own[i] = scaled(mine)
+        if by_label:
+            other[i] = min(by_label, key=lambda label: (by_label[label], order[label]))
+            near[i] = scaled(by_label[other[i]])
+    labels = sorted({data.probe_labels[i] for i in near})
+    rows = {s: [i for i in near if data.probe_labels[i] == s] for s in labels}
+    distance = {s: statistics.median(near[i] for i in rows[s]) for s in labels}
+    contrast = {
+        s: statistics.median([own[i] - near[i] for i in rows[s] if i in own] or [math.nan])
+        for s in labels
+    }
+    nearest = {}
+    for s in labels:
+        for t in {other[i] for i in rows[s]}:
+            if 2 * sum(other[i] == t for i in rows[s]) > len(rows[s]):
+                nearest[s] = t
+    middle = statistics.median(distance.values())
+    spread = 1.4826 * statistics.median(abs(x - middle) for x in distance.values())
+    usual = statistics.median(own.values())
+    usual_contrast = statistics.median(own[i] - near[i] for i in own if i in near)
+    if not (spread > 0 and usual < middle and usual_contrast < 0):
+        return set()
+    small = benjamini_hochberg({s: (middle - x) / spread for s, x in distance.items()}, 0.1)
+    enrolled = set(order)
+    pairs = set()
+    for s in small:
+        t = nearest.get(s)
+        if t is None:
+            continue
+        sides = [s]
+        if t in labels and s in enrolled:
+            if nearest.get(t) != s:
+                continue
+            sides.append(t)
+        assert len(sides) == 2, "a label of one side has a test of its own"
+        way = middle - statistics.mean(distance[x] for x in sides)
+        known = [contrast[x] for x in sides if not math.isnan(contrast[x])]
+        exchanged = known and statistics.mean(known) >= -usual_contrast / 2
+        if way >= 0.75 * (middle - usual) and not exchanged:
+            pairs.add(frozenset((s, t)))
+    return pairs
+
+
+def crowd(layout, seed, people=40, each=6):
+    """Return distances and labels of both sides; person 3 has two names, in a half of templates."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(people, 12))
+    who = np.repeat(np.arange(people), each)
+    x = centres[who] + 0.3 * rng.normal(size=(len(who), 12))
+    labels = np.array([f"p{p:02}" for p in who])
+    labels[np.flatnonzero(who == 3)[: each // 2]] = "q"
+    d = np.linalg.norm(x[:, None] - x[None], axis=2)
+    if layout == "all-against-all":
+        return d, labels, None
+    rows = np.arange(len(who)) % 2 == 0
+    return d[np.ix_(rows, ~rows)], labels[rows], labels[~rows]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
+def test_against_the_definition(layout, kind, seed):
+    values, labels, gallery = crowd(layout, seed)
+    values = values if kind == "distance" else 20 - values
+    for given in (labels, np.random.default_rng(seed).permutation(labels)):
+        case = {"values": values, "probe_labels": given, "gallery_labels": gallery, "kind": kind}
+        found = be.check_data(be.Scores(values, given, gallery, kind=kind), threshold=None)
+        found = found["two-names"]
+        expected = of_definition(**case)
+        assert found.count == len(expected)
+        for pair in list(expected)[:3]:
+            assert " and ".join(sorted(pair)) in found.where
+        if given is labels:
+            assert frozenset(("p03", "q")) in expected
+
+
+def test_the_labels_of_one_person_are_not_called_wrong():
+    """Of eight templates two have another name: three are nearer to the other label."""
+    told = 0
+    for seed in range(8):
+        values, labels, _ = crowd("all-against-all", seed, each=8)
+        labels[np.flatnonzero(labels == "q")[2:]] = "p03"
+        check = be.check_data(be.Scores(values, labels), threshold=None)
+        if "p03 and q" in check["two-names"].where:
+            told += 1
+            assert not any({x.template.subject, x.nearest_label} == {"p03", "q"}
+                           for x in check.label_errors)  # fmt: skip
+    assert told >= 6
+
+
+@pytest.mark.parametrize("enrolled", [False, True])
+def test_a_second_name_may_be_of_probes_or_of_the_gallery_alone(enrolled):
+    """Eleven probes under a name that is not enrolled, all accepted as the other name."""
+    rng = np.random.default_rng(5)
+    centres = rng.normal(size=(60, 12))
+    who = np.repeat(np.arange(60), 11)
+    x = centres[who] + 0.25 * rng.normal(size=(len(who), 12))
+    gallery = centres + 0.25 * rng.normal(size=centres.shape)
+    probes = np.array([f"p{p:02}" for p in who])
+    names = np.array([f"p{p:02}" for p in range(60)])
+    (names if enrolled else probes)[np.flatnonzero((np.arange(60) if enrolled else who) == 7)] = "q"
+    values = np.linalg.norm(x[:, None] - gallery[None], axis=2)
+    check = be.check_data(be.Scores(values, probes, names), threshold="far=0.001")
+    assert check["two-names"].where == "p07 and q" and check["two-names"].severity == "warning"
+    (pair,) = (x for x in check.confusions.listed if {x.probe.subject, x.claimed.subject} == {
+        "p07", "q"})  # fmt: skip
+    assert pair.attempts == 11 == pair.false_accepts
+
+
+def test_exchanged_names_are_errors_of_labels_and_no_second_name():
+    """The gallery templates of two people are exchanged: each is nearest to the other's probes."""
+    values, labels, gallery = crowd("probe-against-gallery", 1)
+    labels[labels == "q"], gallery[gallery == "q"] = "p03", "p03"
+    one, other = gallery == "p05", gallery == "p09"
+    gallery[one], gallery[other] = "p09", "p05"
+    check = be.check_data(be.Scores(values, labels, gallery), threshold=None)
+    assert not check["two-names"].count
+    named = {x.template.subject for x in check.label_errors}
+    assert {"p05", "p09"} <= named
+
+
+def test_nothing_is_told_of_few_or_equal_labels():
+    for labels in (["a"] * 4, ["a", "a", "b", "b"]):
+        scores = be.Scores(np.ones((4, 4)), labels)
+        found = [x for x in be.check_data(scores) if x.check == "two-names"]
+        assert not any(x.count for x in found)
+    alone = be.Scores(1 + np.arange(9.0).reshape(3, 3), ["a", "b", "c"])
+    assert not be.check_data(alone)["two-names"].count
