@@ -8,8 +8,7 @@ each is the nearest of most probes of the other, Benjamini and Hochberg reject e
 discovery rate of 0.1, and the mean ``T`` of both is at least three quarters of the way from ``M``
 to ``G``. It is certain where one of both is rejected at 0.001. A label without probes or not in the
 gallery is judged by the probes of the other alone, and their upper medians must be as small. Of
-scores without a natural zero the distances
-are taken themselves.
+scores without a natural zero the distances are taken themselves.
 
 Where probes are much nearer to the other label than to their own, labels were exchanged: errors of
 labels, and no names of one person.
@@ -87,7 +86,7 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
             mutual = len(sides) == 1 or sides[1].label == label
             if not (small[i] and x.label >= 0 and mutual):
                 continue
-            distance = np.mean([side.distance for side in sides])
+            distance = float(np.mean([side.distance for side in sides]))
             if len(sides) == 1:  # one of several templates may have a wrong label
                 distance = max(distance, _to_most(scores, label, x.label, zero))
             way = middle - distance
