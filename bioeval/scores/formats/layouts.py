@@ -386,6 +386,7 @@ def with_header(head: Any, given: Any) -> Layout | None:
     for side in ("subject", "template"):  # of one side alone, a name has no meaning
         if not {f"{side}_a", f"{side}_b"} <= roles.keys():
             roles = {role: i for role, i in roles.items() if not role.startswith(side)}
+    _require_same_sides(head, cells, called, roles)
     layout = Layout(cells, roles, header=True)
     layout.templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
     if layout.subjects and not layout.templates and _are_recordings(head, layout, called, given):
@@ -398,6 +399,33 @@ def with_header(head: Any, given: Any) -> Layout | None:
     if "labels" not in given:  # else they are columns of the table of templates
         _add_metadata(head, layout, given, renamed)
     return layout
+
+
+def _require_same_sides(
+    head: Any, cells: list[str], called: list[str], roles: dict[str, int]
+) -> None:
+    """Raise where subjects have numbered sides and templates are probe and gallery, or so."""
+    numbered = {
+        noun: called[roles[f"{noun}_a"]] in _NUMBERED
+        for noun in ("subject", "template")
+        if f"{noun}_a" in roles
+    }
+    columns = [roles[f"{noun}_{side}"] for noun in numbered for side in "ab"]
+    if len({*numbered.values()}) < 2 or any(folded(cells[i]) != called[i] for i in columns):
+        return
+    noun = max(numbered, key=lambda x: numbered[x])
+    unsaid, said = (
+        " and ".join(repr(cells[roles[f"{x}_{side}"]]) for side in "ab")
+        for x in (noun, *(numbered.keys() - {noun}))
+    )
+    raise fault(
+        head.path,
+        f"{unsaid} do not say which of them is of the probe, as {said} do",
+        "call them probe_subject and gallery_subject, or the others template_a and template_b"
+        if noun == "subject"
+        else "call them probe and gallery, or the others subject_a and subject_b",
+        line=head.first,
+    )
 
 
 def _add_metadata(head: Any, layout: Layout, given: Any, renamed: dict[str, str]) -> None:

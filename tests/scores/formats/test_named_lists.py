@@ -248,3 +248,20 @@ def test_what_is_to_be_kept_of_a_matrix(tmp_path):
     np.savez(tmp_path / "x.npz", scores=d, probe_labels=["a", "a", "b"])
     with pytest.raises(be.DataError, match='lists={"keep": ...} has no meaning for a matrix'):
         be.load(tmp_path / "x.npz", lists={"keep": "self"})
+
+
+@pytest.mark.parametrize(
+    ("header", "unsaid"),
+    [
+        ("probe,gallery,subject_a,subject_b,distance", "'subject_a' and 'subject_b' do not say"),
+        (
+            "template_a,template_b,probe_subject,gallery_subject,distance",
+            "'template_a' and 'template_b' do not say",
+        ),
+    ],
+)
+def test_sides_that_are_only_numbered_beside_sides_that_are_named(tmp_path, header, unsaid):
+    path = tmp_path / "mixed.csv"
+    path.write_text(f"{header}\np1,g1,ann,ann,0.5\np2,g1,bob,ann,0.9\n")
+    with pytest.raises(be.DataError, match=f"line 1: {unsaid} which of them is of the probe"):
+        be.load(path)
