@@ -132,7 +132,9 @@ def counted(number: float, nouns: str) -> str:
 
 
 def singular(nouns: str) -> str:
-    """Return the singular of a regular plural: subject, identity, box, search."""
+    """Return the singular of a plural: person, subject, identity, box, search."""
+    if nouns.endswith("people"):
+        return f"{nouns.removesuffix('people')}person"
     if nouns.endswith("ies"):
         return f"{nouns[:-3]}y"
     if nouns.endswith(("xes", "ches", "shes", "sses")):

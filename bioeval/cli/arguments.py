@@ -61,11 +61,15 @@ def _rate(text: str) -> float:
 
 
 def _error_rate(text: str, name: str = "FAR") -> float:
-    """Return a FAR or FRR, with a warning above one half where it may be meant in per cent."""
+    """Return a FAR or FRR, with a warning where it may be meant in per cent.
+
+    No system is used at a FAR above 20 %, but some have an FRR of one half.
+    """
     from bioeval.counting.points import meant_in_per_cent
 
     rate = _rate(text)
-    if "%" not in text and (warning := meant_in_per_cent(rate, name)):
+    above = 0.2 if name == "FAR" else 0.5
+    if "%" not in text and (warning := meant_in_per_cent(rate, name, above)):
         note(f"bioeval: warning: {warning}")
     return rate
 

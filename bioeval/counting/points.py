@@ -42,15 +42,15 @@ def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     return array
 
 
-def meant_in_per_cent(rate: float, name: str) -> str:
-    """Return a warning of a FAR or FRR above one half, which may be meant in per cent; else "".
+def meant_in_per_cent(rate: float, name: str, above: float = 0.5) -> str:
+    """Return a warning of a FAR or FRR that may be meant in per cent, as one half; else "".
 
     Examples
     --------
     >>> meant_in_per_cent(1.0, "far")
     'FAR 1 is 100 %; for 1 % write 1% or 0.01'
     """
-    if not 0.5 < rate <= 1:
+    if not above < rate <= 1:
         return ""
     wrong = f"{name.upper()} {rate:g} is {per_cent(rate)}"
     return f"{wrong}; for {rate:g} % write {rate:g}% or {rate / 100:g}"

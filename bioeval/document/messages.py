@@ -147,6 +147,10 @@ SENTENCES: dict[str, str] = {
         "among them (pessimistic), {optimistic:rate} if first (optimistic); check whether the "
         "scores are rounded"
     ),
+    "threshold-beyond-scores": (
+        "the threshold {threshold:digits 6} {does} all attempts: it is beyond all scores; check "
+        "its scale, and the kind of the scores"
+    ),
     "no-threshold": (
         "there is no finite threshold: {why}; choose another rule, or give a number as "
         "{arg.threshold}"

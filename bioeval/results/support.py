@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.messages import Message, messages_of
+from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.results.variables import RANKS
@@ -164,6 +164,26 @@ def labels_doubtful(role: str) -> Message:
 
 #: The message of a threshold at which nothing is accepted.
 ALL_REJECTED = Message("no-threshold", why="all attempts are rejected, since scores are infinite")
+
+
+def note_thresholds_beyond_scores(dataset: xr.Dataset, thresholds: Iterable[float]) -> None:
+    """Add to a result the messages of those of these thresholds that are beyond all scores."""
+    if "frr" not in dataset or dataset["frr"].dims != ("threshold",):
+        return
+    found = []
+    for at in thresholds:
+        row = dataset.sel(threshold=at)
+        found += beyond_scores(at, float(row["far"]), float(row["frr"]))
+    if found:
+        dataset.attrs |= message_attrs([*messages_of(dataset.attrs), *found])
+
+
+def beyond_scores(threshold: float, far: float, frr: float) -> list[Message]:
+    """Return the message of a given threshold that accepts all attempts, or none of them."""
+    if (far, frr) not in ((1.0, 0.0), (0.0, 1.0)):
+        return []
+    does = "accepts" if far else "rejects"
+    return [Message("threshold-beyond-scores", threshold=threshold, does=does)]
 
 
 def _whole(attempts: float) -> int | float:

@@ -20,7 +20,13 @@ from bioeval.results.dataset import (
     rate,
     with_dims,
 )
-from bioeval.results.support import KindVerdict, support_messages, tie_message, without_attempts
+from bioeval.results.support import (
+    KindVerdict,
+    note_thresholds_beyond_scores,
+    support_messages,
+    tie_message,
+    without_attempts,
+)
 from bioeval.results.variables import (
     EQUAL_ERROR,
     POINTS,
@@ -123,7 +129,10 @@ def verification_dataset(tally: Verified) -> xr.Dataset:
     if about.nan == "reject":
         attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
     coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
-    return dataset(variables, verification_variables(), coordinates, attrs)
+    made = dataset(variables, verification_variables(), coordinates, attrs)
+    if isinstance(tally.given, np.ndarray):
+        note_thresholds_beyond_scores(made, to_user(tally.given, about.kind).tolist())
+    return made
 
 
 def _messages(tally: Verified, points: VerificationPoints) -> list[Message]:

@@ -13,6 +13,7 @@ from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import expanded
+from bioeval.results.support import note_thresholds_beyond_scores
 from bioeval.results.variables import (
     OPEN_SET,
     POINTS_OF_PARTS,
@@ -253,6 +254,7 @@ def with_asked_thresholds(tree: xr.DataTree, thresholds: Sequence[float]) -> xr.
         dataset = node.to_dataset()
         if "threshold" in dataset.coords:
             dataset.attrs["report_thresholds"] = said
+            note_thresholds_beyond_scores(dataset, thresholds)
         found[node.path] = dataset
     return xr.DataTree.from_dict(found)
 

@@ -7,6 +7,7 @@ import pytest
 import bioeval as be
 from bioeval.document.cells import Cost, Number, Rate, Score
 from bioeval.document.scalars import cell_of_scalar, label_of, name_of_scalar
+from bioeval.document.text import say
 from bioeval.results.variables import VARIABLES, VERIFICATION, figure
 from bioeval.views.writers.lines import Lines
 
@@ -51,3 +52,17 @@ def test_the_normalised_cost_is_one_variable_with_one_label_and_value_in_all_for
     assert "minDCF at prior 0.05" in line and f" {value} " in line
     page = be.report(ds, tmp_path / "x.html").read_text(encoding="utf-8")
     assert "minDCF at prior 0.05" in page and value in page
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (1.0, "count people", "1 person"),
+        (2.0, "count people", "2 people"),
+        (1 - 2**-52, "rate", "100 %"),  # a mean of ones, by sums of floats
+        (2**-60, "rate", "0 %"),
+        (1 - 1e-9, "rate", "99.9999999 %"),
+    ],
+)
+def test_a_number_of_a_sentence_is_one_that_people_read(value, form, text):
+    assert Lines().write(say(f"{{x:{form}}}", x=value)) == text

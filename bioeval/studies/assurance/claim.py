@@ -11,6 +11,7 @@ from bioeval.base.progress import steps_reported
 from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.counting.verification import is_symmetric
 from bioeval.results.dataset import about_attrs, dataset
+from bioeval.results.support import beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
@@ -133,7 +134,9 @@ def check_claim(
         "people": means.people,
         "people_to_settle": float(means.people_to_settle(claim, confidence)),
     }
-    attrs = about_attrs(Provenance.of(scores), "claim", "claim", [])
+    far, frr = float(shares.accepted[0]) if len(shares.accepted) else 0.0, shares.frr(distance)
+    messages = beyond_scores(at, far, frr)
+    attrs = about_attrs(Provenance.of(scores), "claim", "claim", messages)
     attrs |= {"confidence": confidence, "rate": name, "interval_method": "people"}
     this_gallery = name == "far" and shares.fixed_gallery
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"

@@ -22,7 +22,7 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric, verify
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import Layout, expanded
-from bioeval.results.support import KindVerdict, RuleOf, people_with
+from bioeval.results.support import KindVerdict, RuleOf, beyond_scores, people_with
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, require_subjects
@@ -260,6 +260,9 @@ def study_threshold(
     if not _by_people(scores):
         messages.append(Message("pairs-divided"))
     messages += counted.messages
+    if rule.name == "fixed":
+        rates = (float(variables[f"optimistic_{x}"]) for x in ("far", "frr"))
+        messages += beyond_scores(rule.values[0], *rates)
     promised = False
     if assure is not None:
         shares = counted.shares or pair_shares(scores, up_to=rule.values[0])

@@ -17,7 +17,7 @@ from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
-from bioeval.results.support import ALL_REJECTED
+from bioeval.results.support import ALL_REJECTED, beyond_scores
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import excludes_same
@@ -129,6 +129,11 @@ def zoo(
     tests, messages = _tests(attempts, reader.about.layout, permutations, seed)
     if math.isnan(at):
         messages.append(ALL_REJECTED)
+    elif rule.name == "fixed":
+        genuine, probes = attempts.genuine, attempts.as_probe
+        far = ratio(probes.accepted.sum(), probes.attempts.sum())
+        frr = ratio((~genuine.accepted).sum(), len(genuine.accepted))
+        messages += beyond_scores(to_user(at, scores.kind), float(far), float(frr))
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means = _means(attempts)

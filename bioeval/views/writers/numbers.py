@@ -16,6 +16,9 @@ NOT_DEFINED = "n/a"
 #: The mark of values that are flagged.
 FLAG = "*"
 
+#: Per cent by which a sum of floats may miss 0 or 100 %.
+_ROUNDING = 1e-10
+
 #: Decimals of a rate in per cent at which float64 has no more digits.
 _MOST_DECIMALS = 15
 
@@ -184,6 +187,8 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
         return printed(cell, decimals_between(cell.value, rates, decimals_of_rate(cell)))
     value = 100 * cell.value
     distance = 100 * min(abs(cell.value), abs(1 - cell.value))
+    if distance < _ROUNDING:  # of sums: no rate of fewer than a billion attempts is so near
+        return Printed(f"{value:.0f}", "%", None)
     least = max(0, 2 - math.floor(math.log10(distance))) if distance > 0 else 0
     least = min(least, _MOST_DECIMALS)
     text = f"{value:.{decimals_between(cell.value, rates, least)}f}"

@@ -351,3 +351,22 @@ def test_the_usual_folds_have_two_people_each(people, folds):
     study = be.study_threshold(be.simulate(people, 2, random_state=1), "far=0.1", repeats=1)
     assert study.sizes["fold"] == folds
     assert ("fewer-folds" in study.attrs["messages"]) == (folds < 10)
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_a_given_threshold_beyond_all_scores_is_remarked(kind):
+    drawn = be.simulate(12, 3, random_state=1)
+    sign = 1 if kind == "distance" else -1
+    scores = be.Scores(sign * np.asarray(drawn.values), drawn.probe_labels, kind=kind)
+    for at, does in ((1000.0, "accepts"), (-1000.0, "rejects"), (3.0, None)):
+        given = sign * at
+        results = [
+            be.study_threshold(scores, given, folds=3, repeats=1),
+            be.zoo(scores, threshold=given, permutations=10),
+            be.check_claim(scores, given, far=0.5),
+            be.verification(scores, thresholds=[given]),
+        ]
+        for result in results:
+            found = [x for x in be.messages(result) if x.code == "threshold-beyond-scores"]
+            expected = [] if does is None else [{"threshold": given, "does": does}]
+            assert [x.arguments for x in found] == expected
