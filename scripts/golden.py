@@ -1105,8 +1105,8 @@ def cases_of_reid() -> None:
         (
             {"budget": 10},
             {"budget": 100, "variant": "reference"},
-            {"normalize": False},
-            {"normalize": True},
+            {"scaled": False},
+            {"scaled": True},
             {"max_rank": 2},
             {"ties": "pessimistic"},
             {"ties": "optimistic"},
@@ -1438,7 +1438,7 @@ def cases_of_folds() -> None:
     )
     case(
         "cross_evaluate/Fusion",
-        lambda: calibrated(be().Fusion("logistic"), {s.name: s for s in systems()}),
+        lambda: calibrated(be().SystemFusion("logistic"), {s.name: s for s in systems()}),
     )
 
     def scored(measure: str, **options: Any) -> Any:
@@ -1646,7 +1646,7 @@ def cases_of_two() -> None:
     )
 
     def learnt() -> Any:
-        fusion = be().Fusion("logistic", normalise="z").fit({s.name: s for s in systems()})
+        fusion = be().SystemFusion("logistic", normalise="z").fit({s.name: s for s in systems()})
         return {
             "weights": fusion.weights_,
             "result": fusion.transform({s.name: s for s in systems()}),

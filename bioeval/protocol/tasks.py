@@ -459,10 +459,10 @@ class Gom(Retrieval):
     distances: str = card_field(
         "the scale of the distances and the thresholds",
         choices={
-            "normalized": "distances are scaled to 0 ... 1 over all finite ones of the matrix",
+            "scaled": "distances are scaled to 0 ... 1 over all finite ones of the matrix",
             "as-given": "distances stay as they are",
         },
-        default="normalized",
+        default="scaled",
     )
     thresholds: tuple[float, ...] | None = card_field(
         "the thresholds, on that scale (left out: 0, 0.01 ... 1)", increasing=True, default=None

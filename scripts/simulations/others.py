@@ -58,7 +58,7 @@ def searched(scores: be.Scores, **interval: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"convention": "vehicleid", "max_rank": 5, **interval}
     return {
         "reid": be.reid(scores, **options),
-        "gom": be.gom(scores, thresholds=AT, normalize=False, **options),
+        "gom": be.gom(scores, thresholds=AT, scaled=False, **options),
     }
 
 

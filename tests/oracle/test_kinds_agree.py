@@ -244,7 +244,7 @@ def searched(kind: str) -> be.Scores:
 def test_thresholds_of_gom_are_in_the_unit_of_the_scores():
     """Where they are not scaled; the smallest similarity is the loosest threshold."""
     taus = [-1.0, 0.2, 0.9]
-    given = {"normalize": False, "budget": 5, "convention": "identity-dedup"}
+    given = {"scaled": False, "budget": 5, "convention": "identity-dedup"}
     limits = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     scores = searched("similarity")
     found = be.gom(scores, thresholds=taus, **given, **limits)

@@ -180,7 +180,7 @@ def test_pairs_with_a_distractor_are_in_the_part_of_the_other():
 def test_systems_are_divided_alike():
     first, other = queries_and_gallery(distractor_ids=[0]), queries_and_gallery()
     ds = be.cross_evaluate(
-        {"a": first, "b": other}, SubjectKFold(2), estimator=be.Fusion("mean", "none")
+        {"a": first, "b": other}, SubjectKFold(2), estimator=be.SystemFusion("mean", "none")
     )
     assert ds.genuine_attempts.values.tolist() == [[60, 60]]
 

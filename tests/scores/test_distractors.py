@@ -164,7 +164,7 @@ CALLS = {
         s, Experiment(0.5, gallery_templates=1, random_state=0), task="closed_set"
     ),
     "fusion in folds": lambda s: be.cross_evaluate(
-        both(s), FOLDS, estimator=be.Fusion("mean", "none")
+        both(s), FOLDS, estimator=be.SystemFusion("mean", "none")
     ),
     "compare": lambda s: be.compare(both(s)),
     "study_threshold": lambda s: be.study_threshold(

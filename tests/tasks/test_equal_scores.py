@@ -28,7 +28,7 @@ def test_a_collapsed_model_is_not_at_100_per_cent_without_a_word():
     scores = be.Scores(np.ones((3, 4)), [0, 0, 0], [0, 0, 1, 1])
     ends = {"mean_ap": (pytest.approx((1 / 3 + 2 / 4) / 2), 1.0), "cmc": (0.0, 1.0)}
     assert _ends(be.reid(scores, "vehicleid")) == ends
-    assert _ends(be.gom(scores, convention="vehicleid", normalize=False)) == ends
+    assert _ends(be.gom(scores, convention="vehicleid", scaled=False)) == ends
     assert _ends(be.verification(scores)) == {"eer": (1.0, 0.0)}
     assert _ends(be.closed_set(scores)) == {"cms": (0.0, 1.0)}
 

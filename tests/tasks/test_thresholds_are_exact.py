@@ -159,7 +159,7 @@ def test_of_retrieval(dtype, kind, step):
     at = sorted(data.sign * t + 0.0 for t in data.thresholds)
     options = {"removed": "nothing", "budget": 5, "max_rank": 3}
     expected = naive_reid.gom(data.case, None, at, **options)
-    gom = be.gom(data.scores, thresholds=data.thresholds, budget=5, normalize=False,
+    gom = be.gom(data.scores, thresholds=data.thresholds, budget=5, scaled=False,
                  convention="viper", max_rank=3)  # fmt: skip
     for name in ("mvp", "precision", "recall", "dir", "ttr"):
         values = floats(getattr(expected, name))[:: data.sign]

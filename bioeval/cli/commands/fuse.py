@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.scores.matrix import Scores
-    from bioeval.studies.fusion.fusion import Fusion
+    from bioeval.studies.fusion.fusion import SystemFusion
 
 
 _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviation between them."
@@ -97,7 +97,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.document.cells import Count, Label
         from bioeval.document.results import threshold_choice
         from bioeval.document.text import say
-        from bioeval.studies.fusion.fusion import Fusion, fuse
+        from bioeval.studies.fusion.fusion import SystemFusion, fuse
         from bioeval.studies.fusion.section import section
         from bioeval.tasks.verification_task import verification
 
@@ -115,7 +115,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             datasets = {called: verification(scores, **options) for called, scores in every.items()}
             run.require_defined([ds["eer"] for ds in datasets.values()], read.values())
         else:
-            datasets = _in_folds(read, Fusion(**how, weights=weights), protocol, options)
+            datasets = _in_folds(read, SystemFusion(**how, weights=weights), protocol, options)
         if out is not None:
             run.save_scores(every["fused"], out)
         fused_results = datasets["fused"]
@@ -148,7 +148,7 @@ def _weights(weights: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, floa
 
 
 def _in_folds(
-    systems: dict[str, Scores], fusion: Fusion, protocol: str, options: dict[str, Any]
+    systems: dict[str, Scores], fusion: SystemFusion, protocol: str, options: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
     from bioeval.protocol.loading import for_layout

@@ -22,9 +22,9 @@ from bioeval.cli.study_command import StudyCommand
     name="convention",
 )
 @option(
-    "--normalize LOW,HIGH",
-    "Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix.",
-    Value.NUMBERS,
+    "--as-given",
+    "Distances stay as they are, and are not scaled to 0 ... 1 over all finite ones.",
+    bool,
 )
 @option("--budget N", "Budget B of mFR: the number of false retrievals at which FR reaches 1.", int)
 @option(
@@ -51,6 +51,8 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
     largest mReP and its threshold, and the areas under mReP and mFR.
     """
+    if options.pop("as_given"):
+        options["scaled"] = False
     with StudyCommand(systems[0], options) as run:
         names = run.names(systems)
         from bioeval.tasks.reid.reid import gom

@@ -78,8 +78,8 @@ def cross_evaluate(
     Parameters
     ----------
     data : Scores, mapping of str to Scores, or array_like of shape (n, f)
-        Scores of any layout; with an `estimator` of scores, a mapping for :class:`bioeval.Fusion`;
-        with another `estimator`, the features of n samples.
+        Scores of any layout; with an `estimator` of scores, a mapping for
+        :class:`bioeval.SystemFusion`; with another `estimator`, the features of n samples.
     splitter : splitter, or list of pairs
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts; or a list of
         pairs (training, test) of index arrays. Of
@@ -108,8 +108,8 @@ def cross_evaluate(
     estimator : estimator, optional
         A transformer in scikit-learn's form. In each fold a clone is fitted on the training
         samples and their subjects alone; both parts are transformed and compared by `metric`.
-        :class:`bioeval.Calibrator` and :class:`bioeval.Fusion`, or a pipeline of both, are fitted
-        to the training scores alone, and both parts of the scores are transformed.
+        :class:`bioeval.Calibrator` and :class:`bioeval.SystemFusion`, or a pipeline of both, are
+        fitted to the training scores alone, and both parts of the scores are transformed.
     metric, kind
         As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     claims : ClaimSampler, optional

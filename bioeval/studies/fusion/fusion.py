@@ -1,4 +1,4 @@
-"""Fusion of systems that scored the same templates: ``be.fuse`` and ``be.Fusion``."""
+"""Fusion of systems that scored the same templates: ``be.fuse`` and ``be.SystemFusion``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Scale:
         return z if self.normalise == "z" else 0.5 * (np.tanh(0.01 * z) + 1)
 
 
-class Fusion(ScoreTransformer):
+class SystemFusion(ScoreTransformer):
     """Fused scores of several systems, with parameters learnt from training scores.
 
     Parameters
@@ -110,7 +110,7 @@ class Fusion(ScoreTransformer):
     >>> import bioeval as be
     >>> systems = {x: be.simulate(30, 3, random_state=i) for i, x in enumerate(["face", "iris"])}
     >>> folds = be.partition.SubjectKFold(3)
-    >>> fusion = be.Fusion("logistic")
+    >>> fusion = be.SystemFusion("logistic")
     >>> fused = be.cross_evaluate(systems, folds, estimator=fusion, threshold="far=0.01")
     >>> face = be.cross_evaluate(systems["face"], folds, threshold="far=0.01")
     >>> bool((fused.frr_summary < face.frr_summary).sel(statistic="mean"))
@@ -155,7 +155,7 @@ class Fusion(ScoreTransformer):
 
         Returns
         -------
-        Fusion
+        SystemFusion
         """
         systems = {name: without_attacks(x) for name, x in require_systems(X).items()}
         kinds = {name: scores.kind for name, scores in systems.items()}
@@ -272,7 +272,7 @@ def fuse(
         Of the same layout, shape and labels, in the same order; where they name their templates,
         as for :func:`compare`.
     method, normalise, weights
-        As for :class:`Fusion`.
+        As for :class:`SystemFusion`.
     train : mapping of str to Scores, optional
         Scores of other people, by the same names, that parameters and weights are learnt from.
         Without, they come from the data themselves, which is optimistic: results say so.
@@ -297,7 +297,7 @@ def fuse(
     >>> fused.kind, bool(be.verification(fused).eer < be.verification(a).eer)
     ('similarity', True)
     """
-    fusion = Fusion(method, normalise, weights)
+    fusion = SystemFusion(method, normalise, weights)
     require_systems(systems)
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:

@@ -152,19 +152,19 @@ def query_labels(scores: Scores) -> np.ndarray:
 
 
 def plan_gom(
-    scores: Scores, rules: Convention, task: Gom, taus: np.ndarray, *, normalize: bool
+    scores: Scores, rules: Convention, task: Gom, taus: np.ndarray, *, scaled: bool
 ) -> Callable[[], GomTally]:
     """Return what counts the entries retrieved within each threshold, under a convention.
 
-    With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
+    With `scaled`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
     of the variant ``"reference"``, a removed entry stays, at distance 1.
     """
     rules = replace(rules, removed_for_ap="as-above", cmc="first-match", max_rank=1)
-    return partial(_count_gom, Candidates(scores, rules), task, taus, normalize)
+    return partial(_count_gom, Candidates(scores, rules), task, taus, scaled)
 
 
-def _count_gom(candidates: Candidates, task: Gom, taus: np.ndarray, normalize: bool) -> GomTally:
-    low, high = _ends(candidates.scores) if normalize else (0.0, 1.0)
+def _count_gom(candidates: Candidates, task: Gom, taus: np.ndarray, scaled: bool) -> GomTally:
+    low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
     counted = count(candidates, unscaled(taus, low, high - low))
     tally = GomTally(**{**vars(counted), "thresholds": taus}, task=task, low=low, high=high)
     tally.matches.distance = (tally.matches.distance - low) / (high - low)
@@ -182,7 +182,7 @@ def _ends(scores: Scores) -> tuple[float, float]:
     if not low < high:
         raise DataError(
             "distances cannot be normalised: there are not two different finite ones; give "
-            "normalize=False"
+            "scaled=False"
         )
     if not np.isfinite(high - low):
         raise DataError(

@@ -47,7 +47,7 @@ def ranked_lists(
             f"ranked lists of {counted(m, 'queries')}; expected at most {QUERIES}: "
             "scores.select(probes=[0, 1, 2])"
         )
-    options = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
+    options = {"convention": convention, "scaled": False, "per_query": True, "budget": budget}
     at_thresholds = gom(scores, thresholds=thresholds, **options)
     whole = gom(scores, thresholds=[np.inf], **options)
     rules = convention_of(convention, ("reid", "gom"))

@@ -258,7 +258,7 @@ def gom(
     *,
     thresholds: Any = None,
     budget: int | None = None,
-    normalize: bool | None = None,
+    scaled: bool | None = None,
     variant: GomVariant | None = None,
     convention: Named = "market1501",
     ties: PlainTies | None = None,
@@ -277,12 +277,12 @@ def gom(
     scores : Scores
         Queries of people in the gallery, and of others, as rows of one matrix.
     thresholds : None or increasing array of float
-        Thresholds; the card's, or 0, 0.01 ... 1, by default. On the normalised scale, or in the
-        unit of the scores where they are not normalised. Areas are over these.
+        Thresholds; the card's, or 0, 0.01 ... 1, by default. On that scale, or in the unit of the
+        scores where distances are not scaled. Areas are over these.
     budget : int, optional
         Budget B of mFR: the number of false retrievals at which FR reaches 1. None: the card's, or
         3000.
-    normalize : bool, optional
+    scaled : bool, optional
         Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix. None: as
         the card says, or True.
     variant : {"paper", "reference"}, optional
@@ -322,7 +322,7 @@ def gom(
     >>> d = [[0.1, 0.2, 0.4, 0.7, 0.8], [0.4, 0.7, 0.75, 0.8, 0.9]]
     >>> scores = be.Scores(d, [1, 9], [1, 1, 1, 2, 3], probe_meta={"camera": [1, 1]},
     ...                    gallery_meta={"camera": [2, 2, 2, 2, 2]})
-    >>> result = be.gom(scores, thresholds=[0.3, 0.6], budget=5, normalize=False)
+    >>> result = be.gom(scores, thresholds=[0.3, 0.6], budget=5, scaled=False)
     >>> result.mvp.values.round(2), result.mfr.values
     (array([0.67, 1.  ]), array([0. , 0.2]))
     """
@@ -331,7 +331,7 @@ def gom(
     per_query = require_flag("per_query", per_query)
     require_all_scores(scores)
     options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
-    counting = gom_of_card(scores, convention, thresholds, normalize, **options)
+    counting = gom_of_card(scores, convention, thresholds, scaled, **options)
     with rows_reported():
         tally = counting()
     result = gom_dataset(tally, per_query=per_query)
@@ -344,7 +344,7 @@ def gom_of_card(
     scores: Scores,
     convention: Named,
     thresholds: Any = None,
-    normalize: bool | None = None,
+    scaled: bool | None = None,
     **options: Any,
 ) -> Callable[[], GomTally]:
     """Return what counts GOM by a card, with `options` of its section; None leaves the card's."""
@@ -368,9 +368,9 @@ def gom_of_card(
     grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
-    if normalize is None:
-        normalize = task.distances == "normalized"
-    if not require_flag("normalize", normalize) and larger_is_closer(scores.kind):
+    if scaled is None:
+        scaled = task.distances == "scaled"
+    if not require_flag("scaled", scaled) and larger_is_closer(scores.kind):
         grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
     check_max_rank(task.max_rank, scores.shape[1], place)
-    return plan_gom(scores, rules, task, grid, normalize=normalize)
+    return plan_gom(scores, rules, task, grid, scaled=scaled)

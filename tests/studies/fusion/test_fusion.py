@@ -131,7 +131,7 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
     z = (x - x.mean(axis=0)) / x.std(axis=0)
     weights = np.where(y, 0.5 / y.sum(), 0.5 / (~y).sum())
     expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(z, y, weights)
-    result = be.Fusion("logistic", normalise).fit(train)
+    result = be.SystemFusion("logistic", normalise).fit(train)
     slopes = expected.coef_[0] / x.std(axis=0)
     np.testing.assert_allclose(list(result.weights_.values()), slopes, rtol=1e-6)
     offset = expected.intercept_[0] - slopes @ x.mean(axis=0)
@@ -149,13 +149,13 @@ def test_separable_systems_are_penalised_with_a_warning():
     a, b = system(1, "similarity"), system(2, "similarity")
     a.values[np.equal.outer(LABELS, LABELS)] += 100
     with pytest.warns(be.BioevalWarning, match="separable"):
-        result = be.Fusion("logistic").fit({"a": a, "b": b})
+        result = be.SystemFusion("logistic").fit({"a": a, "b": b})
     assert result.separable_ and all(map(math.isfinite, result.weights_.values()))
     fused = result.transform({"a": a, "b": b})
     codes = [message.code for message in be.messages(be.verification(fused))]
     assert "training-scores-separable" in codes
     folds = be.partition.SubjectKFold(2)
-    over = crossed({"a": a, "b": b}, folds, estimator=be.Fusion("logistic"))
+    over = crossed({"a": a, "b": b}, folds, estimator=be.SystemFusion("logistic"))
     (message,) = [x for x in messages_of(over.attrs) if x.code == "training-scores-separable"]
     assert message.about == ("in 2 of 2 folds",)
 
@@ -218,7 +218,7 @@ def test_systems_that_do_not_fit_together_are_refused(systems):
     flat = be.Scores(np.ones((16, 16)), LABELS, kind="similarity")
     with pytest.raises(be.DataError, match="z normalisation of 'b' .* equal"):
         be.fuse({"a": systems["finger"], "b": flat}, normalise="z")
-    fitted = be.Fusion(normalise="z").fit(systems)
+    fitted = be.SystemFusion(normalise="z").fit(systems)
     with pytest.raises(be.DataError, match="the systems are 'a', 'b'"):
         fitted.transform({"a": systems["face"], "b": systems["finger"]})
     with pytest.raises(be.DataError, match="scores of 'face' are similarities, and its training"):
@@ -233,7 +233,7 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
         "b": be.simulate(12, 3, within=1.2, random_state=2),
     }
     folds = be.partition.SubjectKFold(3)
-    estimator = be.Fusion("logistic")
+    estimator = be.SystemFusion("logistic")
     assert repr(clone(estimator)) == repr(estimator)
     result = crossed(pair, folds, estimator=estimator, threshold="eer")
     labels = pair["a"].probe_labels
@@ -247,9 +247,9 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
         at = be.verification(fused, thresholds=[result.threshold.values[0, k]])
         np.testing.assert_array_equal(result.fa[0, k], at.fa[0])
         np.testing.assert_allclose(result.cllr[0, k], be.calibration(fused).cllr)
-    chain = make_pipeline(be.Fusion(normalise="z"), be.Calibrator())
+    chain = make_pipeline(be.SystemFusion(normalise="z"), be.Calibrator())
     assert crossed(pair, folds, estimator=chain).attrs["kind"] == "llr"
-    closed = crossed(pair, folds, estimator=be.Fusion(), task="closed_set", ranks=[1])
+    closed = crossed(pair, folds, estimator=be.SystemFusion(), task="closed_set", ranks=[1])
     assert closed.cms_mean.shape == (1,)
 
 

@@ -125,7 +125,7 @@ def test_every_field_of_the_section_has_its_effect():
     scores = searched()
     lines = {
         "removed": ('removed = "none"', {"convention": "vehicleid"}),
-        "distances": ('distances = "as-given"', {"normalize": False}),
+        "distances": ('distances = "as-given"', {"scaled": False}),
         "thresholds": ("thresholds = [0.1, 0.3]", {"thresholds": [0.1, 0.3]}),
         "budget": ("budget = 7", {"budget": 7}),
         "variant": ('variant = "reference"', {"variant": "reference"}),
@@ -226,3 +226,10 @@ def test_the_command(files, capsys):
     assert main(["gom", "a.npz", "a.npz", "--name", "one", "--name", "two", "--json"]) == 0
     systems = json.loads(capsys.readouterr().out)["results"]
     assert list(systems) == ["one", "two"]
+
+
+def test_the_command_takes_distances_as_given(files, capsys):
+    assert main(["gom", "a.npz", "--as-given", "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["results"].values()
+    assert result["mrep_area"] == float(be.gom(searched(0), scaled=False).mrep_area)
+    assert result["mrep_area"] != float(be.gom(searched(0)).mrep_area)

@@ -133,7 +133,7 @@ def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
     scores = scores_of(case, cameras)
     taus = np.array([0.1, 0.5, 2.0])
     rules, task = convention_of("market1501", junk="keep"), Gom(budget=budget, max_rank=3)
-    tally = plan_gom(scores, rules, task, taus, normalize=False)()
+    tally = plan_gom(scores, rules, task, taus, scaled=False)()
     result = query_mean_intervals(
         gom_dataset(tally), gom_measures(tally), scores.codes.probe, GOM, OPTIONS
     )

@@ -194,7 +194,7 @@ def test_gom_is_its_definition(drawn, removed, budget, data):
     order = slice(None, None, -1 if case.kind == "similarity" else 1)
     thresholds = (-taus + 0.0)[order] if case.kind == "similarity" else taus
     ds = be.gom(
-        scores, thresholds=thresholds, budget=budget, normalize=False, convention=card, max_rank=3
+        scores, thresholds=thresholds, budget=budget, scaled=False, convention=card, max_rank=3
     )
     assert ds.threshold.values.tolist() == thresholds.tolist()
     assert (ds.queries, ds.open_queries, ds.skipped) == (
@@ -337,7 +337,7 @@ def test_junk_and_distractors_are_in_no_set_of_gom():
     alone = scores.select(probes=[0, 2])
     keywords = {
         "convention": "vehicleid",
-        "normalize": False,
+        "scaled": False,
         "thresholds": [1.5, 3.5],
         "budget": 4,
     }

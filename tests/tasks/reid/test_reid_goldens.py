@@ -262,7 +262,7 @@ def test_gom_program(folder, name):
         if key.startswith("gom/evaluate_closed") and not key.endswith("cmc"):
 
             def results(ties: str):
-                return be.gom(scores, normalize=False, variant="reference", ties=ties)
+                return be.gom(scores, scaled=False, variant="reference", ties=ties)
 
             output = key.rsplit("/", 1)[1]
             ours = {"mRP": "mrp", "mVP": "mvp", "mReP": "mrep"}[output]
@@ -274,7 +274,7 @@ def test_gom_program(folder, name):
                     results("stable")[ours], reference, rtol=0, atol=1e-12, err_msg=key
                 )
         elif key.startswith("gom/evaluate_closed"):
-            ds = be.gom(scores, normalize=False, variant="reference", max_rank=len(reference))
+            ds = be.gom(scores, scaled=False, variant="reference", max_rank=len(reference))
             if "sort=default" not in key:
                 np.testing.assert_allclose(ds.cmc, reference, rtol=0, atol=1e-7)
         elif key.startswith("gom/evaluate_open"):
@@ -283,10 +283,10 @@ def test_gom_program(folder, name):
             values = np.where(kept(scores).mask == 0, 1.0, scores.values)
             unknown = 10**6 + np.arange(len(values))
             strangers = be.Scores(values, unknown, scores.gallery_labels)
-            ds = be.gom(strangers, normalize=False, convention="vehicleid", budget=budget)
+            ds = be.gom(strangers, scaled=False, convention="vehicleid", budget=budget)
             np.testing.assert_allclose(ds.mfr, reference, rtol=0, atol=1e-12, err_msg=key)
             if name == "open_set_queries":
-                computed = be.gom(scores, normalize=False, variant="reference", budget=budget)
+                computed = be.gom(scores, scaled=False, variant="reference", budget=budget)
                 np.testing.assert_allclose(computed.mfr, reference, rtol=0, atol=1e-12)
 
 
@@ -324,7 +324,7 @@ def test_toy_lists(shared):
         scores = be.Scores([toy["distance"]], [1], gallery)
         ds = be.gom(
             scores, thresholds=[lesson["tau1"], lesson["tau2"]], budget=lesson["B"],
-            normalize=False, convention="vehicleid",
+            scaled=False, convention="vehicleid",
         )  # fmt: skip
         exact = toy["exact"]
         for i, tau in enumerate(("tau1", "tau2")):
