@@ -282,6 +282,8 @@ _ROLES = {
     "media": ("media_id", "media"),
     "subject": ("subject_id", "subject"),
 }
+# Where no column names templates: each image is one.
+_ROLES_OF_IMAGES = {"template": IMAGE_COLUMNS, "subject": LABEL_COLUMNS}
 
 
 def lists_templates(path: Path) -> bool:
@@ -377,11 +379,14 @@ def read_templates(path: Path) -> Templates:
 def _places(head: Head) -> tuple[dict[str, int], bool]:
     """Return the column of each role, and whether the first line names them."""
     names = [*map(str.casefold, head.cells[0])]
-    places = {
-        role: names.index(found)
-        for role, known in _ROLES.items()
-        if (found := next((x for x in known if x in names), None))
-    }
+    for roles in (_ROLES, _ROLES_OF_IMAGES):
+        places = {
+            role: names.index(found)
+            for role, known in roles.items()
+            if (found := next((x for x in known if x in names), None))
+        }
+        if "template" in places:
+            break
     if "template" in places and len(names) > 1:
         return places, True
     if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in head.cells):

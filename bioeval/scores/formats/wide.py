@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.errors import counted
 from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.faults import fault, guarded, say
 from bioeval.scores.formats.files import optional
+from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layouts import (
     COLUMNS,
     HEADER_NAMES,
@@ -91,14 +93,52 @@ def _matrix(table: Columns, names: Sequence[str], given: Given) -> Scores:
             "bring both into one order, or, of two sets of templates, write probe for label above "
             "the rows",
         )
+    subjects, (rows, gallery) = _of_names(path, listed, columns, given)
     return Scores(
         np.column_stack([*table.numbers.values()]),
-        labels,
-        None if square else np.array(columns, dtype=str),
+        [*map(subjects, listed)],
+        None if square else [*map(subjects, columns)],
         kind=given.kind_of(path, None, ""),
         nan=given.take("nan", "raise"),
         name=path.name.split(".")[0],
+        probe_meta=rows,
+        gallery_meta=None if square else gallery,
     )
+
+
+def _of_names(
+    path: Path, rows: list[str], columns: list[str], given: Given
+) -> tuple[Callable[[str], str], list[dict[str, list[str]]]]:
+    """Return what gives the subject of a name above the matrix or beside it, and metadata.
+
+    Names are the subjects; with a table of templates, or a pattern, they are those of templates.
+    """
+    every = [*dict.fromkeys([*rows, *columns])]
+    if "labels" in given:
+        templates = read_templates(given.take("labels"))
+        subject, (meta, _) = templates.subject_of(), templates.metadata(given.all_meta())
+        if lacking := [name for name in every if name not in subject]:
+            raise fault(
+                path,
+                f"{templates.path} lacks {counted(len(lacking), 'templates')} of {len(every):,}, "
+                f"such as {lacking[0]!r}",
+                "add them to the table",
+            )
+    elif "subject_from" in given:
+        pattern = given.take("subject_from")
+
+        def part_of(part: str) -> dict[str, str]:
+            parts = pattern.parts(every, part, lambda place: f"{path}: {every[place]!r}", every)
+            return dict(zip(every, parts, strict=True))
+
+        subject, meta = part_of("subject"), {part: part_of(part) for part in pattern.metadata}
+    else:
+        return str, [{}, {}]
+    sides = [
+        {"template": side} | {name: [of[x] for x in side] for name, of in meta.items()}
+        for side in (rows, columns)
+    ]
+    return subject.__getitem__, sides
 
 
 # ------------------------------------------------------------------------- Parquet, a DataFrame

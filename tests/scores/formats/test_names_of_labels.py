@@ -46,3 +46,32 @@ def test_labels_of_other_names_are_refused(folder, capsys):
     command = ["groups", str(folder / "named.npz"), "--labels", str(turned), "--by", "sex"]
     assert main(command) == 2
     assert "column 'template'" in capsys.readouterr().err
+
+
+def test_a_matrix_with_names_finds_its_labels_by_name(tmp_path):
+    """In a table in any order, or in the names themselves."""
+    scores = be.simulate(6, 3, random_state=2)
+    names = [f"p{who:02d}_{i}.png" for i, who in enumerate(scores.probe_labels)]
+    head = ",".join(["", *names])
+    rows = [
+        ",".join([name, *map(str, row)]) for name, row in zip(names, scores.values, strict=True)
+    ]
+    square, some, table = (tmp_path / x for x in ("square.csv", "some.csv", "people.csv"))
+    square.write_text("\n".join([head, *rows]))
+    some.write_text("\n".join([f"probe{head}", *rows[::3]]))
+    lines = [
+        f"{name},{who},{who % 2}" for name, who in zip(names, scores.probe_labels, strict=True)
+    ]
+    table.write_text("\n".join(["file,label,side", *lines[::-1]]))
+    expected = float(be.verification(scores).eer)
+    for options in ({"labels": table}, {"subject_from": r"^(p\d+)_"}):
+        found = be.load(square, kind="distance", **options)
+        assert float(be.verification(found).eer) == expected
+        part = be.load(some, kind="distance", **options)
+        same = scores.select(probes=range(0, 18, 3))
+        assert be.closed_set(part).cms.equals(be.closed_set(same).cms)
+    sides = be.load(square, kind="distance", labels=table).probe_meta["side"].tolist()
+    assert sides == [str(who % 2) for who in people]
+    table.write_text("\n".join(["file,label,side", *lines[1:]]))
+    with pytest.raises(be.DataError, match="people.csv lacks 1 template of 18, such as 'p"):
+        be.load(square, kind="distance", labels=table)
