@@ -51,17 +51,14 @@ def test_labels_of_other_names_are_refused(folder, capsys):
 def test_a_matrix_with_names_finds_its_labels_by_name(tmp_path):
     """In a table in any order, or in the names themselves."""
     scores = be.simulate(6, 3, random_state=2)
-    names = [f"p{who:02d}_{i}.png" for i, who in enumerate(scores.probe_labels)]
+    people = scores.probe_labels.tolist()
+    names = [f"p{who:02d}_{i}.png" for i, who in enumerate(people)]
     head = ",".join(["", *names])
-    rows = [
-        ",".join([name, *map(str, row)]) for name, row in zip(names, scores.values, strict=True)
-    ]
+    rows = [",".join([names[i], *map(str, row)]) for i, row in enumerate(scores.values)]
     square, some, table = (tmp_path / x for x in ("square.csv", "some.csv", "people.csv"))
     square.write_text("\n".join([head, *rows]))
     some.write_text("\n".join([f"probe{head}", *rows[::3]]))
-    lines = [
-        f"{name},{who},{who % 2}" for name, who in zip(names, scores.probe_labels, strict=True)
-    ]
+    lines = [f"{name},{who},{who % 2}" for name, who in zip(names, people, strict=True)]
     table.write_text("\n".join(["file,label,side", *lines[::-1]]))
     expected = float(be.verification(scores).eer)
     for options in ({"labels": table}, {"subject_from": r"^(p\d+)_"}):
