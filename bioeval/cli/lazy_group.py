@@ -122,7 +122,7 @@ bioeval COMMAND --help prints the help of a command.
         "show_default": True,
     },
     epilog="Exit codes: 0 done, 1 the evaluation failed or its result was not written, a condition "
-    "of --fail-if holds, the data have an error or refute a claim, 2 wrong usage or bad input, "
+    "of --fail-if holds, the data have an error or refute a promise, 2 wrong usage or bad input, "
     "130 interrupted (Ctrl-C), 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).",
 )
 @click.version_option(__version__, message="bioeval %(version)s")

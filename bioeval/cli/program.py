@@ -1,7 +1,7 @@
 """The program ``bioeval``: exit codes, errors as one line, interruptions, standard output.
 
 Exit codes: 0 done, 1 the evaluation failed or its result was not written, a condition of --fail-if
-holds, the data have an error or refute a claim, 2 wrong usage or bad input,
+holds, the data have an error or refute a promise, 2 wrong usage or bad input,
 130 interrupted, 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).
 """
 

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.document.blocks import Section
-from bioeval.studies.assurance import section as claim
+from bioeval.studies.assurance import section as promise
 from bioeval.studies.attacks import pad_section, vulnerability_section
 from bioeval.studies.calibration import section as calibration
 from bioeval.studies.compare import section as comparison
@@ -40,7 +40,7 @@ from bioeval.views.writers.terminal import TerminalDocument
 #: What is said of the results of each study, by their type.
 _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "ranks": ranks.section,
-    "claim": claim.section,
+    "promise": promise.section,
     "presentation-attacks": pad_section.section,
     "vulnerability": vulnerability_section.section,
     "calibration": calibration.section,

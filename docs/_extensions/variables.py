@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bioeval.results.variables import COORDINATES, FAILURES, GOM, REID, TASKS, Variable
 from bioeval.studies.assurance.assured import ASSURED
-from bioeval.studies.assurance.claim import CLAIM
+from bioeval.studies.assurance.promise import PROMISE
 from bioeval.studies.attacks import pad
 from bioeval.studies.attacks.vulnerability import VULNERABILITY
 from bioeval.studies.calibration.calibration import CALIBRATION
@@ -38,7 +38,7 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.cross_evaluate`": cross_names(),
     "`be.judge_threshold`": JUDGED,
     "`be.study_threshold`": STUDY | ASSURED,
-    "`be.check_claim`": CLAIM,
+    "`be.check_promise`": PROMISE,
     "`be.compare`": COMPARISON,
     "`be.calibration`": CALIBRATION,
     "`be.epc`": EPC,

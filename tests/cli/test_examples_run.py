@@ -118,7 +118,7 @@ def run(*words: str) -> str:
 def words_of(line: str) -> list[str]:
     """Return the words of a small form of an example, without the name of the program."""
     words = shlex.split(line)[1:]
-    chosen_once = {"--on", "--claim"} & {*words}  # in no folds
+    chosen_once = {"--on", "--promise"} & {*words}  # in no folds
     return words if chosen_once else words + SMALLER.get(words[0], [])
 
 

@@ -1,4 +1,4 @@
-"""Commands that end with exit code 1 by a condition, an error in the data or a refuted claim."""
+"""Commands that end with exit code 1 by a condition, an error in the data or a refuted promise."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ def test_a_check_fails_by_its_findings_and_by_errors(said):
     assert code == 1 and "failed: an error in the data makes results misleading" in error
 
 
-def test_a_threshold_fails_by_a_rate_and_a_refuted_claim(said):
+def test_a_threshold_fails_by_a_rate_and_a_refuted_promise(said):
     study = ["few.npz", "--target", "1", "--folds", "3", "--repeats", "1"]
     code, error = said("threshold", *study, "--fail-if", "optimistic_frr > 0.3")
     assert code == 1 and "optimistic_frr is 0.333333" in error
     assert said("threshold", *study, "--fail-if", "optimistic_frr > 0.34")[0] == 0
     be.save(be.simulate(40, 3, random_state=1), "many.npz")
     for claim, code in (("frr=1%", 1), ("far=90%", 0)):
-        found, error = said("threshold", "many.npz", "--threshold", "2.0", "--claim", claim)
+        found, error = said("threshold", "many.npz", "--threshold", "2.0", "--promise", claim)
         assert found == code
-        assert (f"failed: the data refute the claim {claim}" in error) == bool(code)
+        assert (f"failed: the data refute the promise {claim}" in error) == bool(code)
 
 
 @pytest.mark.parametrize(

@@ -58,12 +58,12 @@ def test_a_refused_promise_names_the_people_that_are_needed(saved, said):
 
 @pytest.mark.slow
 def test_the_people_that_settle_a_claim_settle_it():
-    claim = be.check_claim(be.simulate(30, 3, random_state=2), 3.9, far=0.01)
+    claim = be.check_promise(be.simulate(30, 3, random_state=2), 3.9, far=0.01)
     assert claim.verdict == "open"
     assert claim.people_to_settle > 30
     more = int(2 * claim.people_to_settle)
-    assert be.check_claim(be.simulate(more, 3, random_state=2), 3.9, far=0.01).verdict == "shown"
-    with_half = be.check_claim(be.simulate(more // 4, 3, random_state=2), 3.9, far=0.01)
+    assert be.check_promise(be.simulate(more, 3, random_state=2), 3.9, far=0.01).verdict == "shown"
+    with_half = be.check_promise(be.simulate(more // 4, 3, random_state=2), 3.9, far=0.01)
     assert with_half.verdict == "open"
 
 

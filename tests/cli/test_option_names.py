@@ -37,7 +37,7 @@ OF_THE_COMMAND = {
         "min_dcf",
         "single_gallery",
     },
-    "threshold": {"claim", "on"},  # other calls
+    "threshold": {"promise", "on"},  # other calls
     "tracking": {"targets"},
     "workload": {"task"},
 }

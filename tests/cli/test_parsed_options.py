@@ -23,7 +23,7 @@ def test_options_left_out_have_their_declared_values(name, tmp_path):
     line = []
     for param in command.params:
         if param.required:
-            word = "far=0.01" if "claim" in (param.name or "") else "1"
+            word = "far=0.01" if "promise" in (param.name or "") else "1"
             line += [max(param.opts, key=len), word] if isinstance(param, click.Option) else ["x"]
     with command.make_context(name, line, resilient_parsing=False) as context:
         parsed = dict(context.params)

@@ -171,7 +171,7 @@ CALLS = {
         s, "far=0.05", folds=3, repeats=2, random_state=0, **LIMITS
     ),
     "judge_threshold": lambda s: be.judge_threshold(s, other(s), "far=0.05", **LIMITS),
-    "check_claim": lambda s: be.check_claim(s, far=0.05, threshold=2.0),
+    "check_promise": lambda s: be.check_promise(s, far=0.05, threshold=2.0),
     "workload": lambda s: be.workload(
         be.verification(s), threshold="far=0.01", people_per_day=100, impostor_share=0.1
     ),
@@ -189,7 +189,7 @@ CALLS = {
 }  # fmt: skip
 LISTED = [
     "verification", "cross_evaluate", "compare", "study_threshold", "judge_threshold",
-    "check_claim", "calibration", "epc", "summary",
+    "check_promise", "calibration", "epc", "summary",
 ]  # fmt: skip
 
 

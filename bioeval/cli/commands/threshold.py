@@ -59,10 +59,10 @@ _OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
 )
 @option(
     "--threshold T",
-    "With --claim: the threshold that it is about.",
+    "With --promise: the threshold that it is about.",
     float,
 )
-@option("--claim RATE", "Test whether the data show far=X or frr=X at --threshold.")
+@option("--promise RATE", "Test whether the data show far=X or frr=X at --threshold.")
 @option(
     "--rank-unit",
     "Whether to rank templates, or subjects by their fused score.",
@@ -76,12 +76,12 @@ def command(data: str, **options: Any) -> None:
 
     bioeval threshold scores.npz --far 0.1% --assure 0.95
     bioeval threshold dev.npz --far 1% --on test.npz
-    bioeval threshold others.npz --threshold 3.61 --claim far=1%
+    bioeval threshold others.npz --threshold 3.61 --promise far=1%
 
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
     chosen on some of the subjects and evaluated on the others.
 
-    A claim that the data refute ends with exit code 1, as what --fail-if says does.
+    A promise that the data refute ends with exit code 1, as what --fail-if says does.
 
     With --on, the threshold is chosen on DATA alone, and its errors are counted on another set,
     with their intervals. Both are read as by `bioeval run`; options for reading apply to both.
@@ -97,19 +97,19 @@ def command(data: str, **options: Any) -> None:
     """
     take_far(options, "target")
     if options["on"]:
-        _refuse_with(options, "on", "folds", "repeats", "assure", "threshold", "claim")
+        _refuse_with(options, "on", "folds", "repeats", "assure", "threshold", "promise")
         _judge(data, options)
-    elif options["claim"] is not None:
-        _refuse_with(options, "claim", "folds", "repeats", "assure")
-        _check_claim(data, options)
+    elif options["promise"] is not None:
+        _refuse_with(options, "promise", "folds", "repeats", "assure")
+        _check_promise(data, options)
     elif options["threshold"] is not None:
-        raise click.UsageError("--threshold is for a claim: give --claim far=X too")
+        raise click.UsageError("--threshold is for a promise: give --promise far=X too")
     else:
         _choose(data, options)
 
 
 def _refuse_with(options: dict[str, Any], chosen: str, *others: str) -> None:
-    """Refuse other options, and another task than verification, beside --on or --claim."""
+    """Refuse other options, and another task than verification, beside --on or --promise."""
     for name in others:
         if options[name]:
             raise click.UsageError(f"--{name} does not go with --{chosen}")
@@ -120,7 +120,7 @@ def _refuse_with(options: dict[str, Any], chosen: str, *others: str) -> None:
 def _choose(data: str, options: dict[str, Any]) -> None:
     """Choose a threshold on the data, and try it on other people in folds."""
     target = options.pop("target")
-    for name in ("on", "threshold", "claim"):
+    for name in ("on", "threshold", "promise"):
         del options[name]
     seed = options["random_state"]
     take_interval(options, "people")
@@ -142,7 +142,7 @@ def _choose(data: str, options: dict[str, Any]) -> None:
 def _judge(data: str, options: dict[str, Any]) -> None:
     """Choose a threshold on the data, and print its errors on another set."""
     files, target, second = options["on"], options["target"], options.get("second")
-    for name in (*_OF_FOLDS, "on", "target", "threshold", "claim"):
+    for name in (*_OF_FOLDS, "on", "target", "threshold", "promise"):
         del options[name]
     with StudyCommand(data, options) as run:
         from bioeval.studies.thresholds.judged_threshold import judge_threshold
@@ -156,25 +156,25 @@ def _judge(data: str, options: dict[str, Any]) -> None:
         run.finish(judged, more=more, files=list(filter(None, [data, second, *files])))
 
 
-def _check_claim(data: str, options: dict[str, Any]) -> None:
-    """Say whether the data show, refute or leave open a claim."""
-    at, claim = options["threshold"], options["claim"]
+def _check_promise(data: str, options: dict[str, Any]) -> None:
+    """Say whether the data show, refute or leave open a promise."""
+    at, promise = options["threshold"], options["promise"]
     if at is None:
-        raise DataError("--claim needs the threshold that it is about: --threshold T")
-    for name in (*_OF_FOLDS, "on", "target", "threshold", "claim", "replicates", "random_state"):
+        raise DataError("--promise needs the threshold that it is about: --threshold T")
+    for name in (*_OF_FOLDS, "on", "target", "threshold", "promise", "replicates", "random_state"):
         del options[name]
     with StudyCommand(data, options) as run:
         from bioeval.counting.threshold_rules import Rule
-        from bioeval.studies.assurance.claim import check_claim
+        from bioeval.studies.assurance.promise import check_promise
 
-        rule = Rule.parse(claim, "claim")
+        rule = Rule.parse(promise, "promise")
         if rule.name not in ("far", "frr"):
-            raise DataError(f"--claim is {claim}; expected far=X or frr=X")
+            raise DataError(f"--promise is {promise}; expected far=X or frr=X")
         rate = {rule.name: rule.values[0]}
-        checked = run.count(check_claim, run.read(), at, **rate, **run.options)
+        checked = run.count(check_promise, run.read(), at, **rate, **run.options)
         run.finish(checked)
         if checked["verdict"] == "refuted":
-            run.fail(f"the data refute the claim {claim}")
+            run.fail(f"the data refute the promise {promise}")
 
 
 def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.DataTree:

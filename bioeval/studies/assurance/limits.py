@@ -1,4 +1,4 @@
-"""One-sided limits of a mean over people, or over pairs of people: promises and claims.
+"""One-sided limits of a mean over people, or over pairs of people: promises.
 
 With probability `confidence` over data sets the upper limit is not below the rate of the
 population; how often that holds was measured (``docs/uncertainty.md``).
@@ -14,7 +14,7 @@ import scipy.special
 
 from bioeval.stats.limits import exact, trials_of_promise
 
-#: People that the upper limit counts twice: with none, claims that do not hold were
+#: People that the upper limit counts twice: with none, promises that do not hold were
 #: shown in up to 15 % of simulated data sets of 40 people, with two in up to 7 %
 #: (``docs/uncertainty.md``).
 DOUBLED = 2
@@ -87,8 +87,8 @@ class PeopleMeans:
         counts = self.number, self.independent, 1 - confidence
         return trials_of_promise(self.columns, *counts, self.sides, people)
 
-    def people_to_settle(self, claim: float, confidence: float) -> float:
-        """Return about how many people bring the limit of the first mean to a claim.
+    def people_to_settle(self, promise: float, confidence: float) -> float:
+        """Return about how many people bring the limit of the first mean to a promise.
 
         NaN where no number does. With `a` times the people the effective trials are `a` times as
         many (`a * a` times, where they are the pairs of people), and counting two people twice
@@ -101,19 +101,22 @@ class PeopleMeans:
         trials = effective * more
         if self.sides == 2 and effective >= self.number:
             trials = effective * more**2
-        below = u < claim
-        # A limit lies beyond the claim where the distribution has enough of its mass before it: one
-        # value of the distribution is cheap, and of any number of trials known; a quantile is not.
+        below = u < promise
+        # A limit lies beyond the promise where the distribution has enough of its mass before it:
+        # one value of the distribution is cheap, and of any number of trials known; a quantile is
+        # not.
         if below:
             q = np.minimum(u + (self.doubled[0] - u) / more, 1.0)
-            enough = _beta_mass(trials * q + 1, trials * (1 - q), claim) >= confidence
+            enough = _beta_mass(trials * q + 1, trials * (1 - q), promise) >= confidence
         else:
-            enough = _beta_mass(trials * u, trials * (1 - u) + 1, claim) < 1 - confidence
+            enough = _beta_mass(trials * u, trials * (1 - u) + 1, promise) < 1 - confidence
         too_few = np.flatnonzero(~enough)
         if not (enough[-1] and effective > 0):
             return math.nan
         needed = math.ceil(people * more[too_few[-1] + 1 if len(too_few) else 0])
-        settled = self.upper(confidence)[0] <= claim if below else self.lower(confidence)[0] > claim
+        settled = (
+            self.upper(confidence)[0] <= promise if below else self.lower(confidence)[0] > promise
+        )
         return min(needed, people) if settled else max(needed, people + 1)
 
 

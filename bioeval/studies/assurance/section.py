@@ -1,4 +1,4 @@
-"""What is said of a claim: whether the data show it, the limits of the rate, and what they need."""
+"""What is said of a promise: whether the data show it, limits of the rate, and what they need."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from bioeval.document.text import Text, say
 from bioeval.results.support import RuleOf, people_with
 from bioeval.results.words import method_in_words
 
-#: Numbers of people beyond this settle no claim in practice.
+#: Numbers of people beyond this settle no promise in practice.
 _MOST_TO_SETTLE = 100_000
 
 _VERDICTS = {
-    "shown": "Shown: the {rate:term} at {threshold} is at most {claim:rate}",
-    "refuted": "Refuted: the {rate:term} at {threshold} is above {claim:rate}",
-    "open": "Open: whether the {rate:term} at {threshold} is at most {claim:rate}",
+    "shown": "Shown: the {rate:term} at {threshold} is at most {promise:rate}",
+    "refuted": "Refuted: the {rate:term} at {threshold} is above {promise:rate}",
+    "open": "Open: whether the {rate:term} at {threshold} is at most {promise:rate}",
 }
 
 _OVER = {"far": "pairs of people", "frr": "people"}
 
 
 def section(results: ResultsBySystem) -> Section:
-    """Return what is said of a claim."""
+    """Return what is said of a promise."""
     ds = results[""]
     verdict = say(
         _VERDICTS[ds["verdict"].item()],
         rate=ds.attrs["rate"],
         threshold=threshold_of(ds),
-        claim=ds["claim"].item(),
+        promise=ds["promise"].item(),
     )
     return Section(
-        "claim",
+        "promise",
         "",
         (
             Paragraph(verdict, "answer"),
@@ -50,13 +50,13 @@ def section(results: ResultsBySystem) -> Section:
 
 
 def _limits(ds: xr.Dataset) -> Iterator[Block]:
-    """Yield the rate with its limits, how many people would settle the claim, and what it needs."""
+    """Yield the rate with its limits, how many people would settle it, and what it needs."""
     rate, people = ds.attrs["rate"], int(ds["people"])
     yield Paragraph(
         say(
             "{rate:term} on these data: {mean:rate}, the mean over {over}. With {confidence:rate} "
             "confidence each, it is at least {low:rate} and at most {high:rate} for {population} "
-            "(one-sided limits, {method}); the claim is at most {claim:rate}.",
+            "(one-sided limits, {method}); the promise is at most {promise:rate}.",
             rate=rate,
             mean=ds[rate].item(),
             over=_OVER[rate],
@@ -65,13 +65,15 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
             confidence=float(ds.attrs["confidence"]),
             population=str(ds.attrs["interval_for"]),
             method=method_in_words(str(ds.attrs["interval_method"])),
-            claim=ds["claim"].item(),
+            promise=ds["promise"].item(),
         )
     )
     settle = ds["people_to_settle"].item()
     text = "The data have {there}."
     if ds["verdict"] == "open":
-        text = "The data have {there}; the rate is too near the claim to be settled by more people."
+        text = (
+            "The data have {there}; the rate is too near the promise to be settled by more people."
+        )
         if settle <= _MOST_TO_SETTLE:
             text = (
                 "The data have {there}; at this rate about {settle:count people} would settle it."
@@ -79,7 +81,7 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
     yield Paragraph(say(text, there=Count(people, noun="people"), settle=settle))
     of_pairs = rate == "far" and ds.attrs["interval_for"] == "new people"
     if of_pairs and ds["verdict"] == "open":
-        trials = RuleOf(3).attempts_for(ds["claim"].item())
+        trials = RuleOf(3).attempts_for(ds["promise"].item())
         yield Paragraph(
             say(
                 "The rule of 3 asks for {people:count people}: it takes each of their pairs for an "
@@ -100,16 +102,16 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
     if ds["verdict"] == "shown":
         absent = say(" {absent}", absent=may_be_absent(people))
     valid = (
-        "Valid only if the threshold and the claim were fixed before these data were seen, and for "
-        "one look at the claim.{absent}"
+        "Valid only if the threshold and the promise were fixed before these data were seen, and "
+        "for one look at the promise.{absent}"
     )
     yield Paragraph(say(valid, absent=absent), "note")
 
 
 def _rates(ds: xr.Dataset) -> Table:
-    """Return the rate beside the claim, for data."""
+    """Return the rate beside the promise, for data."""
     rate = ds.attrs["rate"]
-    names = {"threshold": "threshold", "value": rate, "claim": "claim", "verdict": "verdict"}
+    names = {"threshold": "threshold", "value": rate, "promise": "promise", "verdict": "verdict"}
     cells = [cell_of(ds, name, shown="rate") for name in names.values()]
     return Table("rates", [*map(Column, ("rate", *names))], [[Label(rate), *cells]], shown=0)
 

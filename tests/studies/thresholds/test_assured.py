@@ -181,7 +181,7 @@ def test_lists_without_people_are_refused():
     listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
     for call in (
         lambda: be.study_threshold(listed, "far=0.1", assure=0.95, folds=2),
-        lambda: be.check_claim(listed, 0.2, far=0.1),
+        lambda: be.check_promise(listed, 0.2, far=0.1),
     ):
         with pytest.raises(be.DataError, match="rests on the number of people"):
             call()
@@ -190,7 +190,7 @@ def test_lists_without_people_are_refused():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_frr_of_a_claim_weighs_people_alike(seed):
     scores = unequal(seed, people=20)
-    result = be.check_claim(scores, 1.0, frr=0.5)
+    result = be.check_promise(scores, 1.0, frr=0.5)
     d, labels = seen(scores), scores.probe_labels
     rates = []
     for name in np.unique(labels):
@@ -307,7 +307,7 @@ def test_no_number_of_people_helps_above_the_target():
 @pytest.mark.slow
 def test_an_open_claim_needs_more_people_than_there_are():
     scores = be.simulate(60, 2, random_state=0)
-    result = be.check_claim(scores, float(np.quantile(scores.values, 0.03)), far=0.03)
+    result = be.check_promise(scores, float(np.quantile(scores.values, 0.03)), far=0.03)
     assert result.verdict == "open" and result.people_to_settle > 60
 
 

@@ -1,4 +1,4 @@
-"""``bioeval threshold --assure`` and ``--claim``: the sentence, the verdict, and wrong use."""
+"""``bioeval threshold --assure`` and ``--promise``: the sentence, the verdict, and wrong use."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def files(tmp_path, monkeypatch):
 
 def test_a_claim_is_shown_refuted_or_open(files, capsys):
     for at, verdict in (("2", "Shown"), ("9", "Refuted")):
-        end = main(["threshold", "b.npz", "--threshold", at, "--claim", "far=10%"])
+        end = main(["threshold", "b.npz", "--threshold", at, "--promise", "far=10%"])
         assert end == (verdict == "Refuted")
         assert capsys.readouterr().out.startswith(f"{verdict}: the FAR at {at} is ")
-    claim = ["threshold", "b.npz", "--threshold", "4", "--claim", "frr=0.2", "--json"]
-    assert main(claim) == 0
+    promise = ["threshold", "b.npz", "--threshold", "4", "--promise", "frr=0.2", "--json"]
+    assert main(promise) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["verdict"] in ("shown", "refuted", "open")
     assert result["frr_low"] <= result["frr"] <= result["frr_high"]
@@ -36,9 +36,9 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--claim", "far=1%"], "--claim needs the threshold that it is about: --threshold T"),
-        (["--threshold", "3"], "--threshold is for a claim: give --claim far=X too"),
-        (["--threshold", "3", "--claim", "eer"], "--claim is eer; expected far=X or frr=X"),
+        (["--promise", "far=1%"], "--promise needs the threshold that it is about: --threshold T"),
+        (["--threshold", "3"], "--threshold is for a promise: give --promise far=X too"),
+        (["--threshold", "3", "--promise", "eer"], "--promise is eer; expected far=X or frr=X"),
         (["--target", "eer", "--assure", "0.95"], "--target is eer; what can be assured is a FAR"),
         (["--assure", "1"], "--assure"),
     ],

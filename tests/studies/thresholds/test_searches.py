@@ -175,7 +175,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert "against this gallery" in shown
     assert "FPIR(N, T)" in shown
     assert "FMR," not in shown
-    claim = [*study[:2], "--task", "open_set", "--claim", "far=1%", "--threshold", "3"]
+    claim = [*study[:2], "--task", "open_set", "--promise", "far=1%", "--threshold", "3"]
     assert main(claim) == 2
     assert "leave out --task open_set" in capsys.readouterr().err
     assert main([*study, "--folds", "3", "--report", "page.html"]) == 0

@@ -363,7 +363,7 @@ def test_a_given_threshold_beyond_all_scores_is_remarked(kind):
         results = [
             be.study_threshold(scores, given, folds=3, repeats=1),
             be.zoo(scores, threshold=given, permutations=10),
-            be.check_claim(scores, given, far=0.5),
+            be.check_promise(scores, given, far=0.5),
             be.verification(scores, thresholds=[given]),
         ]
         for result in results:

@@ -21,25 +21,25 @@ from bioeval.studies.assurance.limits import PeopleMeans
 from bioeval.studies.assurance.shares import Shares, pair_shares
 from bioeval.views.messages import sentence_about
 
-CLAIM = {
-    "threshold": Variable("threshold that the claim is about", "score", keeps="exact"),
-    "claim": Variable("largest rate that is claimed"),
+PROMISE = {
+    "threshold": Variable("threshold that the promise is about", "score", keeps="exact"),
+    "promise": Variable("largest rate that is promised"),
     "verdict": Variable("shown, refuted or open", ""),
     "people": Variable("number of people", "subjects"),
     "people_to_settle": Variable(
-        "about how many people would decide the claim at this rate", "subjects"
+        "about how many people would decide the promise at this rate", "subjects"
     ),
 }
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
-    CLAIM[_rate] = Variable(f"{_rate.upper()} there", iso=_iso)
+    PROMISE[_rate] = Variable(f"{_rate.upper()} there", iso=_iso)
     for _end, _words in (("low", "lower"), ("high", "upper")):
         _long = f"one-sided {_words} limit of the {_rate.upper()} there"
-        CLAIM[f"{_rate}_{_end}"] = Variable(_long, iso=_iso)
+        PROMISE[f"{_rate}_{_end}"] = Variable(_long, iso=_iso)
 
 
 @leaves_out_attacks
-def check_claim(
+def check_promise(
     scores: Scores,
     threshold: float,
     *,
@@ -49,7 +49,7 @@ def check_claim(
 ) -> xr.Dataset:
     """Say whether data show, refute or leave open that a rate is at most a number.
 
-    The threshold and the claim are fixed before these data were seen.
+    The threshold and the promise are fixed before these data were seen.
 
     Parameters
     ----------
@@ -59,23 +59,23 @@ def check_claim(
     threshold : float
         Fixed beforehand, on other data than these.
     far, frr : float
-        The claim: one of the two, above 0 and below 1.
+        The promise: one of the two, above 0 and below 1.
     confidence : float
         Of each one-sided limit.
 
     Returns
     -------
     xarray.Dataset
-        ``verdict``: ``"shown"`` (the upper limit is at most the claim), ``"refuted"`` (the lower
+        ``verdict``: ``"shown"`` (the upper limit is at most the promise), ``"refuted"`` (the lower
         limit is above it) or ``"open"``; ``far far_low far_high`` or ``frr frr_low frr_high``,
-        means over pairs of people or over people; ``threshold claim people``, and
-        ``people_to_settle``: about how many people would settle the claim at the observed rate,
+        means over pairs of people or over people; ``threshold promise people``, and
+        ``people_to_settle``: about how many people would settle the promise at the observed rate,
         NaN where no number does.
 
     Raises
     ------
     DataError
-        If the claim is none, both or not between 0 and 1.
+        If the promise is none, both or not between 0 and 1.
     ProtocolError
         If the people of the scores are not known.
 
@@ -83,31 +83,31 @@ def check_claim(
     -----
     The limits are those of :func:`study_threshold` with `assure`: one-sided, of a mean over people
     or pairs of people (``docs/uncertainty.md``). Intervals of :func:`verification` differ: they are
-    two-sided, and of all attempts. A second look at the claim with more data of the same people is
-    not allowed for.
+    two-sided, and of all attempts. A second look at the promise with more data of the same people
+    is not allowed for.
 
     Examples
     --------
     >>> import bioeval as be
-    >>> found = be.check_claim(be.simulate(200, 4, random_state=2), 2.5, far=0.05)
+    >>> found = be.check_promise(be.simulate(200, 4, random_state=2), 2.5, far=0.05)
     >>> found.verdict.item(), bool(found.far_high <= 0.05)
     ('shown', True)
     """
-    claims = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
-    if len(claims) != 1:
+    promises = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
+    if len(promises) != 1:
         raise DataError(
-            f"give one claim, {Argument('far')} or {Argument('frr')}: {len(claims)} given"
+            f"give one promise, {Argument('far')} or {Argument('frr')}: {len(promises)} given"
         )
-    ((name, claim),) = claims.items()
-    claim = require_number(name, claim, above=0.0, high=1.0)
-    if claim == 1:
+    ((name, promise),) = promises.items()
+    promise = require_number(name, promise, above=0.0, high=1.0)
+    if promise == 1:
         raise DataError(
             f"{Argument(name)} is 1, a rate that no threshold exceeds; expected less than 1"
         )
     confidence = check_confidence(confidence)
     require_scores(scores)
-    require_values(scores, "a claim")
-    require_named_people(scores, "a claim")
+    require_values(scores, "a promise")
+    require_named_people(scores, "a promise")
     at = require_number("threshold", threshold)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
     with steps_reported():
@@ -120,9 +120,9 @@ def check_claim(
         means = shares.means(np.array([0]))
     low, high = means.lower(confidence)[0], means.upper(confidence)[0]
     verdict = "open"
-    if high <= claim:
+    if high <= promise:
         verdict = "shown"
-    elif low > claim:
+    elif low > promise:
         verdict = "refuted"
     variables = {
         "verdict": verdict,
@@ -130,17 +130,17 @@ def check_claim(
         f"{name}_low": float(low),
         f"{name}_high": float(high),
         "threshold": at,
-        "claim": claim,
+        "promise": promise,
         "people": means.people,
-        "people_to_settle": float(means.people_to_settle(claim, confidence)),
+        "people_to_settle": float(means.people_to_settle(promise, confidence)),
     }
     far, frr = float(shares.accepted[0]) if len(shares.accepted) else 0.0, shares.frr(distance)
     messages = beyond_scores(at, far, frr)
-    attrs = about_attrs(Provenance.of(scores), "claim", "claim", messages)
+    attrs = about_attrs(Provenance.of(scores), "promise", "promise", messages)
     attrs |= {"confidence": confidence, "rate": name, "interval_method": "people"}
     this_gallery = name == "far" and shares.fixed_gallery
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"
-    return dataset(variables, CLAIM, {}, attrs)
+    return dataset(variables, PROMISE, {}, attrs)
 
 
 def _means_of_frr(shares: Shares, distance: float, both_ways: bool) -> PeopleMeans:
