@@ -177,7 +177,7 @@ def test_commands_make_the_claims_first(file, capsys):
     few = ("--target", "far=0.05", "--repeats", "2", "--folds", "4")
     study = document(capsys, "threshold", file, *few, *USE)
     assert study["threshold"] == pytest.approx(4.405881057060427)
-    found = document(capsys, "threshold", file, "--threshold", "3.2", "--promise", "frr=0.2", *USE)
+    found = document(capsys, "threshold", file, "--threshold", "3.2", "--promise", "frr=0.7", *USE)
     assert found["frr"] == pytest.approx(0.6458333333333334)
     zoo = document(capsys, "zoo", file, "--threshold", "3.2", "--permutations", "20", *USE)
     assert zoo["fr_gini"] == float(be.zoo(claims, threshold=3.2, permutations=20).fr_gini)
