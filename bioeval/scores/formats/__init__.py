@@ -44,30 +44,27 @@ def load(
     Parameters
     ----------
     path
-        ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata. ``.npy``: a
-        matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``, or in
-        ``x.probe.csv`` and ``x.gallery.csv``. With `metric`, or embeddings as `gallery`:
-        embeddings, one per row. Text, also compressed: a list of pairs with a score on each line,
-        or a matrix; a Parquet file or a DataFrame of pandas: the same, as a table.
-        ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``, ``query_label``,
-        ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. HDF5: the same.
-        Two files: genuine scores and impostor scores. See ``docs/formats.md``.
+        ``.npz``, HDF5, ``.mat``: scores, a list of pairs, embeddings or top-K lists, with labels
+        and metadata. ``.npy``: a matrix of scores, memory-mapped, with labels beside it in
+        ``x.labels.csv``, or in ``x.probe.csv`` and ``x.gallery.csv``; with `metric`, or embeddings
+        as `gallery`: embeddings, one per row. Text, also compressed, Parquet, or a DataFrame of
+        pandas: a list of pairs with a score on each line, or a matrix. Two files: genuine scores
+        and impostor scores. See ``docs/formats.md``.
     labels
-        Subjects of the rows, and of the columns where there is no `gallery`. A ``.npy`` array of
-        text or whole numbers, or a CSV file with a column ``label`` (or ``subject``, ``identity``,
-        ``person``, ``pid``, ``id``, ``subject_id``) and any further columns as metadata; or one
-        column without a header. Labels from CSV are text: ``007`` stays ``007``. With `names_of`,
-        a list of images. Of a list with names, and with `trials`, a table of the templates.
+        Subjects of the rows, and of the columns where there is no `gallery`: a ``.npy`` array, or a
+        CSV file with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``, ``id``,
+        ``subject_id``) and any further columns as metadata; or one column without a header. Labels
+        from CSV are text: ``007`` stays ``007``. With `names_of`, a list of images. Of a list with
+        names, and with `trials`, a table of the templates.
     gallery
         Subjects of the columns, in the same way; or, of a ``.npy`` file of embeddings, the
         embeddings of the gallery, with their labels beside them in ``x.labels.csv``.
     trials
-        A text with the trials of a list of scores: the names of both sides, and whether the pair is
-        genuine; a list of names alone lists the genuine pairs. They are looked up in any order of
-        lines and names; of a file of arrays by its metadata ``name``.
-        The first name of a trial is that of the enrolled template, unless its column is called
-        otherwise. Or a list of pairs in LFW's form (``pairs.txt``), whose names are the labels, and
-        whose numbers the metadata ``image_number``.
+        A text with the trials of scores: the names of both sides, the enrolled one first unless
+        columns say otherwise, and whether the pair is genuine; names alone are genuine pairs. They
+        are looked up in any order of lines and names; of a file of arrays by its metadata ``name``.
+        Or a list of pairs in LFW's form (``pairs.txt``), by the labels and the metadata
+        ``image_number``.
     kind : {"distance", "similarity", "llr", "order"}, optional
         What the scores are: what the file says, else distance; of a text that does not say it,
         required.
@@ -90,19 +87,17 @@ def load(
         ``'(?P<subject>\w+)_day(?P<session>\d+)'``.
     names_of : str, optional
         The labels are names of images as this data set has them (``"market1501"``,
-        ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities
-        and cameras are read: text files with a name on each line, CSV files with a column
-        ``name``, or arrays of text.
+        ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), with identities and
+        cameras: a text with a name on each line, a CSV file with a column ``name``, or an array.
     columns : mapping of str to str, optional
         The array, or column of a list, that has a role: ``scores``, ``genuine``, ``labels``,
-        ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices`` or ``mask``; of a
-        list also any name that a column may have, as ``subject_a``, ``subject_b``, ``template`` and
-        ``probe``. Any other word is the name of a metadata column. As ``{"scores": "D", "labels":
-        "y", "camera": "cam"}``; metadata of one side are ``probe_camera`` or ``gallery_camera``.
-        ``indices`` are top-K lists: gallery entries of each query, nearest first.
+        ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices`` (top-K lists:
+        gallery entries of each query, nearest first) or ``mask``; of a list also any name that a
+        column may have, as ``subject_a``, ``subject_b``, ``template`` and ``probe``. Any other word
+        is the name of a metadata column (of one side: ``probe_camera``, ``gallery_camera``). As
+        ``{"scores": "D", "labels": "y", "camera": "cam"}``.
     lists : mapping, optional
-        What lists alone need: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
-        ``first_index`` and ``leave_out_query``. The values are:
+        What lists alone need:
 
         - ``as``: ``"matrix"`` reads pairs with names as a matrix, with the probes as rows; pairs
           that are not listed are excluded.

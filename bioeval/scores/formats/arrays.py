@@ -297,6 +297,8 @@ class Arrays:
         """Return arrays without a role that may be metadata."""
         named = [x for x in self.arrays if plain or x.startswith(_PREFIXES)]
         taken = RESERVED | self.used
+        if self.square and not self.is_own:
+            taken |= {*NAMES["camera of the gallery"]}  # of which there is none
         columns = [x for x in named if len(self.shape(x)) < 2 and x not in taken]
         if len(columns) > MOST_COLUMNS:
             found = f"holds {len(columns):,} arrays of metadata"

@@ -32,10 +32,10 @@ def listing(names: Sequence[str]) -> str:
 
 
 def missing(
-    place: Any, what: str, name: str, there: Sequence[str], option: Any, held: str
+    place: Any, what: str, name: str, there: Sequence[str], option: Any, held: str = ""
 ) -> DataError:
     """Return the error of a column or an array that an argument names and that is not there."""
-    hint = nearest_name(name, there)
+    hint, held = nearest_name(name, there), held or ", ".join(map(repr, there)) or "nothing"
     return DataError(f"{place}: no {what} {name!r}; {option} names it.{hint} It holds: {held}")
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, nearest_name, require_choice
+from bioeval.base.errors import DataError, counted, require_choice
 from bioeval.scores.formats.containers import open_npy, require_text
-from bioeval.scores.formats.faults import fault, guarded, say
+from bioeval.scores.formats.faults import fault, guarded, missing, say
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
 from bioeval.scores.formats.layouts import COLUMNS, require_names
 from bioeval.scores.formats.options import Given
@@ -82,11 +82,8 @@ class Labels:
         names = {column: name for name, column in (meta or {}).items()}
         for column, name in names.items():
             if column not in self.meta:
-                raise DataError(
-                    f"{self.path}: no column {column!r} (named by {name}={column}); the others are "
-                    f"{', '.join(map(repr, self.meta)) or 'none'}."
-                    f"{nearest_name(column, self.meta)}"
-                )
+                option = say(f"columns.{name}", column)
+                raise missing(self.path, "column", column, [*self.meta], option)
         columns = {names.get(name, name): values for name, values in self.meta.items()}
         return Labels(self.path, self.label, columns, self.has_header)
 
@@ -355,12 +352,10 @@ class Templates:
                 columns[names.get(column, column)] = whose
         for column, name in names.items():
             if name not in columns:
-                several = column in left_out
-                wrong = "has several values for one template" if several else "is no column"
-                raise DataError(
-                    f"{self.path}: {column!r} (named by {name}={column}) {wrong}; it has "
-                    f"{', '.join(map(repr, columns)) or 'no further columns'}"
-                )
+                if column in left_out:
+                    raise fault(self.path, f"{column!r} {left_out[column]}")
+                option = say(f"columns.{name}", column)
+                raise missing(self.path, "column", column, [*columns], option)
         return columns, left_out
 
 

@@ -451,9 +451,7 @@ def _add_metadata(head: Any, layout: Layout, given: Any, renamed: dict[str, str]
 
 
 def _no_column(head: Any, name: str, word: str) -> DataError:
-    cells = head.cells[0]
-    option, held = say(f"columns.{word}", name), ", ".join(map(repr, cells))
-    return missing(head.path, "column", name, cells, option, held)
+    return missing(head.path, "column", name, head.cells[0], say(f"columns.{word}", name))
 
 
 def _are_recordings(head: Any, layout: Layout, called: list[str], given: Any) -> bool:

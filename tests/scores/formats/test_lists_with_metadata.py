@@ -102,9 +102,9 @@ def test_columns_of_images_are_no_metadata_of_templates(tmp_path):
     (tmp_path / "x.txt").write_text("a b 0.5\na c 2\n")
     options = {"kind": "distance", "labels": tmp_path / "t.csv"}
     assert [*be.load(tmp_path / "x.txt", **options).probe_meta] == ["gender"]
-    with pytest.raises(be.DataError, match="'image' .* has several values for one template"):
+    with pytest.raises(be.DataError, match="'image' has several values for one template"):
         be.load(tmp_path / "x.txt", columns={"file": "image"}, **options)
-    with pytest.raises(be.DataError, match="'gendr' .* is no column; it has 'gender'"):
+    with pytest.raises(be.DataError, match="no column 'gendr'.*Did you mean 'gender'"):
         be.load(tmp_path / "x.txt", columns={"sex": "gendr"}, **options)
     with raises_about(be.DataError, "columns.sex", "labels"):
         be.load(tmp_path / "x.txt", kind="distance", subject_from="(.)", columns={"sex": "gender"})
