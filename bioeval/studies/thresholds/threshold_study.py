@@ -252,8 +252,9 @@ def study_threshold(
     attrs |= {
         "chosen_on": "given" if rule.name == "fixed" else _ON_ALL,
         "divided": "subjects" if _by_people(scores) else "pairs",
-        "replicates": method.replicates,
     }
+    if method.resamples:
+        attrs["replicates"] = method.replicates
     if searched:
         attrs |= {"rank_unit": rank_unit, "fusion": fusion}
     messages += notes
@@ -373,7 +374,7 @@ def _of_searches(
     chosen, attempts = searches.whole.chosen, searches.whole.test
     rates = {}
     if chosen.defined and math.isfinite(chosen.threshold):
-        with stage("bootstrap"):
+        with stage("intervals"):
             at = to_user(chosen.threshold, scores.kind)
             there = open_set(
                 scores, impostors="unenrolled", interval=interval, thresholds=[at], max_rank=1,
@@ -395,7 +396,7 @@ def _of_searches(
     return _Counted(searches.folds, variables, people, messages, shares=searches.shares)
 
 
-@stage("bootstrap")
+@stage("intervals")
 def _on_all(
     scores: Scores, chosen: ChosenThreshold, interval: IntervalMethod
 ) -> tuple[dict[str, Any], list[Message]]:
