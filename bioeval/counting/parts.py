@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import report, report_rows
+from bioeval.base.progress import report_rows
 from bioeval.counting.blocks import Block, Lines, Mates
 from bioeval.scores.arrays import Mask, distance_dtype, with_failures, writable_alias
 from bioeval.scores.blocks import (
@@ -137,7 +137,7 @@ class RowParts(Parts):
     @cached_property
     def _same_subject(self) -> tuple[np.ndarray, np.ndarray]:
         """Row and position of the cells of each probe's own subject."""
-        return self.reader.same_subject_cells(0, self.scores.shape[0])
+        return self.reader.same_subject_cells(slice(None))
 
     @cached_property
     def mates(self) -> Mates:
@@ -213,7 +213,7 @@ class RowParts(Parts):
         for low in range(0, number, step):
             some = rows[low : low + step]
             try:
-                read = BlockReader(scores.select(probes=some)).block(0, len(some))
+                read = self.reader.scattered(some)
             except DataError:  # raised again, with the right rows, when these are counted
                 return []
             block = self.block(read)._replace(probe=some[:, None])
@@ -471,7 +471,7 @@ class PairParts(Parts):
         for low in range(0, self.size, PIECE):
             high = min(low + PIECE, self.size)
             add(self._block(np.arange(low, high), low))
-            report(high, self.size)
+            report_rows(high, self.size)
 
     def _block(self, place: np.ndarray, number: int) -> Block:
         scores = self.scores

@@ -43,6 +43,7 @@ from bioeval.scores.arrays import (
     with_failures,
     writable_alias,
 )
+from bioeval.scores.cells import Cells
 from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
@@ -453,21 +454,29 @@ class BlockReader:
 
         They are NaN where no attempt is, and by the policy where one failed.
         """
+        return self._ready(slice(low, high), self.scores.cells, low, high)
+
+    def scattered(self, rows: np.ndarray) -> RowBlock:
+        """Return some rows in the same way, as if there were no others."""
+        return self._ready(rows, self.scores.cells.select(rows, None), 0, len(rows))
+
+    def _ready(self, rows: slice | np.ndarray, cells: Cells, low: int, high: int) -> RowBlock:
+        """Return rows of the scores, which are ``low:high`` of some cells."""
         scores, gallery = self.scores, self.gallery
-        position = gallery.probe_position[low:high]
-        raw = scores.cells.read(low, high, gallery.order)
+        position = gallery.probe_position[rows]
+        raw = cells.read(low, high, gallery.order)
         mask = None
-        if scores.cells.mask is not None:
-            mask = scores.cells.read_mask(low, high, gallery.order)
-            self._check_mask(mask, low)
+        if cells.mask is not None:
+            mask = cells.read_mask(low, high, gallery.order)
+            self._check_mask(mask, rows)
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
-        cells = self.excluded_cells(low, high) if self.scores.exclude else None
-        if cells is not None:  # exempt from the NaN policy, then no attempt
+        gone = self._excluded(rows) if scores.exclude else None
+        if gone is not None:  # exempt from the NaN policy, then no attempt
             values = _writable_copy(values, raw)
-            values[cells] = 0
+            values[gone] = 0
         values = self._without_nan(values, raw, position, mask)
-        if cells is not None:
-            values[cells] = np.nan
+        if gone is not None:
+            values[gone] = np.nan
         if mask is not None and (ignored := mask == Mask.IGNORE).any():
             values = _writable_copy(values, raw)
             np.copyto(values, np.nan, where=ignored)
@@ -476,19 +485,19 @@ class BlockReader:
             writable_alias(values),
             gallery.columns,
             gallery.starts,
-            gallery.probe_group[low:high],
-            gallery.mate_start[low:high],
-            gallery.mate_stop[low:high],
+            gallery.probe_group[rows],
+            gallery.mate_start[rows],
+            gallery.mate_stop[rows],
             position,
             mask,
             scores.nan == "reject",
             gallery.by_subject,
         )
 
-    def same_subject_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return row and position of the cells of each probe's own subject, in order."""
+    def same_subject_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return place among rows, and position, of the cells of each probe's own subject."""
         gallery = self.gallery
-        row, place = cells_between(gallery.mate_start[low:high], gallery.mate_stop[low:high])
+        row, place = cells_between(gallery.mate_start[rows], gallery.mate_stop[rows])
         return row, place if gallery.by_subject is None else gallery.by_subject[place]
 
     @cached_property
@@ -496,34 +505,34 @@ class BlockReader:
         """Which probes are of an enrolled subject."""
         return are_enrolled(self.scores)
 
-    def excluded_cells(self, low: int, high: int) -> Any:
-        """Return an index of the cells of rows ``low:high`` that `exclude` leaves out."""
+    def _excluded(self, rows: slice | np.ndarray) -> Any:
+        """Return an index of the cells of rows that `exclude` leaves out."""
         scores, order = self.scores, self.gallery.order
         if scores.exclusions.of_all:
-            return excluded_rows(scores, low, high, order)
-        row, position = self.same_subject_cells(low, high)
-        gone = excluded(scores, low + row, position if order is None else order[position])
+            return excluded_rows(scores, rows, order)
+        row, position = self.same_subject_cells(rows)
+        probe = np.arange(scores.shape[0])[rows][row]
+        gone = excluded(scores, probe, position if order is None else order[position])
         return row[gone], position[gone]
 
-    def _check_mask(self, mask: np.ndarray, low: int) -> None:
+    def _check_mask(self, mask: np.ndarray, rows: slice | np.ndarray) -> None:
         """Raise where a mask contradicts the labels; it may leave cells out."""
         if not self.scores._labelled:
             return
-        nobody, probe = self.codes.no_person, self.codes.probe[low : low + len(mask)]
+        nobody, probe = self.codes.no_person, self.codes.probe[rows]
         gallery = self.codes.gallery[self.gallery.columns[0]]
         genuine = probe[:, None] == gallery
         wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
         wrong &= ~(nobody[probe][:, None] & nobody[gallery])
-        wrong &= (
-            np.arange(mask.shape[1]) != self.gallery.probe_position[low : low + len(mask), None]
-        )
+        wrong &= np.arange(mask.shape[1]) != self.gallery.probe_position[rows][:, None]
         if wrong.any():
-            row, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            place, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            row = int(np.arange(self.scores.shape[0])[rows][place])
             column = int(self.gallery.columns[0, position])
             probe, gallery = self.scores.probe_labels, self.scores.gallery_labels
             raise DataError(
-                f"the mask contradicts the labels, first at row {low + row}, column {column} "
-                f"(mask {mask[row, position]}, labels {plain(probe[low + row])!r} and "
+                f"the mask contradicts the labels, first at row {row}, column {column} "
+                f"(mask {mask[place, position]}, labels {plain(probe[row])!r} and "
                 f"{plain(gallery[column])!r}); give booleans (True: an attempt), mark what to "
                 "leave out with 0, or give the mask without labels"
             )

@@ -58,12 +58,12 @@ def excluded(scores: Scores, i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 
 def excluded_rows(
-    scores: Scores, low: int, high: int, order: np.ndarray | None = None
+    scores: Scores, rows: slice | np.ndarray, order: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return which cells of rows ``low:high`` `exclude` leaves out."""
+    """Return which cells of some rows `exclude` leaves out."""
     columns = slice(None) if order is None else order
-    mates = scores.codes.probe[low:high, None] == scores.codes.gallery[columns]
-    held = scores.exclusions.hold(np.arange(low, high)[:, None], columns, mates)
+    mates = scores.codes.probe[rows, None] == scores.codes.gallery[columns]
+    held = scores.exclusions.hold(np.arange(scores.shape[0])[rows, None], columns, mates)
     return np.zeros(mates.shape, dtype=bool) | held
 
 
@@ -80,7 +80,7 @@ def left_out_rows(
     if scores.has_mask:
         left_out = scores.cells.read_mask(low, high, order) == Mask.IGNORE
     if scores.exclude:
-        held = excluded_rows(scores, low, high, order)
+        held = excluded_rows(scores, slice(low, high), order)
         left_out = held if left_out is None else left_out | held
     return left_out
 

@@ -231,7 +231,7 @@ def _mixed(values: np.ndarray) -> np.ndarray:
 def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the places and columns of the cells of the probes' mates."""
     scores = reader.scores
-    place, position = reader.same_subject_cells(low, high)
+    place, position = reader.same_subject_cells(slice(low, high))
     column = reader.gallery.columns[0, position]
     different_template = scores.probe_ids[low + place] != scores.gallery_ids[column]
     return place[different_template], column[different_template]
@@ -255,5 +255,5 @@ def _state(scores: Scores, low: int, high: int) -> np.ndarray:
     if scores.exclude:
         if not len(state):
             state = np.full((high - low, scores.shape[1]), Mask.IMPOSTOR, dtype=np.uint8)
-        state[excluded_rows(scores, low, high)] = Mask.IGNORE
+        state[excluded_rows(scores, slice(low, high))] = Mask.IGNORE
     return state
