@@ -29,6 +29,7 @@ from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NAME_COLUMNS
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
 
 _COLUMNS_SHOWN = 8
+_EXAMPLES = 3
 
 
 @dataclass
@@ -302,6 +303,18 @@ class Templates:
     names: list[str]  # each template once, in the order in which they are first named
     more: dict[str, np.ndarray]  # object (rows,): the other columns
     table: Columns  # which finds the lines of rows
+
+    def require(self, names: Sequence[str], path: Path) -> None:
+        """Raise where the table lacks names of the templates of the file at `path`."""
+        lacking = [*{*names}.difference(self.names)]
+        if lacking:
+            shown = ", ".join(map(repr, sorted(lacking)[:_EXAMPLES]))
+            raise fault(
+                path,
+                f"{self.path} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
+                f"{shown}{', ...' * (len(lacking) > _EXAMPLES)}",
+                "add them to the table, or leave their comparisons out",
+            )
 
     def subjects(self) -> dict[str, str] | None:
         """Return the subject of each template; None where the table names none."""

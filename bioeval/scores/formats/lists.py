@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import DataError
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
@@ -445,16 +445,7 @@ class Listed:
 
     def _of_templates(self, names: Two, values: Mapping[str, str], source: Templates) -> Two:
         """Return the values of the templates of both sides of each row, from a table."""
-        every = self._every_name()
-        lacking = [name for name in every if name not in values]
-        if lacking:
-            more = ", ..." if len(lacking) > _EXAMPLES else ""
-            raise fault(
-                self.table.path,
-                f"{source.path} lacks {counted(len(lacking), 'templates')} of {len(every):,}: "
-                f"{', '.join(map(repr, lacking[:_EXAMPLES]))}{more}",
-                "add them to the table, or leave their pairs out",
-            )
+        source.require(self._every_name(), self.table.path)
         a, b = (x.renamed([values[name] for name in x.values]) for x in names)
         return a, b
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import counted
 from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.faults import fault, guarded, say
@@ -117,13 +116,7 @@ def _of_names(
     if "labels" in given:
         templates = read_templates(given.take("labels"))
         subject, (meta, _) = templates.subject_of(), templates.metadata(given.all_meta())
-        if lacking := [name for name in every if name not in subject]:
-            raise fault(
-                path,
-                f"{templates.path} lacks {counted(len(lacking), 'templates')} of {len(every):,}, "
-                f"such as {lacking[0]!r}",
-                "add them to the table",
-            )
+        templates.require(every, path)
     elif "subject_from" in given:
         pattern = given.take("subject_from")
 

@@ -70,5 +70,5 @@ def test_a_matrix_with_names_finds_its_labels_by_name(tmp_path):
     sides = be.load(square, kind="distance", labels=table).probe_meta["side"].tolist()
     assert sides == [str(who % 2) for who in people]
     table.write_text("\n".join(["file,label,side", *lines[1:]]))
-    with pytest.raises(be.DataError, match="people.csv lacks 1 template of 18, such as 'p"):
+    with pytest.raises(be.DataError, match="people.csv lacks 1 template of 18: 'p"):
         be.load(square, kind="distance", labels=table)

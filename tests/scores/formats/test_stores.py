@@ -117,7 +117,7 @@ def test_what_does_not_go_with_a_matrix_as_a_table(tmp_path, suffix):
     getattr(table, f"to_{suffix[1:]}")(path, index=False)
     assert be.load(path, kind="distance").gallery_labels.tolist() == ["c", "d"]
     for options, message in (
-        ({"subject_from": "(a)"}, "subject_from has no meaning for a matrix of scores"),
+        ({"lists": {"unordered": True}}, "no meaning for a matrix of scores"),
         ({"lists": {"as": "pairs"}}, "is a matrix, not a list of pairs"),
         ({"trials": path}, "trials has no meaning for a matrix of scores"),
     ):
