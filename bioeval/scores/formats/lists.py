@@ -18,7 +18,7 @@ from bioeval.scores.columns import CodedSides, places_among, united
 from bioeval.scores.formats.comparisons import in_order, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault, say
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.labels import Templates, read_templates
+from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layouts import (
     Layout,
     has_three_classes,
@@ -385,17 +385,9 @@ class Listed:
 
         `marked` is whether genuine pairs are known.
         """
-        given, table = self.given, self.table
-        for name, (i, j) in self.layout.meta.items():
-            self.meta[name] = table.words[i], table.words[j]
-        templates = listed = None
-        if "labels" in given:
-            names = self._names(say("labels"))
-            templates = read_templates(given.take("labels"))
-            columns, self.left_out = templates.metadata(given.all_meta())
-            for name, values in columns.items():
-                self.meta[name] = self._of_templates(names, values, templates)
-        elif not self.layout.header and given.meta:
+        given, table, layout = self.given, self.table, self.layout
+        self.meta = {name: (table.words[i], table.words[j]) for name, (i, j) in layout.meta.items()}
+        if "labels" not in given and not layout.header and given.meta:
             name = next(iter(given.meta))
             raise fault(
                 table.path,
@@ -403,51 +395,47 @@ class Listed:
                 "columns has none",
                 f"give the table of its templates as {say('labels')}",
             )
-        if self.layout.subjects:
-            a, b = self.layout.subjects
+        listed: Two | None = None
+        found: Two | None = None
+        if layout.subjects:
+            a, b = layout.subjects
             listed = table.words[a], table.words[b]
-        if templates is not None and templates.subjects() is not None and listed:
-            self._require_agreement(
-                listed, self._of_templates(names, templates.subject_of(), templates), "labels"
-            )
-        if "subject_from" in given:
-            pattern = given.take("subject_from")
-            names = self._names(say("subject_from"))
-            for part in pattern.metadata:
-                self.meta[part] = self._from_names(names, part)
-            found = self._from_names(names, "subject")
-            if listed:
-                self._require_agreement(listed, found, "subject_from")
-                self.reading = ("subjects as listed, equal to those from names",)
-                return listed
-            first, shown = slice(_EXAMPLES), {}
-            for name, who in zip(names[0].codes[first], found[0].codes[first], strict=True):
-                shown[names[0].values[name]] = found[0].values[who]
-            self.reading = (named_by(shown),)
-            return found
-        if listed or templates is None:
-            return listed
-        # A table without subjects has metadata alone, where the list marks its genuine pairs.
-        if templates.subjects() is None and templates.more and marked:
-            return None
-        return self._of_templates(names, templates.subject_of(), templates)
+        for option in (x for x in ("labels", "subject_from") if x in given):
+            (a_names, b_names), every = self._names(say(option)), self._every_name()
+            if option == "labels":
+                templates = read_templates(given.take(option))
+                meta, self.left_out = templates.metadata(given.all_meta())
+                # A table may have metadata alone, where subjects are known or not needed.
+                others = listed is not None or "subject_from" in given or marked and templates.more
+                subject = templates.subjects() if others else templates.subject_of()
+                templates.require(every, table.path)
+            else:
+                meta = given.take(option).parts(every, self._line_of)
+                subject = meta.pop("subject")
 
-    def _from_names(self, names: Two, part: str) -> Two:
-        """Return the subjects, or another part of the names of the templates, of both sides."""
-        pattern, every, sides = self.given.peek("subject_from"), self._every_name(), []
-        for column in names:
+            def renamed(of: Mapping[str, str], names: Two = (a_names, b_names)) -> Two:
+                a, b = (column.renamed([of[x] for x in column.values]) for column in names)
+                return a, b
 
-            def where(code: int, column: Words = column) -> str:
-                return self.table.at(int(np.argmax(column.codes == code)))
+            self.meta |= {name: renamed(of) for name, of in meta.items()}
+            if subject is None:
+                continue
+            found = renamed(subject)
+            if listed is not None:
+                self._require_agreement(listed, found, option)
+            if option == "subject_from":
+                first = [a_names.values[code] for code in a_names.codes[:_EXAMPLES]]
+                shown = ", ".join(f"{name} -> {subject[name]}" for name in dict.fromkeys(first))
+                self.reading = (f"subjects from names: {shown}",)
+                if listed is not None:
+                    self.reading = ("subjects as listed, equal to those from names",)
+        return listed or found
 
-            sides.append(column.renamed(pattern.parts(column.values, part, where, every)))
-        return sides[0], sides[1]
-
-    def _of_templates(self, names: Two, values: Mapping[str, str], source: Templates) -> Two:
-        """Return the values of the templates of both sides of each row, from a table."""
-        source.require(self._every_name(), self.table.path)
-        a, b = (x.renamed([values[name] for name in x.values]) for x in names)
-        return a, b
+    def _line_of(self, name: str) -> str:
+        """Return the file and the line where a name of a template stands first."""
+        columns = [self.table.words[i] for i in self.layout.templates]
+        column = next(x for x in columns if name in x.values)
+        return self.table.at(int(np.argmax(column.codes == column.values.index(name))))
 
     def _require_agreement(self, listed: Two, others: Two, option: str) -> None:
         for mine, theirs in zip(listed, others, strict=True):
@@ -506,11 +494,6 @@ def require_one_owner(path: Path, name: str, one: str, other: str) -> None:
             f"the template {name!r} is of {one!r} on one side and of {other!r} on the other",
             "give each template its own name, such as the subject with a number",
         )
-
-
-def named_by(shown: Mapping[str, str]) -> str:
-    """Return a note on which subjects were found in names of templates."""
-    return "subjects from names: " + ", ".join(f"{k} -> {v}" for k, v in shown.items())
 
 
 # ------------------------------------------------------------------------- a matrix

@@ -232,15 +232,16 @@ class NamePattern:
             return None
         return match[group if group in self.pattern.groupindex else 1] or None
 
-    def parts(
-        self, names: Sequence[str], group: str, where: Callable[[int], str], known: Sequence[str]
-    ) -> list[str]:
-        """Return a part of each name; `where` says where a name stands, `known` are all names."""
-        parts = [self.part(name, group) for name in names]
-        for place in (i for i, part in enumerate(parts) if part is None):
-            raise DataError(
-                f"{where(place)}: {say('subject_from', self.pattern.pattern)} does not match the "
-                f"name {names[place]!r}; expected a regular expression with one group, the "
-                f"{group}, such as '{subject_pattern(known)}'"
-            )
-        return [part for part in parts if part is not None]
+    def parts(self, names: Sequence[str], where: Callable[[str], str]) -> dict[str, dict[str, str]]:
+        """Return the ``subject`` of each name, and its metadata; `where` says where one stands."""
+        found = dict[str, dict[str, str]]()
+        for group in ("subject", *self.metadata):
+            parts = {name: self.part(name, group) for name in names}
+            for name in (name for name, part in parts.items() if part is None):
+                raise DataError(
+                    f"{where(name)}: {say('subject_from', self.pattern.pattern)} does not match "
+                    f"the name {name!r}; expected a regular expression with one group, the "
+                    f"{group}, such as '{subject_pattern(names)}'"
+                )
+            found[group] = {name: part for name, part in parts.items() if part is not None}
+        return found

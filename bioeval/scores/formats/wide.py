@@ -118,13 +118,8 @@ def _of_names(
         subject, (meta, _) = templates.subject_of(), templates.metadata(given.all_meta())
         templates.require(every, path)
     elif "subject_from" in given:
-        pattern = given.take("subject_from")
-
-        def part_of(part: str) -> dict[str, str]:
-            parts = pattern.parts(every, part, lambda place: f"{path}: {every[place]!r}", every)
-            return dict(zip(every, parts, strict=True))
-
-        subject, meta = part_of("subject"), {part: part_of(part) for part in pattern.metadata}
+        meta = given.take("subject_from").parts(every, lambda name: str(path))
+        subject = meta.pop("subject")
     else:
         return str, [{}, {}]
     sides = [
