@@ -5,8 +5,8 @@ from __future__ import annotations
 from bioeval.protocol.card import HEAD, SECTIONS
 from bioeval.protocol.fields import (
     EVERY_LAYOUT,
+    CardSection,
     Field,
-    Section,
     fields_of,
     in_lecture_words,
     write_toml,
@@ -38,7 +38,7 @@ def reference() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _rules(section: type[Section]) -> list[str]:
+def _rules(section: type[CardSection]) -> list[str]:
     rules = []
     if section.required:
         rules.append("Every card must have it.")

@@ -176,7 +176,7 @@ def option_group(*options: Callable[[F], F], heading: str = "") -> Callable[[F],
     return decorate
 
 
-class Words(click.Choice):
+class WordChoice(click.Choice):
     """Words to choose from; ``open-set`` is ``open_set``, and the other way round."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
@@ -205,7 +205,7 @@ def option(
     if name is not None:
         names.append(name)
     if isinstance(type, (list, tuple)):
-        type = Words(type)
+        type = WordChoice(type)
         if metavar or len(option) + len("|".join(type.choices)) > _WIDE:
             metavar = metavar or option.rpartition("-")[2].upper()
             text, *ending = (help or "").split("  [")

@@ -38,7 +38,7 @@ from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Term, Text, say
 from bioeval.page.items import Item, doubts_of_systems, items_of, systems_of
 from bioeval.page.svg import places, svg_of
-from bioeval.page.threshold import RATES, Curve, Moving
+from bioeval.page.threshold import RATES, Moving, RatesByThreshold
 from bioeval.plot.files import PlotFile, display_of, plot_files
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.studies.thresholds.section import new_people
@@ -108,7 +108,7 @@ class PageLines(HtmlLines):
 
 
 @dataclass
-class Parts:
+class PageBlocks:
     """The blocks of sections by their places on a page: answers, doubts and messages leave them."""
 
     answers: list[tuple[Text, str]] = field(default_factory=list)  # with the task of their rates
@@ -156,7 +156,7 @@ class Page:
         self.terms = terms or words_of(self.items[0].dataset)
         self.evaluated = [x for x in self.items if x.is_evaluation]
         self.moving = Moving(self.items)
-        self.parts = Parts()
+        self.parts = PageBlocks()
         leader = self.moving.leader
         self.lines = self._lines(_task_of(leader.item.dataset) if leader else "")
         self.figures = 0
@@ -237,7 +237,7 @@ class Page:
                 said += self._ranks([x for x in self.evaluated if x.system == system])
         return said
 
-    def _rates(self, leader: Curve) -> Iterator[Text]:
+    def _rates(self, leader: RatesByThreshold) -> Iterator[Text]:
         """Yield the rates at the threshold with which the page opens."""
         cells, opening = self.moving.cells(leader)[self.moving.start], self.moving.opening
         dataset = leader.item.dataset
@@ -321,7 +321,7 @@ class Page:
         heads = [*keys, *terms]
         return {"heads": heads, "rows": rows, "start": moving.start, "note": self._note()}
 
-    def _is_first(self, curve: Curve) -> bool:
+    def _is_first(self, curve: RatesByThreshold) -> bool:
         return curve is self.moving._first_of(curve.system)
 
     def _note(self) -> str:
@@ -413,8 +413,8 @@ class Page:
         self,
         title: str,
         display: Any,
-        curves: Mapping[str, Curve] | None = None,
-        line: Curve | None = None,
+        curves: Mapping[str, RatesByThreshold] | None = None,
+        line: RatesByThreshold | None = None,
         **options: Any,
     ) -> str:
         """Return a figure, with a mark on each of its `curves`, or a `line` at a threshold."""
@@ -439,7 +439,7 @@ class Page:
         return text.removesuffix("</svg>") + marks + "</svg>"
 
     def _marked(
-        self, curves: Mapping[str, Curve], line: Curve | None
+        self, curves: Mapping[str, RatesByThreshold], line: RatesByThreshold | None
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield the colour of each curve, and its place at every point of the control."""
         for hue, curve in enumerate(curves.values()):

@@ -25,7 +25,7 @@ RATES = ("far", "frr")
 _FIRST = ("verification/single", "verification/multi", "open_set")
 
 
-class Curve:
+class RatesByThreshold:
     """FAR and FRR of a result at each threshold, from the smallest."""
 
     def __init__(self, item: Item):
@@ -103,8 +103,8 @@ class Moving:
     """
 
     def __init__(self, items: list[Item]):
-        self.curves = [Curve(x) for x in items if Curve.fits(x.dataset)]
-        self.leader: Curve | None = None
+        self.curves = [RatesByThreshold(x) for x in items if RatesByThreshold.fits(x.dataset)]
+        self.leader: RatesByThreshold | None = None
         self.uncounted: dict[str, Score] = {}
         for system in dict.fromkeys(x.system for x in self.curves):
             anchor = self._first_of(system)
@@ -141,18 +141,18 @@ class Moving:
                         self.rows[id(curve)][i] = found
         self.curves = [x for x in self.curves if self._is_counted(x, anchors[x.system])]
 
-    def _is_counted(self, curve: Curve, anchor: Curve) -> bool:
+    def _is_counted(self, curve: RatesByThreshold, anchor: RatesByThreshold) -> bool:
         """Whether a task has the rates of the threshold with which its system opens."""
         row = self.row_of(anchor)
         return curve is anchor or (row >= 0 and curve.has(float(anchor.thresholds[row])))
 
-    def _first_of(self, system: str) -> Curve:
+    def _first_of(self, system: str) -> RatesByThreshold:
         """Return the curve whose threshold the others of its system follow."""
         own = [x for x in self.curves if x.system == system]
         place = {path: i for i, path in enumerate(_FIRST)}
         return min(own, key=lambda x: place.get(x.item.path, len(place)))
 
-    def cells(self, curve: Curve) -> list[dict[str, Quantity]]:
+    def cells(self, curve: RatesByThreshold) -> list[dict[str, Quantity]]:
         """Return the threshold and the rates of a curve at each point.
 
         The threshold of a study is rounded as the study rounds it.
@@ -164,7 +164,7 @@ class Moving:
                 each["threshold"] = study
         return cells
 
-    def row_of(self, curve: Curve) -> int:
+    def row_of(self, curve: RatesByThreshold) -> int:
         """Return the row of a curve where the page opens."""
         return self.rows[id(curve)][self.start]
 
@@ -186,7 +186,7 @@ class Opens:
         return Opens(at, moving.opening.rule)
 
 
-def _of_study(curve: Curve, items: list[Item]) -> Score | None:
+def _of_study(curve: RatesByThreshold, items: list[Item]) -> Score | None:
     """Return the threshold that a study of the system answers with, as it shows it."""
     for x in items:
         of_searches = "unenrolled_people" in x.dataset
@@ -199,7 +199,7 @@ def _of_study(curve: Curve, items: list[Item]) -> Score | None:
     return None
 
 
-def _opening(curve: Curve, items: list[Item]) -> Opening:
+def _opening(curve: RatesByThreshold, items: list[Item]) -> Opening:
     """Return where a page opens: at the threshold of a study, else at one that the data support.
 
     That is the one of the smallest FAR target for which 30 false accepts are expected with one
@@ -229,7 +229,7 @@ def _opening(curve: Curve, items: list[Item]) -> Opening:
     return Opening(row, "eer", say("{only} of these results", only=only))
 
 
-def _supported(curve: Curve) -> tuple[float, float, str]:
+def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
     """Return the smallest FAR target that the data support, its threshold, and how well.
 
     NaN without one.

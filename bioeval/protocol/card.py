@@ -13,9 +13,9 @@ from bioeval.protocol.fields import (
     RECTANGULAR,
     SEARCHABLE,
     SQUARE,
+    CardSection,
     Choice,
     Field,
-    Section,
     Size,
     Task,
     card_field,
@@ -39,7 +39,7 @@ LAYOUTS: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source(Section):
+class SourceSection(CardSection):
     """The ``[source]`` section."""
 
     doc = "Where the protocol is defined."
@@ -128,7 +128,7 @@ _of_experiment = partial(card_field, layouts=(SQUARE,), default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Partition(Section):
+class Partition(CardSection):
     """The ``[partition]`` section."""
 
     doc = (
@@ -246,7 +246,7 @@ def unused_by(kind: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Galleries(Section):
+class Galleries(CardSection):
     """The ``[galleries]`` section."""
 
     doc = (
@@ -260,7 +260,7 @@ class Galleries(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claims(Section):
+class ClaimsSection(CardSection):
     """The ``[claims]`` section."""
 
     doc = (
@@ -280,7 +280,7 @@ class Claims(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision(Section):
+class Decision(CardSection):
     """The ``[decision]`` section."""
 
     doc = (
@@ -336,7 +336,7 @@ class Decision(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Uncertainty(Section):
+class Uncertainty(CardSection):
     """The ``[uncertainty]`` section."""
 
     doc = "The interval of a rate over folds."
@@ -361,7 +361,7 @@ class Uncertainty(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve(Section):
+class CurveSection(CardSection):
     """The ``[curve]`` section."""
 
     doc = "The thresholds of the curves. EER and the other operating points do not depend on them."
@@ -381,11 +381,11 @@ class Curve(Section):
         """Return the thresholds or their number; None for the default grid."""
         if self.values is not None:
             return list(self.values)
-        return None if self.count == Curve.count else self.count
+        return None if self.count == CurveSection.count else self.count
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(Section):
+class Report(CardSection):
     """The ``[report]`` section."""
 
     doc = "What tables and reports show."
@@ -422,9 +422,9 @@ class Report(Section):
     )
 
 
-SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
+SECTIONS: Mapping[str, type[CardSection]] = MappingProxyType(
     {
-        "source": Source,
+        "source": SourceSection,
         "verification": Verification,
         "open_set": OpenSet,
         "closed_set": ClosedSet,
@@ -432,10 +432,10 @@ SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
         "gom": Gom,
         "galleries": Galleries,
         "partition": Partition,
-        "claims": Claims,
+        "claims": ClaimsSection,
         "decision": Decision,
         "uncertainty": Uncertainty,
-        "curve": Curve,
+        "curve": CurveSection,
         "report": Report,
     }
 )
@@ -501,7 +501,7 @@ class Protocol:
         layouts=SEARCHABLE,
         default=(),
     )
-    source: Source
+    source: SourceSection
     verification: Verification | None = None
     open_set: OpenSet | None = None
     closed_set: ClosedSet | None = None
@@ -509,10 +509,10 @@ class Protocol:
     gom: Gom | None = None
     galleries: Galleries | None = None
     partition: Partition | None = None
-    claims: Claims | None = None
+    claims: ClaimsSection | None = None
     decision: Decision | None = None
     uncertainty: Uncertainty | None = None
-    curve: Curve = Curve()
+    curve: CurveSection = CurveSection()
     report: Report = Report()
     not_said: tuple[str, ...] = card_field(
         "points that the card leaves open, one sentence each", default=(), may_be_empty=True
@@ -527,7 +527,7 @@ class Protocol:
     _checked: bool = field(default=False, init=False, compare=False, repr=False)
 
     @property
-    def sections(self) -> dict[str, Section]:
+    def sections(self) -> dict[str, CardSection]:
         """The sections of the card by name, in the order of :data:`SECTIONS`."""
         there = {}
         for name in SECTIONS:

@@ -6,8 +6,8 @@ import functools
 import textwrap
 from collections.abc import Callable
 
-from bioeval.protocol.card import LAYOUTS, Protocol, Source
-from bioeval.protocol.fields import Section, Task, in_lecture_words, write_toml
+from bioeval.protocol.card import LAYOUTS, Protocol, SourceSection
+from bioeval.protocol.fields import CardSection, Task, in_lecture_words, write_toml
 from bioeval.scores.exclusions import in_words
 
 WIDTH = 92
@@ -59,7 +59,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
     )
     blocks.append(wrap(rule))
     for section in protocol.sections.values():
-        if not isinstance(section, Task | Source):
+        if not isinstance(section, Task | SourceSection):
             blocks.append([*wrap(section.doc), *_fields(section, layout, wrap, say_of(""))])
     beyond = "Rules of the source beyond this card, for the preparation of the data:"
     for lead, texts in (
@@ -95,7 +95,7 @@ def _task(task: Task, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
     return lines + _fields(task, layout, wrap, say)
 
 
-def _fields(section: Section, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
+def _fields(section: CardSection, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
     """Return the meaning of the values of a section."""
     lines = []
     for key, field in section.fields().items():

@@ -174,7 +174,7 @@ def fields_of(owner: type) -> dict[str, Field]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section:
+class CardSection:
     """One section of a card, with the defaults filled in.
 
     Its values are attributes, and also items: ``section["ties"]``, ``dict(section)``. Of the fields
@@ -207,7 +207,7 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task(Section):
+class Task(CardSection):
     """A section that is a task: it is evaluated if, and only if, the card contains it.
 
     `says` is text of the explanation, by layout and label, `rates` the quotient of each rate in

@@ -29,7 +29,7 @@ _PLACES = {**COORDINATES, "cost": VERIFICATION["cost_prior"]}
 Results = TypeVar("Results", xr.Dataset, xr.DataTree)
 
 
-class Layout:
+class FoldLayout:
     """The layout of results over folds or partitions, and the statistics of a rate in it."""
 
     #: Statistics over all folds, in their order; those of training parts have `_TRAINING` before.
@@ -134,7 +134,7 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
         words = statistics["long_name"]
         if part:
             words = f"on the training part: {words}"
-        for key, about in Layout.each_over_folds(Variable(words, statistics["units"])).items():
+        for key, about in FoldLayout.each_over_folds(Variable(words, statistics["units"])).items():
             if (key == "pooled" and rate in NOT_POOLED) or f"{part}{key}" not in values:
                 continue
             statistic = np.asarray(values[f"{part}{key}"])

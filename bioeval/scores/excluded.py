@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.scores.arrays import Mask
-from bioeval.scores.exclusions import Exclusion, Exclusions, Rule
+from bioeval.scores.exclusions import Exclusion, ExclusionRule, Exclusions
 from bioeval.scores.labels import Codes
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def leaving_out(scores: Scores, codes: Codes, rules: Sequence[Rule]) -> Scores:
+def leaving_out(scores: Scores, codes: Codes, rules: Sequence[ExclusionRule]) -> Scores:
     """Return a view with other codes of subjects that leaves out more comparisons."""
     texts = (rule.exclusion.text for rule in rules)
     view = scores._with(_codes=codes, exclude=(*scores.exclude, *texts))

@@ -102,7 +102,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ExclusionRule:
     """An exclusion as codes: it holds where those of both sides are equal, or where they differ."""
 
     exclusion: Exclusion
@@ -157,7 +157,7 @@ def in_words(texts: Iterable[str]) -> str:
 class Exclusions:
     """What scores leave out, of mates and of all pairs."""
 
-    def __init__(self, rules: Sequence[Rule]):
+    def __init__(self, rules: Sequence[ExclusionRule]):
         self.rules = list(rules)
 
     @classmethod
@@ -170,7 +170,10 @@ class Exclusions:
         """Return what texts say, of columns of both sides."""
         each = map(Exclusion.parse, texts)
         return cls(
-            [Rule(exclusion, exclusion.codes(probe_meta, gallery_meta)) for exclusion in each]
+            [
+                ExclusionRule(exclusion, exclusion.codes(probe_meta, gallery_meta))
+                for exclusion in each
+            ]
         )
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.excluded import excludes_same, incomplete_claims, left_out_rows
-from bioeval.scores.exclusions import Exclusion, Rule
+from bioeval.scores.exclusions import Exclusion, ExclusionRule
 from bioeval.scores.labels import Codes, column_codes, known_texts, present
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
@@ -87,7 +87,7 @@ def exclusion_notes(scores: Scores) -> list[Message]:
     return [note for rule in scores.exclusions.rules for note in rule_notes(scores, rule)]
 
 
-def rule_notes(scores: Scores, rule: Rule) -> list[Message]:
+def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
     """Return messages of an exclusion that leaves out nothing, or less than it seems to."""
     notes = []
     if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
@@ -103,7 +103,7 @@ def counts_same(scores: Scores, column: str) -> bool:
         return False
     if len(known_texts(probe, column) | known_texts(gallery, column)) < 2:
         return False
-    rule = Rule(Exclusion.parse(column), column_codes(probe, gallery, column))
+    rule = ExclusionRule(Exclusion.parse(column), column_codes(probe, gallery, column))
     if scores.layout == "pairs":
         return bool((rule.holds(slice(None), slice(None)) & scores.genuine).any())
     if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
@@ -125,7 +125,7 @@ def counts_same(scores: Scores, column: str) -> bool:
 def camera_notes(scores: Scores, cameras: Codes, of_all: bool) -> list[Message]:
     """Return the messages of a convention that removes entries by camera, perhaps of all people."""
     exclusion = Exclusion.parse("all:camera" if of_all else "camera")
-    return rule_notes(scores, Rule(exclusion, cameras))
+    return rule_notes(scores, ExclusionRule(exclusion, cameras))
 
 
 def spelling_notes(codes: Codes, column: str) -> list[Message]:

@@ -30,7 +30,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.task_counts import Counted, SearchCounted, count_single_template
+from bioeval.tasks.task_counts import CountedTask, SearchCounted, count_single_template
 
 RANKS = {
     "subject": Variable("subject of the probe"),
@@ -270,7 +270,7 @@ def _identify(
     if isinstance(task, OpenSet):
         require_values(reader.scores, "open-set identification")
     targets = np.empty(0) if far_targets is None else far_targets
-    counted: Counted
+    counted: CountedTask
     if task.gallery == "single":
         counted = count_single_template(reader, task, thresholds, targets)
     else:

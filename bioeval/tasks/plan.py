@@ -41,7 +41,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
 from bioeval.tasks.reid import tasks as reid
 from bioeval.tasks.task_counts import (
-    Counted,
+    CountedTask,
     RetrievalCounted,
     SearchCounted,
     VerificationCounted,
@@ -175,7 +175,7 @@ class CardTasks:
         """Whether verification reports rare FAR targets that the data can support."""
         return self.automatic and self.options.far_targets is None
 
-    def count(self, *, curves: bool = True) -> dict[str, Counted]:
+    def count(self, *, curves: bool = True) -> dict[str, CountedTask]:
         """Return what is counted of all tasks by node, in one pass where the scores are the same.
 
         The operating points of verification are rows of its `curves`.
@@ -197,7 +197,7 @@ class CardTasks:
         searches: dict[tuple[str, str], tuple[Searches, dict[str, LeftOut]]] = {}
         for key, one in searching.items():
             searches[key] = one.result(*(next(ranked) for _ in one.reducers)), {}
-        counted: dict[str, Counted] = {}
+        counted: dict[str, CountedTask] = {}
         for node, made in zip(self.verifying, verified, strict=True):
             counted[node] = VerificationCounted(self.verifying[node], made)
         for node, task in self.searching.items():
@@ -217,7 +217,7 @@ class CardTasks:
 
     @stage("finding operating points")
     def _refine(
-        self, counted: dict[str, Counted], verified: Sequence[Verified], *, curves: bool
+        self, counted: dict[str, CountedTask], verified: Sequence[Verified], *, curves: bool
     ) -> None:
         """Find the operating points of verification.
 

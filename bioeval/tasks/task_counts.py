@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bioeval.stats.options import IntervalMethod
 
 
-class Counted(Protocol):
+class CountedTask(Protocol):
     """What was counted of one task."""
 
     def scalars(self) -> Scalars:

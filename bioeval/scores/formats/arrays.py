@@ -43,7 +43,7 @@ from bioeval.scores.formats.comparisons import (
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import fault, listing, missing, say, wrong_shape
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.labels import Labels, of_images, read_labels
+from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
 from bioeval.scores.formats.layouts import MOST_COLUMNS
 from bioeval.scores.formats.options import Given
 from bioeval.scores.labels import IDS_OF_NO_PERSON, NAME_COLUMNS
@@ -228,7 +228,7 @@ class Arrays:
 
     # --------------------------------------------------------------------- labels and metadata
 
-    def labels(self, side: str, count: int, what: str) -> Labels | None:
+    def labels(self, side: str, count: int, what: str) -> SideLabels | None:
         """Return the labels of a side: of the file that is given, or of the array of the role."""
         option, role = ("labels", "labels") if side == "probe" else ("gallery", "gallery_labels")
         path = self.given.take(option)
@@ -256,10 +256,10 @@ class Arrays:
         values = self.read(name)
         if pattern := self.given.take("names_of"):
             return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
-        return Labels(self.path, values, {})
+        return SideLabels(self.path, values, {})
 
     def metadata(
-        self, sides: Sequence[Labels | None], counts: Sequence[int], plain: bool = False
+        self, sides: Sequence[SideLabels | None], counts: Sequence[int], plain: bool = False
     ) -> tuple[Meta, Meta]:
         """Return the metadata of both sides: of files of labels, by prefix, and as named.
 

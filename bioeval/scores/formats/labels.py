@@ -33,7 +33,7 @@ _EXAMPLES = 3
 
 
 @dataclass
-class Labels:
+class SideLabels:
     """The labels of one side, and its columns of metadata."""
 
     path: Path
@@ -41,7 +41,7 @@ class Labels:
     meta: dict[str, np.ndarray]
     has_header: bool = True
 
-    def expect(self, count: int, what: str) -> Labels:
+    def expect(self, count: int, what: str) -> SideLabels:
         """Return the labels; raise unless there are `count`."""
         if len(self.label) == count:
             return self
@@ -78,7 +78,7 @@ class Labels:
                 f"({mine[row]!r} and {theirs[row]!r}); {advice}"
             )
 
-    def renamed(self, meta: Mapping[str, str] | None) -> Labels:
+    def renamed(self, meta: Mapping[str, str] | None) -> SideLabels:
         """Return labels whose columns are renamed, as by ``{"camera": "cam"}``."""
         names = {column: name for name, column in (meta or {}).items()}
         for column, name in names.items():
@@ -86,10 +86,10 @@ class Labels:
                 option = say(f"columns.{name}", column)
                 raise missing(self.path, "column", column, [*self.meta], option)
         columns = {names.get(name, name): values for name, values in self.meta.items()}
-        return Labels(self.path, self.label, columns, self.has_header)
+        return SideLabels(self.path, self.label, columns, self.has_header)
 
 
-def side_arguments(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
+def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict[str, Any]:
     """Return the labels and metadata of the sides that have some, as arguments of Scores."""
     arguments: dict[str, Any] = {}
     if probe is not None:
@@ -126,7 +126,9 @@ def _read_csv(path: Path, known: Sequence[str]) -> tuple[str | None, dict[str, n
     return (None if key is None else names[key]), columns
 
 
-def read_labels(path: str | Path, given: Given, meta: Mapping[str, str] | None = None) -> Labels:
+def read_labels(
+    path: str | Path, given: Given, meta: Mapping[str, str] | None = None
+) -> SideLabels:
     """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
 
     The labels are a column of `LABEL_COLUMNS`, or the only one of a file without a header; `meta`
@@ -142,7 +144,7 @@ def read_labels(path: str | Path, given: Given, meta: Mapping[str, str] | None =
         raise _no_column(path, "labels", columns, LABEL_COLUMNS)
     if len(columns) > 1 and key != LABEL_COLUMNS[0]:
         given.notes.append(f"subjects from column {key!r} of {path.name}")
-    labels = Labels(path, columns.pop(key), columns, bool(key))
+    labels = SideLabels(path, columns.pop(key), columns, bool(key))
     first = str(labels.label[0])
     if not key and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
@@ -158,7 +160,9 @@ def read_labels(path: str | Path, given: Given, meta: Mapping[str, str] | None =
     return labels.renamed(meta)
 
 
-def _array_of_labels(path: Path, names_of: str | None, meta: Mapping[str, str] | None) -> Labels:
+def _array_of_labels(
+    path: Path, names_of: str | None, meta: Mapping[str, str] | None
+) -> SideLabels:
     expected = "a .npy array of labels"
     array = open_npy(path, expected, "str")
     with guarded(path, expected=expected):
@@ -177,10 +181,10 @@ def _array_of_labels(path: Path, names_of: str | None, meta: Mapping[str, str] |
         )
     if names_of is not None:
         return of_images(array, names_of, str(path), path)
-    return Labels(path, np.array(array), {})
+    return SideLabels(path, np.array(array), {})
 
 
-def of_images(names: Any, names_of: str, where: str, path: Path) -> Labels:
+def of_images(names: Any, names_of: str, where: str, path: Path) -> SideLabels:
     """Return the identities and metadata that names of images hold, with the names."""
     require_choice("names_of", names_of, tuple(PATTERNS))
     if isinstance(names, np.ndarray):
@@ -190,10 +194,10 @@ def of_images(names: Any, names_of: str, where: str, path: Path) -> Labels:
         called = np.array([*map(str.strip, names)])
     else:  # lines of an image and its identity
         called = parsed.meta["image"]
-    return Labels(path, parsed.label, {"name": called, **parsed.meta})
+    return SideLabels(path, parsed.label, {"name": called, **parsed.meta})
 
 
-def read_names(path: str | Path, names_of: str) -> Labels:
+def read_names(path: str | Path, names_of: str) -> SideLabels:
     """Read the identity and the metadata of each image of a list, in its order.
 
     The list is text with one name on each line, or a CSV file with a column of `IMAGE_COLUMNS`.
@@ -209,7 +213,7 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     if names is None:
         names = read_text(path).rstrip().split("\n")
     labels = of_images(names, names_of, str(path), path)
-    return Labels(path, labels.label, {**labels.meta, **rest})
+    return SideLabels(path, labels.label, {**labels.meta, **rest})
 
 
 def _no_column(path: Path, what: str, there: Iterable[str], known: Sequence[str]) -> DataError:
@@ -260,7 +264,7 @@ def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]
 
 def labels_of_rows(
     path: Path, given: Given, place: Path | None, meta: Mapping[str, str], count: int, option: str
-) -> Labels:
+) -> SideLabels:
     """Return the labels of a file of embeddings, as given or in ``x.labels.csv`` beside it."""
     if place is None:
         place = sibling(path, SIBLINGS[0])

@@ -459,7 +459,7 @@ class Listed:
             if self.layout.claims and not i:
                 names = [*map("claim {}".format, names)]
             meta = {word: self._owners(column, two[i]) for word, two in self.meta.items()}
-            sides.append(_Side(column.codes[self.rows], names, who, meta))
+            sides.append(_ListedSide(column.codes[self.rows], names, who, meta))
         if self.exchanged is not None and self.exchanged.all():
             sides.reverse()
         gallery, probe = sides
@@ -503,7 +503,7 @@ _MOSTLY = 0.9
 
 
 @dataclass(frozen=True)
-class _Side:
+class _ListedSide:
     """The templates of one side of a list: the code of each pair's, their names and subjects."""
 
     codes: np.ndarray
@@ -511,11 +511,11 @@ class _Side:
     subjects: np.ndarray | None
     meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # of each of the names
 
-    def in_order(self) -> _Side:
+    def in_order(self) -> _ListedSide:
         """Return the templates in the natural order of their names, whatever that of the lines."""
         order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
         place = np.argsort(order)
-        return _Side(
+        return _ListedSide(
             place[self.codes],
             [self.names[i] for i in order.tolist()],
             None if self.subjects is None else self.subjects[order],
@@ -527,8 +527,8 @@ def _as_matrix(
     path: Path,
     values: np.ndarray,
     genuine: np.ndarray,
-    probe: _Side,
-    gallery: _Side,
+    probe: _ListedSide,
+    gallery: _ListedSide,
     unordered: bool,
     how: dict[str, Any],
 ) -> Scores:
@@ -602,7 +602,9 @@ def _as_matrix(
     return scores._with(remarks=tuple(notes))
 
 
-def _one_set(path: Path, first: _Side, second: _Side) -> tuple[_Side, _Side]:
+def _one_set(
+    path: Path, first: _ListedSide, second: _ListedSide
+) -> tuple[_ListedSide, _ListedSide]:
     """Return both sides as the same templates."""
     names, other = united(first.names, second.names)
     subjects = None
@@ -618,4 +620,6 @@ def _one_set(path: Path, first: _Side, second: _Side) -> tuple[_Side, _Side]:
         meta[name][other] = second.meta[name]
         meta[name][: len(first.names)] = values
     codes = first.codes, other[second.codes]
-    return _Side(codes[0], names, subjects, meta), _Side(codes[1], names, subjects, meta)
+    return _ListedSide(codes[0], names, subjects, meta), _ListedSide(
+        codes[1], names, subjects, meta
+    )

@@ -203,10 +203,10 @@ def _checked(name: str, value: Any) -> Any:
         return tuple(require_text(name, word) for word in words)
     if name == "lists.keep":
         return ListRules.parse(value, False).keep
-    return NamePattern(value) if name == "subject_from" else value
+    return TemplatePattern(value) if name == "subject_from" else value
 
 
-class NamePattern:
+class TemplatePattern:
     """What a regular expression takes out of the name of a template: its subject, and metadata."""
 
     def __init__(self, text: Any):

@@ -24,7 +24,7 @@ from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tasks.verification_task import verification
 
 if TYPE_CHECKING:
-    from bioeval.studies.attacks.vulnerability import Counts
+    from bioeval.studies.attacks.vulnerability import AttackCounts
 
 #: What the limits of the largest rate of several species are by, as attributes of results.
 LARGEST = "all species at once"
@@ -158,7 +158,7 @@ def presentation_limits(
 
 def with_limits(
     dataset: xr.Dataset,
-    counts: Counts,
+    counts: AttackCounts,
     parts: AttackedScores,
     names: dict[str, Variable],
     options: IntervalMethod,

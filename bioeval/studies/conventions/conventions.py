@@ -31,7 +31,7 @@ from bioeval.tasks.reid.convention import has_cameras
 FAR_TARGETS, RANKS = (0.01, 0.001), (1, 5, 10)
 
 
-class Measure(NamedTuple):
+class CardMeasure(NamedTuple):
     """A measure of the rows, and what it is over."""
 
     name: str
@@ -41,17 +41,17 @@ class Measure(NamedTuple):
 #: The measures of each task that a card may have.
 MEASURES = {
     "verification": (
-        Measure("eer"),
-        Measure("frr_at_far", "far_target"),
-        Measure("auc"),
+        CardMeasure("eer"),
+        CardMeasure("frr_at_far", "far_target"),
+        CardMeasure("auc"),
     ),
-    "open_set": (Measure("dir_at_far", "far_target"),),
-    "closed_set": (Measure("cms", "rank"),),
+    "open_set": (CardMeasure("dir_at_far", "far_target"),),
+    "closed_set": (CardMeasure("cms", "rank"),),
     "reid": (
-        Measure("mean_ap"),
-        Measure("mean_inp"),
-        Measure("cmc", "rank"),
-        Measure("queries"),
+        CardMeasure("mean_ap"),
+        CardMeasure("mean_inp"),
+        CardMeasure("cmc", "rank"),
+        CardMeasure("queries"),
     ),
 }
 

@@ -15,7 +15,7 @@ from bioeval.document.scalars import label_of
 from bioeval.document.text import Text, say
 from bioeval.results.support import withheld_targets
 from bioeval.results.variables import VARIABLES
-from bioeval.studies.conventions.conventions import FAR_TARGETS, MEASURES, Measure
+from bioeval.studies.conventions.conventions import FAR_TARGETS, MEASURES, CardMeasure
 
 _TITLES = {
     "verification": "Verification",
@@ -66,12 +66,12 @@ def _tables(ds: xr.Dataset) -> Iterator[Table]:
         yield Table(f"{task}_by_card", columns, rows, title=_TITLES[task])
 
 
-def _places(ds: xr.Dataset, measure: Measure) -> list[float | None]:
+def _places(ds: xr.Dataset, measure: CardMeasure) -> list[float | None]:
     """Return the targets or ranks of a measure; None of one that has none."""
     return ds[measure.over].values.tolist() if measure.over else [None]
 
 
-def _column(measure: Measure, place: float | None, task: str) -> Column:
+def _column(measure: CardMeasure, place: float | None, task: str) -> Column:
     """Return the column of a measure at a place."""
     if measure.name == "queries":
         return Column("queries", "queries")

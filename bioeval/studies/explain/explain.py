@@ -23,7 +23,7 @@ from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.explain.row import RankedList, Rows
+from bioeval.studies.explain.row import RankedList, RowLists
 from bioeval.studies.explain.section import Explanation, Steps
 from bioeval.studies.explain.tasks import (
     TITLES,
@@ -82,7 +82,7 @@ class _Explainer:
         distance, self.source = self._threshold(threshold)
         self.threshold = None if distance is None else float(to_user(distance, scores.kind))
         ties = [task.ties for task in self.tasks.searching.values() if task.gallery == "all"]
-        self.rows = Rows(self.tasks.reader, scores, distance, *(ties[:1] or ["pessimistic"]))
+        self.rows = RowLists(self.tasks.reader, scores, distance, *(ties[:1] or ["pessimistic"]))
         if len(scores.gallery_ids) < len(self.given.gallery_ids):  # columns keep their names
             kept = np.isin(self.given.gallery_ids, scores.gallery_ids)
             names = template_names(self.given.gallery_meta, len(kept))

@@ -108,7 +108,7 @@ class RankedList:
         return list(zip(ranks.tolist(), weights.tolist(), strict=True))
 
 
-class Rows:
+class RowLists:
     """Reads the rows of a matrix as sorted lists.
 
     `reader` is of the scores that are compared, `original` those before a card left any out;

@@ -20,9 +20,9 @@ from bioeval.studies.explain.tasks import (
     SYMBOLS,
     TITLES,
     Contribution,
-    Count,
     Counts,
     Quotient,
+    TaskCount,
     quotients,
 )
 from bioeval.views.show import Shown
@@ -300,7 +300,7 @@ def _adds(task: Contribution) -> Text:
     return _sums(counts) or "nothing"
 
 
-def _sums(counts: Mapping[Count, float]) -> Text:
+def _sums(counts: Mapping[TaskCount, float]) -> Text:
     """Return sums of counters: ``GA 3, FR 1``; empty without any."""
     texts = []
     for count, amount in counts.items():
@@ -344,7 +344,7 @@ def _matrix(scores: Scores) -> Table:
     return Table("scores", columns, rows, title="The scores")
 
 
-def _so_far(explained: Explanation, totals: Mapping[str, Mapping[Count, float]]) -> Table:
+def _so_far(explained: Explanation, totals: Mapping[str, Mapping[TaskCount, float]]) -> Table:
     """Return what a step adds to each task, and the sums after it."""
     rows: list[tuple[Text, ...]] = []
     last = {task.task: task for task in explained.tasks}
@@ -362,7 +362,7 @@ def _so_far(explained: Explanation, totals: Mapping[str, Mapping[Count, float]])
     return Table("so_far", columns, rows)
 
 
-def _rates(totals: Mapping[str, Mapping[Count, float]], notes: Iterable[Text]) -> Table:
+def _rates(totals: Mapping[str, Mapping[TaskCount, float]], notes: Iterable[Text]) -> Table:
     """Return the rates with the sums that they are computed from.
 
     The rates of a single task stand without its name.

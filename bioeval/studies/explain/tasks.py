@@ -35,7 +35,7 @@ SYMBOLS = {
 }
 
 
-class Count(NamedTuple):
+class TaskCount(NamedTuple):
     """A counter of a task; `rank` is None where it has none."""
 
     name: str
@@ -43,7 +43,7 @@ class Count(NamedTuple):
 
 
 #: What a row adds to the counters of a task.
-Counts = dict[Count, float]
+Counts = dict[TaskCount, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Contribution:
         return f"{TITLES[self.task]}, as {'a' if self.role == GENUINE else 'an'} {self.role} probe"
 
 
-def total(sums: Mapping[Count, float], counts: Mapping[Count, float]) -> Counts:
+def total(sums: Mapping[TaskCount, float], counts: Mapping[TaskCount, float]) -> Counts:
     """Return the sums of both, in the order of :data:`SYMBOLS`."""
     both = {count: sums.get(count, 0) + counts.get(count, 0) for count in {**sums, **counts}}
     order = [*SYMBOLS]
@@ -90,13 +90,13 @@ def total(sums: Mapping[Count, float], counts: Mapping[Count, float]) -> Counts:
 
 def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
     """Return what a list adds to verification: every entry is an attempt."""
-    counts: Counts | None = {Count(name): 0 for name in ("ga", "fr", "fa", "gr")}
+    counts: Counts | None = {TaskCount(name): 0 for name in ("ga", "fr", "fa", "gr")}
     for entry in ranked.of(GENUINE, IMPOSTOR):
         if entry.accepted is None:
             counts = None
             break
         assert counts is not None
-        counts[Count(entry.outcome.lower())] += 1
+        counts[TaskCount(entry.outcome.lower())] += 1
     why = "each template of the list is an attempt"
     if task == "verification/multi":
         why = f"the probe claims each subject once, and its templates are fused (fusion {fusion})"
@@ -120,11 +120,11 @@ def searched(
         missed = 1 - sum(weight for rank, weight in ranks if rank == 1)
         counts = None
         if best.accepted:
-            counts = {Count("genuine_attempts"): 1}
-            counts |= {Count("di", rank): weight for rank, weight in ranks}
-            counts |= {Count("fr"): missed} if missed > 0 else {}
+            counts = {TaskCount("genuine_attempts"): 1}
+            counts |= {TaskCount("di", rank): weight for rank, weight in ranks}
+            counts |= {TaskCount("fr"): missed} if missed > 0 else {}
         elif best.accepted is False:
-            counts = {Count("genuine_attempts"): 1, Count("fr"): 1}
+            counts = {TaskCount("genuine_attempts"): 1, TaskCount("fr"): 1}
         late = "" if best.accepted is not False else ", and beyond the threshold"
         if best.accepted is not False and missed == 1:
             late = " (not first: always a {false reject})"
@@ -146,7 +146,7 @@ def searched(
         return
     near, counts = others[0], None
     if near.accepted is not None:
-        counts = {Count("impostor_attempts"): 1, Count("fa" if near.accepted else "gr"): 1}
+        counts = {TaskCount("impostor_attempts"): 1, TaskCount("fa" if near.accepted else "gr"): 1}
     where = ""
     if near.accepted is not None:
         where = f", {'within' if near.accepted else 'beyond'} the threshold"
@@ -163,13 +163,13 @@ def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
         best = ranked.of(GENUINE)[0]
         late = "; it counts in {cms} from there on"
         why = _nearest(ranked, best, ranks, task.ties, late)
-        counts = {Count("attempts"): 1.0, **{Count("cms_count", k): w for k, w in ranks}}
+        counts = {TaskCount("attempts"): 1.0, **{TaskCount("cms_count", k): w for k, w in ranks}}
         return Contribution(task="closed_set", counts=counts, why=why, decides=best, ranks=ranks)
     unmated = task.unmated
     why = f"no usable mate is left: with unmated = {unmated}, an evaluation of these is an error"
     if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
         why = "no usable mate is left: the probe is left out, and counted"
-    return Contribution(task="closed_set", counts={Count("skipped"): 1}, why=why)
+    return Contribution(task="closed_set", counts={TaskCount("skipped"): 1}, why=why)
 
 
 def _nearest(
@@ -215,17 +215,17 @@ class Quotient(NamedTuple):
         return self.part / self.over if self.over else math.nan
 
 
-def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
+def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient]:
     """Yield the rates of a task from the sums of its counters, up to the last rank reached."""
 
     def of(*names: str) -> float:
-        return sum(counts.get(Count(name), 0) for name in names)
+        return sum(counts.get(TaskCount(name), 0) for name in names)
 
     def up_to(name: str, counter: str, formula: str, over: float) -> Iterator[Quotient]:
         ranks = [count.rank or 1 for count in counts if count.name == counter]
         reached = 0.0
         for rank in range(1, max(ranks, default=1) + 1):
-            reached += counts.get(Count(counter, rank), 0)
+            reached += counts.get(TaskCount(counter, rank), 0)
             at = "DI(t, 1) / TG" if (name, rank) == ("dir", 1) else formula
             said = say(at, task="identification", rank=Label(rank))
             yield Quotient(name, rank, said, reached, over)

@@ -31,11 +31,11 @@ from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores
 from bioeval.studies.folds.folds import (
     INTERVALS,
+    FoldedSystem,
     FoldInterval,
     FoldOptions,
     Folds,
     FoldTask,
-    System,
     attempts_by_subject,
     evaluate,
     parse_ranks,
@@ -211,7 +211,7 @@ def cross_evaluate(
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
     _check_choice(splitter, options)
-    system: System
+    system: FoldedSystem
     if transforms_scores(estimator):
         first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
         _as_scores(first, y, meta)
@@ -233,12 +233,12 @@ def evaluate_tasks(
     for options in tasks:
         check_task(scores, options)
         _check_choice(splitter, options)
-    system = System(scores, splitter)
+    system = FoldedSystem(scores, splitter)
     return _datasets(system, splitter, [x.with_role(splitter, scores) for x in tasks], method)
 
 
 def _datasets(
-    system: System, splitter: Any, tasks: Sequence[FoldOptions], method: IntervalMethod
+    system: FoldedSystem, splitter: Any, tasks: Sequence[FoldOptions], method: IntervalMethod
 ) -> list[xr.Dataset]:
     """Return the results of several tasks."""
     datasets = []
@@ -251,7 +251,7 @@ def _datasets(
             folds, plan.shape, about, options, splitter, method.confidence, left_out
         )
         made.attrs["sizes_are_of"] = system.unit
-        if plan.by_parts and type(system) is System and isinstance(system.sides, SplitSides):
+        if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, system.sides)
         datasets.append(made)
     note_subjects_in_both(datasets, system, splitter)
@@ -259,7 +259,7 @@ def _datasets(
 
 
 def _left_out(
-    system: System, folds: Folds, options: FoldOptions, method: IntervalMethod
+    system: FoldedSystem, folds: Folds, options: FoldOptions, method: IntervalMethod
 ) -> LeftOutRates:
     """Return the rates of the test parts together, and without each person, in one more pass."""
     scores, sides, plan = system.scores, system.sides, system.plan
@@ -288,7 +288,7 @@ def _attempts_in(
     return attempts_by_subject(view, options.templates, options.fusion)
 
 
-def note_subjects_in_both(made: Sequence[xr.Dataset], system: System, splitter: Any) -> None:
+def note_subjects_in_both(made: Sequence[xr.Dataset], system: FoldedSystem, splitter: Any) -> None:
     """Record how many test subjects are also in training parts, and warn if any are.
 
     A splitter of this package says by its name that it divides samples; of others a

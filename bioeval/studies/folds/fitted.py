@@ -18,7 +18,7 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.folds import Fold, FoldOptions, FoldSide, Judged, System
+from bioeval.studies.folds.folds import Fold, FoldedSystem, FoldOptions, FoldSide, Judged
 from bioeval.studies.folds.splits import (
     PairSides,
     Part,
@@ -31,7 +31,7 @@ from bioeval.studies.folds.splits import (
 from bioeval.studies.fusion.fusion import require_systems
 
 
-class TrainedSystem(System):
+class TrainedSystem(FoldedSystem):
     """Features, their subjects, and an estimator to fit in each fold."""
 
     def __init__(
@@ -121,7 +121,7 @@ class TrainedSystem(System):
         return self.about
 
 
-class TransformedScores(System):
+class TransformedScores(FoldedSystem):
     """Scores, or systems by name, and an estimator of new scores to fit in each fold."""
 
     def __init__(self, data: Any, splitter: Any, estimator: Any):

@@ -472,7 +472,7 @@ def _verified(
 Folds = dict[Place, Fold]
 
 
-class System:
+class FoldedSystem:
     """What is evaluated in folds: scores as they are given, or made anew in each fold."""
 
     unit = "subjects"  # what the sizes of parts are numbers of
@@ -521,7 +521,7 @@ class System:
             fold.counts["crossing_pairs"] = self.sides.crossing(split.test.probes)
 
 
-def evaluate(system: System, tasks: Sequence[FoldOptions]) -> list[Folds]:
+def evaluate(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
     """Evaluate several tasks in every split."""
     by_task: list[Folds] = [{} for _ in tasks]
     tasks = [replace(options, kind=system.kind) for options in tasks]

@@ -15,7 +15,7 @@ from bioeval import partition
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
 from bioeval.results.dataset import about_attrs, dataset, rates_of
-from bioeval.results.layouts import Layout
+from bioeval.results.layouts import FoldLayout
 from bioeval.results.support import support_messages
 from bioeval.results.variables import (
     CLOSED_SET,
@@ -159,7 +159,7 @@ def fold_dataset(
     mean_sizes = [float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train")]
     summaries = _summaries(values, pooled, there, options, confidence, mean_sizes, limits)
     known = set(itertools.chain(*summaries.values()))
-    statistics = [f"{part}{key}" for part in PARTS for key in Layout.STATISTICS]
+    statistics = [f"{part}{key}" for part in PARTS for key in FoldLayout.STATISTICS]
     statistics = [key for key in statistics if key in known]
     for rate, of_rate in summaries.items():
         undefined = np.full_like(of_rate["mean"], np.nan, dtype=np.float64)

@@ -62,7 +62,7 @@ class SizeTally:
     candidates: np.ndarray
 
 
-class Candidates(Reducer):
+class CandidateSubjects(Reducer):
     """Candidate subjects of each probe within each threshold.
 
     The result counts probes, enrolled and unenrolled, with 0, 1, ... candidates: int64 (2, t, N +
@@ -284,7 +284,7 @@ def gallery_size(
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
     searching = Searching(reader, search)
-    candidates = Candidates(search.fusion, grid, subjects, reader.enrolled)
+    candidates = CandidateSubjects(search.fusion, grid, subjects, reader.enrolled)
     parts = parts_of(scores, nearest=False, reader=reader)  # rows are whole
     with rows_reported():
         *facts, within = reduce(scores, *searching.reducers, candidates, parts=parts)

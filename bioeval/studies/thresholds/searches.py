@@ -40,7 +40,7 @@ def searches_of_people(scores: Scores) -> Scores:
     return scores.select(probes=np.flatnonzero(people))
 
 
-class Searches(NamedTuple):
+class FoldSearches(NamedTuple):
     """One search of each probe: in folds of the people who search, and on all of them."""
 
     folds: xr.Dataset
@@ -52,7 +52,7 @@ class Searches(NamedTuple):
 
 def search_in_folds(
     scores: Scores, rule: Rule, splitter: Any, confidence: float, *, rank_unit: str, fusion: str
-) -> Searches:
+) -> FoldSearches:
     """Choose a threshold on the searches of some people, and judge it on those of others.
 
     The people who search are divided, those enrolled and those not enrolled alike, while the
@@ -95,7 +95,7 @@ def search_in_folds(
         folds[place] = Fold.of_judged(judged, split.sizes(person))
         folds[place].add_searches(train, test, options.ranks)
     every = of_probes(np.arange(len(person))).attempts()
-    return Searches(
+    return FoldSearches(
         fold_dataset(folds, plan.shape, reader.about, options, splitter, confidence),
         Judged.of(every, every, options.distance_rule),
         len(np.unique(person)),

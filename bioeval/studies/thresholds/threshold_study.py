@@ -21,7 +21,7 @@ from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_s
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric, verify
 from bioeval.results.dataset import Variables, about_attrs, dataset
-from bioeval.results.layouts import Layout, expanded
+from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import KindVerdict, RuleOf, beyond_scores, people_with
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
@@ -88,7 +88,7 @@ for _rule in ("3", "30"):
 _ON_NEW = {
     f"{rate}_{key}": entry
     for rate in ("far", "frr", "hter")
-    for key, entry in Layout.each_over_folds(cross_names()[rate]).items()
+    for key, entry in FoldLayout.each_over_folds(cross_names()[rate]).items()
 }
 STUDY |= _ON_NEW
 

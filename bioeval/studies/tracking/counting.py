@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, Part, require_choice
 from bioeval.base.messages import Message
 from bioeval.base.progress import report
-from bioeval.studies.tracking.inputs import LAYOUTS, Layout, Pair, Source, read_pairs
+from bioeval.studies.tracking.inputs import LAYOUTS, Layout, Pair, SequenceSource, read_pairs
 from bioeval.studies.tracking.intervals import SequenceSums
 from bioeval.studies.tracking.matching import (
     DISTRACTORS,
@@ -127,8 +127,8 @@ class TrackingOptions:
 
     def evaluate(
         self,
-        truths: Mapping[str, Source],
-        results: Mapping[str, Source],
+        truths: Mapping[str, SequenceSource],
+        results: Mapping[str, SequenceSource],
         frames: Mapping[str, int],
         role: Part = "result",
     ) -> Evaluated:

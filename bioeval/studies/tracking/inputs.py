@@ -78,7 +78,7 @@ _RULES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
 
 
 @dataclass(frozen=True)
-class Rows:
+class BoxRows:
     """The rows of one file or array; arrays of shape (n,), boxes (n, 4)."""
 
     place: str  # the file, or other source, and what its rows are called
@@ -101,7 +101,7 @@ class Rows:
 
 def read_rows(
     value: Any, layout: str, role: Part = "", of_result: bool = False, with_class: bool = False
-) -> Rows:
+) -> BoxRows:
     """Read a box in each row of a file or an array.
 
     The columns of a result behind the box are free for the tracker, and a result without a row is
@@ -137,7 +137,7 @@ def read_rows(
         raise DataError(f"{place} {line[row]}: {name} is {shown}; expected {_RULES[name][1]}")
     n, nothing = len(line), np.zeros(0)
     sides = [numbers.get(name, nothing) for name in ("left", "top", "width", "height")]
-    return Rows(
+    return BoxRows(
         place=place,
         line=line,
         camera=numbers.get("camera", np.zeros(n)).astype(np.int64),
@@ -222,7 +222,7 @@ def _numbers(cells: list[str]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Source:
+class SequenceSource:
     """A file or an array not yet read, with the length of its sequence where a file states it."""
 
     value: Any
@@ -236,8 +236,8 @@ class Pair:
     """The ground truth and the result of a sequence; a single one has no name."""
 
     name: str
-    truth: Rows
-    result: Rows
+    truth: BoxRows
+    result: BoxRows
     frames: int | None  # of each camera
     frames_from: str
 
@@ -256,7 +256,7 @@ def _depth(value: Any) -> int:
     return 0
 
 
-def sources_of(value: Any, role: Part) -> dict[str, Source]:
+def sources_of(value: Any, role: Part) -> dict[str, SequenceSource]:
     """Return the sequences of an input by name; a single one has the empty name."""
     if isinstance(value, Mapping):
         sources = {}
@@ -273,7 +273,7 @@ def sources_of(value: Any, role: Part) -> dict[str, Source]:
             raise DataError(f"{role} is an empty mapping; expected names and files or arrays")
         return sources
     if not isinstance(value, str | os.PathLike):
-        return {"": Source(value, role)}
+        return {"": SequenceSource(value, role)}
     path = require_path(role, value)
     if not path.is_dir():
         if not path.exists():
@@ -281,11 +281,11 @@ def sources_of(value: Any, role: Part) -> dict[str, Source]:
         folder = path.absolute().parent.parent
         if path.absolute() == folder / "gt" / "gt.txt" and (found := _sequence(folder)):
             return {"": replace(found, value=path)}
-        return {"": Source(path, role)}
+        return {"": SequenceSource(path, role)}
     return _folder(path)
 
 
-def _folder(folder: Path) -> dict[str, Source]:
+def _folder(folder: Path) -> dict[str, SequenceSource]:
     """Return the file in a sequence's folder, or the sequences in a folder."""
     if (single := _sequence(folder)) is not None:
         return {"": single}
@@ -301,16 +301,16 @@ def _folder(folder: Path) -> dict[str, Source]:
         raise DataError(
             f"{folder}: holds no sequence; expected <sequence>/gt/gt.txt or <sequence>.txt"
         )
-    return {file.stem: Source(file, str(file)) for file in files}
+    return {file.stem: SequenceSource(file, str(file)) for file in files}
 
 
-def _sequence(folder: Path) -> Source | None:
+def _sequence(folder: Path) -> SequenceSource | None:
     """Return the ground truth in a sequence's folder, with its length; None without one."""
     file, ini = folder / "gt" / "gt.txt", folder / "seqinfo.ini"
     if not file.is_file():
         return None
     if not ini.is_file():
-        return Source(file, str(file))
+        return SequenceSource(file, str(file))
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read_string(read_text(ini))
@@ -323,12 +323,12 @@ def _sequence(folder: Path) -> Source | None:
             f"{ini}: has no length of the sequence ({reason}); expected [Sequence] with "
             f"seqLength = a whole number from 1 to {LAST_FRAME:,}"
         ) from None
-    return Source(file, str(file), length, f"in {ini}")
+    return SequenceSource(file, str(file), length, f"in {ini}")
 
 
 def read_pairs(
-    truths: Mapping[str, Source],
-    results: Mapping[str, Source],
+    truths: Mapping[str, SequenceSource],
+    results: Mapping[str, SequenceSource],
     frames: Mapping[str, int],
     layout: str,
     role: Part,
@@ -364,7 +364,7 @@ def read_pairs(
     return pairs, notes
 
 
-def frames_given(frames: Any, truths: Mapping[str, Source]) -> dict[str, int]:
+def frames_given(frames: Any, truths: Mapping[str, SequenceSource]) -> dict[str, int]:
     """Return the number of frames that is given, by the name of the sequence."""
     if frames is None:
         return {}

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.stats.people import ratio
-from bioeval.studies.tracking.inputs import Pair, Rows
+from bioeval.studies.tracking.inputs import BoxRows, Pair
 
 #: Distractor classes of MOT16 and later: result boxes matched to one are removed. Those of MOT20
 #: include other vehicles.
@@ -111,7 +111,7 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
     )
 
 
-def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray) -> None:
+def _check_twice(rows: BoxRows, key: np.ndarray, order: np.ndarray) -> None:
     """Raise if an id occurs twice in a frame."""
     in_order, identity = key[order], rows.identity[order]
     again = np.flatnonzero((in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])) + 1
@@ -126,7 +126,7 @@ def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray) -> None:
 
 
 def _roles(
-    truth: Rows, ignored: str, classes: Sequence[int] | None, numbered: bool
+    truth: BoxRows, ignored: str, classes: Sequence[int] | None, numbered: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return masks of the ground-truth boxes that are evaluated, and of the distractors."""
     counted = truth.flag != 0

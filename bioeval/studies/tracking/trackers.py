@@ -16,7 +16,7 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.stats.simultaneous import Differences, least_discordant
 from bioeval.studies.compare.results import ComparedMeasure, comparison_dataset
 from bioeval.studies.tracking.counting import TrackingOptions
-from bioeval.studies.tracking.inputs import LISTED, Source, frames_given, sources_of
+from bioeval.studies.tracking.inputs import LISTED, SequenceSource, frames_given, sources_of
 from bioeval.studies.tracking.intervals import FEWEST, METHOD, SequenceSums
 from bioeval.studies.tracking.matching import fingerprint
 from bioeval.studies.tracking.scalars import COMPARED, MEASURES, TrackingMeasure
@@ -96,8 +96,8 @@ def _measures(names: Sequence[str]) -> list[TrackingMeasure]:
 
 
 def _common(
-    truths: Mapping[str, Source], trackers: Mapping[str, Mapping[str, Source]]
-) -> tuple[dict[str, Source], list[Message]]:
+    truths: Mapping[str, SequenceSource], trackers: Mapping[str, Mapping[str, SequenceSource]]
+) -> tuple[dict[str, SequenceSource], list[Message]]:
     """Return the sequences that all trackers have, and a message on the others."""
     lacking = {
         tracker: [name for name in truths if name not in results]

@@ -61,7 +61,7 @@ class Impostors(NamedTuple):
         return ratio(self.sums, self.finite)
 
 
-class Attempts(NamedTuple):
+class ZooAttempts(NamedTuple):
     """The attempts of a zoo."""
 
     genuine: Genuine
@@ -71,7 +71,7 @@ class Attempts(NamedTuple):
 
 def attempts_by_subject(
     reader: BlockReader, person: Codes, halves: Halves, threshold: float
-) -> Attempts:
+) -> ZooAttempts:
     """Return the attempts by subject, the codes of `person`; NaN accepts nothing."""
     scores, order = reader.scores, reader.gallery.columns[0]
     threshold = float(reader.among_distances(threshold))
@@ -113,7 +113,7 @@ def attempts_by_subject(
     genuine_accepted = is_accepted(distance, threshold)
     if scores.nan == "reject":
         distance = farthest(distance)
-    return Attempts(
+    return ZooAttempts(
         Genuine(
             distance.astype(np.float64),
             who[added],

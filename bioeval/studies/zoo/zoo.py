@@ -25,7 +25,7 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import unknown_notes
 from bioeval.stats.people import ratio
-from bioeval.studies.zoo.attempts import Attempts, attempts_by_subject
+from bioeval.studies.zoo.attempts import ZooAttempts, attempts_by_subject
 from bioeval.studies.zoo.existence import (
     LEAST_SUBJECTS,
     draw_halves,
@@ -166,7 +166,7 @@ def zoo(
     return ds
 
 
-def _means(attempts: Attempts) -> dict[str, Any]:
+def _means(attempts: ZooAttempts) -> dict[str, Any]:
     """Return the mean finite distances of each subject, and the number of attempts in no mean."""
     genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
     subjects, finite = len(as_probe.attempts), np.isfinite(genuine.distance)
@@ -191,7 +191,7 @@ def _means(attempts: Attempts) -> dict[str, Any]:
     return {**means, "non_finite": infinite}
 
 
-def _errors(attempts: Attempts, people: int) -> dict[str, Any]:
+def _errors(attempts: ZooAttempts, people: int) -> dict[str, Any]:
     """Return attempts and errors of each subject at the threshold, rates, shares, inequality."""
     genuine, rejected = attempts.genuine, ~attempts.genuine.accepted
     made, subjects = attempts.as_probe.attempts, len(attempts.as_probe.attempts)
@@ -267,7 +267,7 @@ _NEEDED = {
 
 @stage("testing whether subjects differ")
 def _tests(
-    attempts: Attempts, layout: str, permutations: int, seed: np.random.SeedSequence
+    attempts: ZooAttempts, layout: str, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[Message]]:
     """Return the tests of existence as variables, and messages of those that are undefined."""
     genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed

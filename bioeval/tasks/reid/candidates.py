@@ -12,7 +12,7 @@ from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
 from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
 from bioeval.scores.excluded import leaving_out, masked
-from bioeval.scores.exclusions import Exclusion, Rule
+from bioeval.scores.exclusions import Exclusion, ExclusionRule
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled
@@ -63,11 +63,11 @@ class Candidates:
         if rule != "none":
             assert self.cameras is not None
             text = "camera" if rule == "same-id-same-camera" else "all:camera"
-            rules.append(Rule(Exclusion.parse(text), self.cameras))
+            rules.append(ExclusionRule(Exclusion.parse(text), self.cameras))
         if self.junk.any():
             everyone = np.zeros(scores.shape[0], dtype=np.int64)
             sides = Codes.known(np.arange(2), everyone, (~self.junk).astype(np.int64))
-            rules.append(Rule(Exclusion.parse("all:junk"), sides))
+            rules.append(ExclusionRule(Exclusion.parse("all:junk"), sides))
         return leaving_out(scores, codes, rules)
 
     def parts(self, rule: str) -> Parts:

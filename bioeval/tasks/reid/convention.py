@@ -28,7 +28,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.messages import Message
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import Field, Section
+from bioeval.protocol.fields import CardSection, Field
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.excluded import excludes_same
@@ -37,7 +37,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import pairs_of_same
 
-S = TypeVar("S", bound=Section)
+S = TypeVar("S", bound=CardSection)
 
 #: Entries of the list of a query that are left out, and what becomes of junk.
 Removed = Literal["same-id-same-camera", "same-camera", "none"]

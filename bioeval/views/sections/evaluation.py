@@ -23,7 +23,7 @@ from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import parse_fusion
 from bioeval.views.sections.header import about, alarms, optimistic, paths_of_messages
 from bioeval.views.sections.rows import (
-    Row,
+    NumberRow,
     closed_set_rows,
     gom_rows,
     open_set_rows,
@@ -112,7 +112,7 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
     return task[0].upper() + task[1:]
 
 
-def rows_of_task(dataset: xr.Dataset) -> Iterator[Row]:
+def rows_of_task(dataset: xr.Dataset) -> Iterator[NumberRow]:
     """Return the rows of the table of a task."""
     if "mrep" in dataset:
         return gom_rows(dataset)
@@ -131,7 +131,7 @@ def is_identification(dataset: xr.Dataset) -> bool:
 
 
 def _task(
-    dataset: xr.Dataset, path: str, named: Text, rows: list[Row], ranked: bool, details: str
+    dataset: xr.Dataset, path: str, named: Text, rows: list[NumberRow], ranked: bool, details: str
 ) -> Section:
     """Return the table of a task, or why it has none."""
     task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
@@ -178,7 +178,7 @@ def _each_query(dataset: xr.Dataset) -> Iterator[Table]:
     yield Table("queries", columns, rows, shown=0)
 
 
-def _brief(dataset: xr.Dataset, rows: Sequence[Row]) -> list[int] | None:
+def _brief(dataset: xr.Dataset, rows: Sequence[NumberRow]) -> list[int] | None:
     """Return the places of the rows of a short view: those that are asked for.
 
     None, for all of them, if the targets are a user's.

@@ -52,7 +52,7 @@ _LEVELS = (0.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
-class Row:
+class NumberRow:
     """One number of a task; `why_not` there is a value, where it is not defined."""
 
     label: Text
@@ -79,7 +79,7 @@ _FIRST = (
 _DECISIONS = ("gar", "far", "frr", "grr")
 
 
-def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
+def verification_rows(dataset: xr.Dataset) -> Iterator[NumberRow]:
     """Return the rows of verification."""
     table = verification_variables() | FAILURES
     for name in (*_FIRST, *(x.name for x in best_values())):
@@ -94,7 +94,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
                 yield _row(dataset, scalar, label, at)
 
 
-def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
+def open_set_rows(dataset: xr.Dataset) -> Iterator[NumberRow]:
     """Return the rows of open-set identification."""
     for scalar in (OPEN_SET["eer"], OPEN_SET["dir_at_far"]):
         yield from _rows(dataset, scalar)
@@ -107,7 +107,7 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
                 yield _row(dataset, VERIFICATION[name], say(f"{{{name}}}"), at)
 
 
-def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
+def closed_set_rows(dataset: xr.Dataset) -> Iterator[NumberRow]:
     """Return the rows of closed-set identification."""
     for row in _rows(dataset, CLOSED_SET["cms"]):
         if row.value.at["rank"] == 1:
@@ -115,7 +115,7 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         yield row
 
 
-def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
+def reid_rows(dataset: xr.Dataset) -> Iterator[NumberRow]:
     """Return the rows of re-identification."""
     why = "not offered under expected ties"
     if not value_of(dataset, "queries"):
@@ -144,7 +144,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
             yield replace(_row(dataset, scalar, label, at), threshold=None)
 
 
-def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
+def gom_rows(dataset: xr.Dataset) -> Iterator[NumberRow]:
     """Return the rows of GOM: the columns of its paper's table, and the CMC at other ranks."""
     why = "no query has a match" if value_of(dataset, "queries") == 0 else ""
     opened = value_of(dataset, "open_queries")
@@ -156,7 +156,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     yield from _cmc_rows(dataset, why)
 
 
-def _cmc_rows(dataset: xr.Dataset, why: str) -> Iterator[Row]:
+def _cmc_rows(dataset: xr.Dataset, why: str) -> Iterator[NumberRow]:
     """Return the rows of the CMC at the ranks that are shown, also where it is not defined."""
     of_ranks = replace(REID["cmc"], label="Rank {rank}")
     if "cmc" in dataset:
@@ -164,7 +164,7 @@ def _cmc_rows(dataset: xr.Dataset, why: str) -> Iterator[Row]:
         return
     for rank in report_ranks(dataset):
         cell = cell_of_scalar(of_ranks, math.nan, at={"rank": rank})
-        yield Row(label_of(of_ranks, rank=rank), cell, why_not=why)
+        yield NumberRow(label_of(of_ranks, rank=rank), cell, why_not=why)
 
 
 def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
@@ -184,7 +184,9 @@ def _capital(scalar: Variable) -> Variable:
     return replace(scalar, label=f"{scalar.label[0].upper()}{scalar.label[1:]}")
 
 
-def _rows(dataset: xr.Dataset, scalar: Variable, why: str = "", label: Text = "") -> Iterator[Row]:
+def _rows(
+    dataset: xr.Dataset, scalar: Variable, why: str = "", label: Text = ""
+) -> Iterator[NumberRow]:
     """Yield the rows of the bounds of a scalar that is not known exactly, and of its values."""
     for suffixes in ([*_ENDS], [""]):
         names = {x: f"{scalar.name}{x}" for x in suffixes if f"{scalar.name}{x}" in dataset}
@@ -200,7 +202,7 @@ def _rows(dataset: xr.Dataset, scalar: Variable, why: str = "", label: Text = ""
 
 def _row(
     dataset: xr.Dataset, scalar: Variable, label: Text, at: _At, why: str = "", name: str = ""
-) -> Row:
+) -> NumberRow:
     """Return the row of a value, with its interval, its threshold and its attempts."""
     name = name or scalar.name
     places = {dim: place for dim, (place, _) in at.items()}
@@ -228,7 +230,7 @@ def _row(
     about: dict[str, Any] = {"interval": ends, "variable": name, "at": labels}
     about["supported"] = is_supported
     cell = cell_of_scalar(scalar, value(name), attempts=shown, **about)
-    return Row(label, cell, threshold, why or _lacking(dataset) or say(_why(scalar)))
+    return NumberRow(label, cell, threshold, why or _lacking(dataset) or say(_why(scalar)))
 
 
 def _why(scalar: Variable) -> str:

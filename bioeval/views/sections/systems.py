@@ -26,7 +26,7 @@ from bioeval.views.writers.lines import Lines
 
 
 @dataclass(frozen=True)
-class Measure:
+class SystemNumber:
     """A number of a system with its label, which names the threshold if one was given."""
 
     label: Text
@@ -66,7 +66,7 @@ def _task_of(dataset: xr.Dataset) -> _Task:
     return (*task_code(dataset.attrs), title)
 
 
-def measures_of(dataset: xr.Dataset) -> Iterator[Measure]:
+def measures_of(dataset: xr.Dataset) -> Iterator[SystemNumber]:
     """Yield the measures of a result; of folds and partitions, means and standard deviations."""
     if in_parts(dataset):
         withheld = withheld_targets(dataset)
@@ -75,10 +75,10 @@ def measures_of(dataset: xr.Dataset) -> Iterator[Measure]:
             about: dict[str, Any] = {"deviation": deviation, "at": row.at}
             about["supported"] = row.at.get("far_target") not in withheld
             cell = cell_of_scalar(row.scalar, mean, **about)
-            yield Measure(row.name_in_text, cell)
+            yield SystemNumber(row.name_in_text, cell)
         return
     for row_of_task in rows_of_task(dataset):
-        yield Measure(row_of_task.heading, row_of_task.value)
+        yield SystemNumber(row_of_task.heading, row_of_task.value)
 
 
 def section(
@@ -91,7 +91,7 @@ def section(
     """
     words: dict[str, str] = {}
     by_task: dict[_Task, dict[str, xr.Dataset]] = {}
-    measured: dict[_Task, dict[str, dict[str, Measure]]] = {}
+    measured: dict[_Task, dict[str, dict[str, SystemNumber]]] = {}
     for path, dataset in results.items():
         name = system_of(path) or str(dataset.attrs.get("system", ""))
         by_task.setdefault(_task_of(dataset), {})[name] = dataset
@@ -130,7 +130,7 @@ def _rates_of(dataset: xr.Dataset) -> str:
 
 def _table(
     datasets: Mapping[str, xr.Dataset],
-    of_systems: Mapping[str, dict[str, Measure]],
+    of_systems: Mapping[str, dict[str, SystemNumber]],
     chosen: Sequence[str],
 ) -> Table:
     """Return the measures of the systems of a task, and which targets the data do not support."""

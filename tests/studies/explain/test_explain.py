@@ -10,10 +10,10 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli.program import main
-from bioeval.protocol.card import Claims
+from bioeval.protocol.card import ClaimsSection
 from bioeval.protocol.loading import for_layout
 from bioeval.studies.explain.section import section
-from bioeval.studies.explain.tasks import Count
+from bioeval.studies.explain.tasks import TaskCount
 from bioeval.views.writers.lines import written
 from bioeval.views.writers.terminal import as_text
 
@@ -47,29 +47,43 @@ def test_a_row_by_hand(scores):
         ("ann", "a1"), ("bob", "b2"), ("cat", "c1"),
     ]  # fmt: skip
     single, multi, genuine, impostor, closed = row.tasks
-    assert single.counts == {Count("ga"): 1, Count("fr"): 0, Count("fa"): 2, Count("gr"): 1}
-    assert multi.counts == {Count("ga"): 1, Count("fr"): 0, Count("fa"): 2, Count("gr"): 0}
-    assert genuine.counts == {Count("genuine_attempts"): 1, Count("di", 1): 1}
-    assert impostor.counts == {Count("impostor_attempts"): 1, Count("fa"): 1}
+    assert single.counts == {
+        TaskCount("ga"): 1,
+        TaskCount("fr"): 0,
+        TaskCount("fa"): 2,
+        TaskCount("gr"): 1,
+    }
+    assert multi.counts == {
+        TaskCount("ga"): 1,
+        TaskCount("fr"): 0,
+        TaskCount("fa"): 2,
+        TaskCount("gr"): 0,
+    }
+    assert genuine.counts == {TaskCount("genuine_attempts"): 1, TaskCount("di", 1): 1}
+    assert impostor.counts == {TaskCount("impostor_attempts"): 1, TaskCount("fa"): 1}
     assert "b2" in written(impostor.why)
-    assert closed.counts == {Count("attempts"): 1, Count("cms_count", 1): 1}
+    assert closed.counts == {TaskCount("attempts"): 1, TaskCount("cms_count", 1): 1}
 
 
 def test_a_mate_that_is_not_first(scores):
     """Probe b1: a1 at 4 and a2 at 5 are ahead of its mate b2 at 7."""
     genuine = be.explain(scores, 2, threshold=7).tasks[2]
-    assert genuine.counts == {Count("genuine_attempts"): 1, Count("di", 3): 1, Count("fr"): 1}
+    assert genuine.counts == {
+        TaskCount("genuine_attempts"): 1,
+        TaskCount("di", 3): 1,
+        TaskCount("fr"): 1,
+    }
     expected = "the nearest mate is b2, at rank 3 (not first: always a false reject)"
     assert written(genuine.why, "identification") == expected
     rejected = be.explain(scores, 2, threshold=6.9).tasks[2]
-    assert rejected.counts == {Count("genuine_attempts"): 1, Count("fr"): 1}
+    assert rejected.counts == {TaskCount("genuine_attempts"): 1, TaskCount("fr"): 1}
 
 
 def test_a_subject_with_one_template(scores):
     row = be.explain(scores, "c1", threshold=2)
     genuine = next(task for task in row.tasks if task.role == "genuine")
     assert not genuine.counts and "no usable mate" in genuine.why
-    assert row.tasks[-1].counts == {Count("skipped"): 1}
+    assert row.tasks[-1].counts == {TaskCount("skipped"): 1}
     assert "no template is genuine" in row.tasks[0].why
 
 
@@ -77,14 +91,14 @@ def test_ties_have_their_expected_share():
     """One mate and two others at the same distance: rank 1, 2 or 3 with 1/3 each."""
     scores = be.Scores([[5.0, 5.0, 5.0, 6.0]], ["a"], ["b", "a", "c", "d"])
     row = be.explain(scores, 0, threshold=5)
-    assert row.tasks[2].counts[Count("di", 3)] == 1
+    assert row.tasks[2].counts[TaskCount("di", 3)] == 1
     assert "tied with 2 of other subjects (pessimistic ties)" in written(row.tasks[2].why)
     assert [e.template for e in row.lists[0].entries] == ["0", "2", "1", "3"]  # the mate behind
     card = for_layout(scores.layout)
     card = replace(card, open_set=replace(card.open_set, ties="expected"))
     counts = be.explain(scores, 0, threshold=5, protocol=card).tasks[2].counts
     for k in (1, 2, 3):
-        assert counts[Count("di", k)] == pytest.approx(1 / 3)
+        assert counts[TaskCount("di", k)] == pytest.approx(1 / 3)
 
 
 def test_why_others_are_left_out():
@@ -140,15 +154,15 @@ def test_probes_who_are_not_enrolled():
         [(w.role, w.counts) for w in be.explain(scores, i, threshold=2).tasks if w.role]
         for i in (0, 1)
     ]
-    assert of[0] == [("genuine", {Count("genuine_attempts"): 1, Count("di", 1): 1})]
-    assert of[1] == [("impostor", {Count("impostor_attempts"): 1, Count("fa"): 1})]
+    assert of[0] == [("genuine", {TaskCount("genuine_attempts"): 1, TaskCount("di", 1): 1})]
+    assert of[1] == [("impostor", {TaskCount("impostor_attempts"): 1, TaskCount("fa"): 1})]
 
 
 def test_pairs_of_a_rule(scores):
     rows = [be.explain(scores, i, threshold=4, protocol="fvc2004") for i in range(5)]
     ds = be.evaluate(scores, "fvc2004", thresholds=[4.0])["verification/single"]
     for name in ("ga", "fr", "fa", "gr"):
-        assert sum(w.tasks[0].counts[Count(name)] for w in rows) == ds[name].item()
+        assert sum(w.tasks[0].counts[TaskCount(name)] for w in rows) == ds[name].item()
     reasons = [written(e.reason) for w in rows for e in w.lists[0].entries]
     assert "left out by the protocol" in reasons
 
@@ -220,7 +234,9 @@ def test_what_has_no_rows(scores):
         be.step_by_step(be.simulate(30, 4))
     with pytest.raises(be.ProtocolError, match="ranks a gallery for each query"):
         be.explain(be.Scores([[1.0, 2]], ["a"], ["a", "b"]), 0, protocol="viper")
-    card = replace(for_layout(scores.layout), claims=Claims(per_probe=2, genuine=0.3, seed=1))
+    card = replace(
+        for_layout(scores.layout), claims=ClaimsSection(per_probe=2, genuine=0.3, seed=1)
+    )
     with pytest.raises(be.ProtocolError, match="drawn claims"):
         be.explain(scores, 0, protocol=card)
 

@@ -13,7 +13,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
-from bioeval.studies.explain.tasks import Count
+from bioeval.studies.explain.tasks import TaskCount
 
 SMALL = {"dtypes": ("float32", "float64", "int8"), "orders": ("C", "strided")}
 
@@ -37,7 +37,7 @@ def sums(scores, card, threshold):
 
 
 def at_ranks(counts, name, ranks):
-    return [counts.get(Count(name, int(rank)), 0) for rank in ranks]
+    return [counts.get(TaskCount(name, int(rank)), 0) for rank in ranks]
 
 
 @settings(max_examples=10)
@@ -53,7 +53,7 @@ def test_verification(data):
         ds = be.verification(scores, templates=templates, fusion=fusion, thresholds=[t])
         counts = result[f"verification/{templates}"]
         for name in ("ga", "fr", "fa", "gr"):
-            assert counts.get(Count(name), 0) == ds[name].item(), (templates, name)
+            assert counts.get(TaskCount(name), 0) == ds[name].item(), (templates, name)
 
 
 @settings(max_examples=5)
@@ -72,7 +72,7 @@ def test_masks_without_labels(data):
     counts = sums(scores, card, t).get("verification/single", {})
     ds = be.verification(scores, thresholds=[t])
     for name in ("ga", "fr", "fa", "gr"):
-        assert counts.get(Count(name), 0) == ds[name].item(), name
+        assert counts.get(TaskCount(name), 0) == ds[name].item(), name
 
 
 @pytest.mark.slow
@@ -98,15 +98,15 @@ def test_identification(data):
     ds = be.open_set(scores, thresholds=[t], impostors=impostors, **options)
     counts = result.get("open_set", {})
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
-        assert counts.get(Count(name), 0) == ds[name].item(), name
+        assert counts.get(TaskCount(name), 0) == ds[name].item(), name
     np.testing.assert_allclose(at_ranks(counts, "di", ds["rank"]), ds.di[0], atol=1e-12)
-    missed = counts.get(Count("fr"), 0)
+    missed = counts.get(TaskCount("fr"), 0)
     if ds.genuine_attempts:
         assert missed / ds.genuine_attempts.item() == pytest.approx(ds.frr.item(), abs=1e-12)
     closed = be.closed_set(scores, unmated="skip", **options)
     counts = result.get("closed_set", {})
-    assert counts.get(Count("attempts"), 0) == closed.attempts.item()
-    assert counts.get(Count("skipped"), 0) == closed.skipped.item()
+    assert counts.get(TaskCount("attempts"), 0) == closed.attempts.item()
+    assert counts.get(TaskCount("skipped"), 0) == closed.skipped.item()
     cumulative = np.cumsum(at_ranks(counts, "cms_count", closed["rank"]))
     np.testing.assert_allclose(cumulative, closed.cms_count, atol=1e-12)
 
@@ -123,7 +123,7 @@ def test_excluded_sessions(data):
     result = sums(scores, for_layout(scores.layout), t)
     ds = be.verification(scores, thresholds=[t])
     for name in ("ga", "fr", "fa", "gr"):
-        assert result["verification/single"].get(Count(name), 0) == ds[name].item()
+        assert result["verification/single"].get(TaskCount(name), 0) == ds[name].item()
     ds = be.open_set(scores, thresholds=[t])
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
-        assert result.get("open_set", {}).get(Count(name), 0) == ds[name].item()
+        assert result.get("open_set", {}).get(TaskCount(name), 0) == ds[name].item()
