@@ -83,14 +83,15 @@ class Claims(NamedTuple):
 class Verified:
     """The attempts of verification, and how they were made.
 
-    `given` are the user's thresholds, as distances, or their number; None is a default. `points`
-    are found afterwards.
+    `given` are the user's thresholds, as distances, or their number; None is a default. `grid` are
+    the thresholds of the curve, if they were known before. `points` are found afterwards.
     """
 
     about: Provenance
     use: Use
     attempts: Attempts
     given: np.ndarray | int | None = None
+    grid: np.ndarray | None = None
     claims: str = "all"
     skipped_claims: int = 0
     people: ComparedPeople | None = None  # where they are known
@@ -100,11 +101,12 @@ class Verified:
     @cached_property
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Thresholds (float64, increasing) of the curve, and the false accepts (int64) there."""
-        attempts, thresholds = self.attempts, self.given
-        if thresholds is None and attempts.near is not None:
+        attempts, thresholds = self.attempts, self.grid
+        if self.given is None and attempts.near is not None:
             return _counted_curve(attempts)
-        if not isinstance(thresholds, np.ndarray):
-            thresholds = grid_over(*attempts.extent(), number=thresholds)
+        if thresholds is None:
+            assert not isinstance(self.given, np.ndarray)
+            thresholds = grid_over(*attempts.extent(), number=self.given)
         return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
 
 
@@ -139,8 +141,9 @@ class Verifying:
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)
         self.given = check_thresholds(thresholds)
+        self.grid: np.ndarray | None = None
         if isinstance(self.given, np.ndarray):
-            self.given = to_internal(self.given, scores.kind)
+            self.given = self.grid = to_internal(self.given, scores.kind)
 
     def _take_claims(self, claims: Any, unenrolled: str) -> None:
         """Take explicit or drawn claims; of the latter, those of probes not enrolled apart."""
@@ -161,11 +164,10 @@ class Verifying:
         """Return what counts its attempts; None of listed claims, which are read one by one."""
         if self.claims is not None:
             return None
-        given = self.given
-        if isinstance(given, int) and not parts.few:
+        if isinstance(self.given, int) and not parts.few:
             (extent,) = reduce(self.reader.scores, Extent(self.use.fused), parts=parts)
-            self.given = given = grid_over(*extent, number=given)
-        marks = given if isinstance(given, np.ndarray) else np.empty(0)
+            self.grid = grid_over(*extent, number=self.given)
+        marks = np.empty(0) if self.grid is None else self.grid
         if self.wanted is not None and self.wanted.rows is not None:
             marks = np.union1d(marks, self.wanted.rows)
         return CollectAttempts(self.use.fused, self.wanted, marks, self.more)
@@ -184,6 +186,7 @@ class Verifying:
             self.use,
             attempts,
             self.given,
+            self.grid,
             self.claims_of,
             self.skipped,
             self._people(),
