@@ -134,7 +134,8 @@ def _cohorts(
 
     The options for `reading` the trials say whose the names in a text are.
     """
-    from bioeval.scores.formats.cohorts import is_text
+    from bioeval.scores.formats.files import existing_file
+    from bioeval.scores.formats.reading import is_text
     from bioeval.studies.fusion.cohorts import read_cohort
 
     whose: dict[str, Any] = {"labels": reading.get("labels")}
@@ -142,6 +143,6 @@ def _cohorts(
         whose = {"subject_from": reading["subject_from"]}
     read = []
     for file in files:
-        options: dict[str, Any] = {"nan": scores.nan, **(whose if is_text(file) else {})}
-        read.append(read_cohort(file, kind=scores.kind, **options))
+        options = whose if is_text(existing_file(file, "cohort scores")) else {}
+        read.append(read_cohort(file, kind=scores.kind, nan=scores.nan, **options))
     return read[0], read[1] if len(read) > 1 else None

@@ -51,7 +51,7 @@ def load(
         pandas: a list of pairs with a score on each line, or a matrix. Two files: genuine scores
         and impostor scores. See ``docs/formats.md``.
     labels
-        Subjects of the rows, and of the columns where there is no `gallery`: a ``.npy`` array, or a
+        Subjects of the rows, and of the columns where there is no `gallery`. A ``.npy`` array, or a
         CSV file with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``, ``id``,
         ``subject_id``) and any further columns as metadata; or one column without a header. Labels
         from CSV are text: ``007`` stays ``007``. With `names_of`, a list of images. Of a list with
@@ -60,11 +60,12 @@ def load(
         Subjects of the columns, in the same way; or, of a ``.npy`` file of embeddings, the
         embeddings of the gallery, with their labels beside them in ``x.labels.csv``.
     trials
-        A text with the trials of scores: the names of both sides, the enrolled one first unless
-        columns say otherwise, and whether the pair is genuine; names alone are genuine pairs. They
-        are looked up in any order of lines and names; of a file of arrays by its metadata ``name``.
-        Or a list of pairs in LFW's form (``pairs.txt``), by the labels and the metadata
-        ``image_number``.
+        A text with the trials of a list of scores: the names of both sides, and whether the pair is
+        genuine; a list of names alone lists the genuine pairs. They are looked up in any order of
+        lines and names; of a file of arrays by its metadata ``name``.
+        The first name of a trial is that of the enrolled template, unless its column is called
+        otherwise. Or a list of pairs in LFW's form (``pairs.txt``), whose names are the labels, and
+        whose numbers the metadata ``image_number``.
     kind : {"distance", "similarity", "llr", "order"}, optional
         What the scores are: what the file says, else distance; of a text that does not say it,
         required.
@@ -87,17 +88,19 @@ def load(
         ``'(?P<subject>\w+)_day(?P<session>\d+)'``.
     names_of : str, optional
         The labels are names of images as this data set has them (``"market1501"``,
-        ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), with identities and
-        cameras: a text with a name on each line, a CSV file with a column ``name``, or an array.
+        ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities
+        and cameras are read: text files with a name on each line, CSV files with a column
+        ``name``, or arrays of text.
     columns : mapping of str to str, optional
         The array, or column of a list, that has a role: ``scores``, ``genuine``, ``labels``,
-        ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices`` (top-K lists:
-        gallery entries of each query, nearest first) or ``mask``; of a list also any name that a
-        column may have, as ``subject_a``, ``subject_b``, ``template`` and ``probe``. Any other word
-        is the name of a metadata column (of one side: ``probe_camera``, ``gallery_camera``). As
-        ``{"scores": "D", "labels": "y", "camera": "cam"}``.
+        ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices`` or ``mask``; of a
+        list also any name that a column may have, as ``subject_a``, ``subject_b``, ``template`` and
+        ``probe``. Any other word is the name of a metadata column. As ``{"scores": "D", "labels":
+        "y", "camera": "cam"}``; metadata of one side are ``probe_camera`` or ``gallery_camera``.
+        ``indices`` are top-K lists: gallery entries of each query, nearest first.
     lists : mapping, optional
-        What lists alone need:
+        What lists alone need: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
+        ``first_index`` and ``leave_out_query``. The values are:
 
         - ``as``: ``"matrix"`` reads pairs with names as a matrix, with the probes as rows; pairs
           that are not listed are excluded.
