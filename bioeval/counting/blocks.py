@@ -19,7 +19,7 @@ from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import fuse_claims
 
 
-class Lines(NamedTuple):
+class BlockLines(NamedTuple):
     """Whose the templates along one axis of a block are: people side by side, or in layers.
 
     In layers, the first template of each person comes first, then the second of each who has one,
@@ -47,8 +47,10 @@ class Block(NamedTuple):
     probe: np.ndarray
     gallery: np.ndarray
     number: int  # which part it is; sums of floats are added in this order
-    columns: Lines | None = None  # whose the gallery templates are
-    rows: Lines | None = None  # whose the probes are of a tile that stands for its mirror image too
+    columns: BlockLines | None = None  # whose the gallery templates are
+    rows: BlockLines | None = (
+        None  # whose the probes are of a tile that stands for its mirror image too
+    )
     rejected: bool = False  # whether failures are attempts
     turned: bool = False  # whether the probes are along the columns
     few: bool = False  # whether NumPy alone is to work on it, so that nothing is compiled
@@ -138,7 +140,7 @@ def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool
     return fuse_claims(values, starts, fusion, loop, rejected=rejected)[0]
 
 
-def _nearest_of_columns(values: np.ndarray, people: Lines) -> np.ndarray:
+def _nearest_of_columns(values: np.ndarray, people: BlockLines) -> np.ndarray:
     """Return the nearest score of each person whose templates are along the columns, in layers."""
     from bioeval.kernels.fuse import nearest_in_layers
 
@@ -148,7 +150,7 @@ def _nearest_of_columns(values: np.ndarray, people: Lines) -> np.ndarray:
     return nearest
 
 
-def _nearest_of_rows(values: np.ndarray, people: Lines) -> np.ndarray:
+def _nearest_of_rows(values: np.ndarray, people: BlockLines) -> np.ndarray:
     """Do so for templates along the rows."""
     from bioeval.kernels.fuse import nearest_of_row_layers
 

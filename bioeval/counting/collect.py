@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from bioeval.counting.blocks import Block
-from bioeval.counting.counted import CountedAttempts, Found
+from bioeval.counting.counted import CountedAttempts, ThreadCounts
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, increasing
@@ -59,7 +59,7 @@ class CollectAttempts(Reducer):
         self.counter.prepare()
         self.found = self._begun()
 
-    def _begun(self) -> list[Found]:
+    def _begun(self) -> list[ThreadCounts]:
         """Return what is found before any block: further impostor scores."""
         if self.counter is None or not len(self.more):
             return []

@@ -61,7 +61,7 @@ MARKED, KEPT = 1, 2
 
 
 @dataclass(eq=False)
-class Found:
+class ThreadCounts:
     """What one thread has found about the attempts of one kind."""
 
     reached: np.ndarray  # int64 (2, marks + 1)
@@ -90,7 +90,7 @@ class Found:
         """Return the number of scores in each cell, in 64 bits."""
         return self.cells.astype(np.int64) + self.more
 
-    def add(self, other: Found) -> None:
+    def add(self, other: ThreadCounts) -> None:
         """Add what was found elsewhere, in other tiles."""
         self.reached += other.reached
         self.more = self.counts() + other.counts()
@@ -265,13 +265,13 @@ class CountedAttempts:
 
     # -- a look
 
-    def start(self) -> Found:
+    def start(self) -> ThreadCounts:
         """Return empty tables for a thread."""
-        found = Found(np.zeros((2, len(self.marks) + 1), dtype=np.int64))
+        found = ThreadCounts(np.zeros((2, len(self.marks) + 1), dtype=np.int64))
         found.cells = np.zeros(len(self.flags), dtype=np.int32)
         return found
 
-    def count(self, found: Found, tile: np.ndarray, number: int, weight: int = 1) -> None:
+    def count(self, found: ThreadCounts, tile: np.ndarray, number: int, weight: int = 1) -> None:
         """Count scores (h, w), NaN where there is none; each stands for `weight` attempts."""
         tile = np.ascontiguousarray(tile, self.dtype)
         if len(found.room) <= tile.size:
@@ -290,7 +290,7 @@ class CountedAttempts:
             found.moments[number] = found.moments.get(number, 0.0) + weight * sums
         found.keep(found.room[:kept], weight)
 
-    def finish(self, found: Sequence[Found], failed: int) -> bool:
+    def finish(self, found: Sequence[ThreadCounts], failed: int) -> bool:
         """Take in what all threads have found; return whether another pass is needed.
 
         `failed` impostor attempts have no score.
@@ -327,7 +327,7 @@ class CountedAttempts:
         self.flags[:] = 0
         return self.moments is None
 
-    def _sum_moments(self, found: Sequence[Found]) -> None:
+    def _sum_moments(self, found: Sequence[ThreadCounts]) -> None:
         """Find the moments, or the origin or the scale with which another look finds them."""
         sums: dict[int, np.ndarray] = {}
         for one in found:

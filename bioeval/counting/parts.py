@@ -16,7 +16,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report_rows
-from bioeval.counting.blocks import Block, Lines, Mates
+from bioeval.counting.blocks import Block, BlockLines, Mates
 from bioeval.scores.arrays import Mask, distance_dtype, with_failures, writable_alias
 from bioeval.scores.blocks import (
     BlockReader,
@@ -172,11 +172,11 @@ class RowParts(Parts):
             give_back(self.scores)
 
     @cached_property
-    def columns(self) -> Lines:
+    def columns(self) -> BlockLines:
         """Whose the gallery templates are."""
         gallery = self.reader.gallery
         person = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts))
-        return Lines(gallery.subjects, person, starts=gallery.starts)
+        return BlockLines(gallery.subjects, person, starts=gallery.starts)
 
     def block(self, rows: RowBlock) -> Block:
         """Return rows that were read as a block: NaN in place of mates."""
@@ -422,14 +422,14 @@ class TileParts(Parts):
         return blocks
 
     @cached_property
-    def _lines(self) -> list[Lines]:
+    def _lines(self) -> list[BlockLines]:
         """Whose the templates of each tile of the gallery are."""
         columns, people = self.squares.columns, self.reader.gallery.subjects
         lines = []
         for j, layers in enumerate(columns.layers):
             place = np.concatenate([np.arange(size) for size in layers.tolist()])
             subjects = columns.subjects[columns[j]][: int(layers[0])]
-            lines.append(Lines(people[subjects], place, layers=layers))
+            lines.append(BlockLines(people[subjects], place, layers=layers))
         return lines
 
 

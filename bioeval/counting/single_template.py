@@ -74,7 +74,7 @@ def sums_of(sums: np.ndarray) -> np.ndarray:
 
 
 @dataclass
-class SingleTemplateTally:
+class SingleTemplateCounts:
     """Expected counts over all galleries of one template of each subject, as exact sums."""
 
     about: Provenance
@@ -113,7 +113,7 @@ class SingleTemplateCounter:
         self.reader, self.ranks = reader, ranks
         self.thresholds = reader.among_distances(thresholds)
         count = len(thresholds)
-        self.tally = SingleTemplateTally(
+        self.tally = SingleTemplateCounts(
             about=reader.about.searching(reader.scores),
             ties=ties,
             thresholds=thresholds,
@@ -127,7 +127,7 @@ class SingleTemplateCounter:
         self.rules = _rules(most_tied)
         self.steps = _steps(int(np.diff(reader.gallery.starts).max()))
 
-    def count(self) -> SingleTemplateTally:
+    def count(self) -> SingleTemplateCounts:
         """Count all rows, and return the sums."""
         with threads_for(self.reader.scores):
             for block in self.reader.blocks():
@@ -158,7 +158,7 @@ class SingleTemplateCounter:
     ) -> None:
         """Add the ranks of rows from `low` on; `mate_counts` are the numbers of their mates."""
         first = np.concatenate([[0], np.cumsum(mate_counts)])
-        ranks = kernel.MateRanks(
+        ranks = kernel.ExpectedRanks(
             first=first,
             distance=np.empty(first[-1]),
             tied=np.empty(first[-1]),

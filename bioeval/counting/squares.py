@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.progress import report_rows
-from bioeval.kernels.squares import Excluded, Found, leave_out_subjects, take_mates
+from bioeval.kernels.squares import Excluded, SquareMates, leave_out_subjects, take_mates
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
@@ -228,7 +228,7 @@ class Squares:
                     self.columns.subjects[across],
                     self.itself[some] - across.start,
                     Excluded(probe[:, some], gallery[:, across], differs),
-                    Found(offsets[some], genuine, columns),
+                    SquareMates(offsets[some], genuine, columns),
                 )
                 if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
                     self.held[i, j] = tile.copy()

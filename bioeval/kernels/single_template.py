@@ -69,7 +69,7 @@ class Rules(NamedTuple):
     weights: np.ndarray  # float64
 
 
-class MateRanks(NamedTuple):
+class ExpectedRanks(NamedTuple):
     """Expected ranks of the mates of each row, nearest first; all written but `first`.
 
     Those of row ``i`` are at ``first[i]:first[i + 1]`` of the others, float64 with a place a mate:

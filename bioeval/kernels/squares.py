@@ -7,7 +7,7 @@ import numpy as np
 from bioeval.kernels.compiling import compiled
 
 
-class Found(NamedTuple):
+class SquareMates(NamedTuple):
     """What is known of the mates of some probes."""
 
     offsets: np.ndarray  # int64 (h,): the genuine scores of each are written from there on
@@ -30,7 +30,7 @@ def take_mates(tile, first, of_rows, of_columns, itself, excluded, mates):
     - `of_rows` (int64 (h,)), `of_columns` (int64 (w,)): the subjects
     - `itself` (int64 (h,)): the column of the probe itself; -1 for none
     - `excluded` (Excluded)
-    - `mates` (Found)
+    - `mates` (SquareMates)
     """
     for i in range(len(of_rows)):
         filled = 0

@@ -74,7 +74,7 @@ class ListRules:
 
 
 @dataclass
-class _Tally:
+class _LineCounts:
     """Findings about the pairs of a list."""
 
     keep: np.ndarray  # bool: pairs that no earlier one makes needless
@@ -107,7 +107,7 @@ class ListedTemplates:
         DataError
             If a pair is both genuine and impostor, or has several scores.
         """
-        tally = _Tally(np.ones(len(self.names), dtype=bool))
+        tally = _LineCounts(np.ones(len(self.names), dtype=bool))
         if not self._is_plain(tally, rules):
             self._examine(tally, rules)
         self._refuse(tally, rules)
@@ -127,7 +127,7 @@ class ListedTemplates:
         notes += _notes_on_orders(tally, tally.distinct - same_template, rules)
         return (None if tally.keep.all() else tally.keep), notes
 
-    def _is_plain(self, tally: _Tally, rules: ListRules) -> bool:
+    def _is_plain(self, tally: _LineCounts, rules: ListRules) -> bool:
         """Count the pairs in a table of all templates; False if they fill little of it, or clash.
 
         It is several times faster than sorting.
@@ -159,7 +159,7 @@ class ListedTemplates:
             keys += term
         return keys
 
-    def _examine(self, tally: _Tally, rules: ListRules) -> None:
+    def _examine(self, tally: _LineCounts, rules: ListRules) -> None:
         """Find the pairs that are listed more than once."""
         keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
@@ -181,7 +181,7 @@ class ListedTemplates:
             apart = tally.keep[later]
             self._merged(tally, later[apart], first[apart])
 
-    def _repeated(self, tally: _Tally, later: np.ndarray, first: np.ndarray) -> None:
+    def _repeated(self, tally: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out the lines that repeat an ordered pair, and find those with another score."""
         one, other = self.values[first], self.values[later]
         different = (one != other) & ~(np.isnan(one) & np.isnan(other))
@@ -189,7 +189,7 @@ class ListedTemplates:
         tally.repeated = len(later)
         tally.keep[later] = False
 
-    def _merged(self, tally: _Tally, later: np.ndarray, first: np.ndarray) -> None:
+    def _merged(self, tally: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out one order of pairs, and find those with another score."""
         one = self.values[first].astype(np.float64)
         other = self.values[later].astype(np.float64)
@@ -206,7 +206,7 @@ class ListedTemplates:
         turned = place[self.names.a[first]] > place[self.names.b[first]]
         tally.keep[np.where(turned, first, later)] = False
 
-    def _compared_with_themselves(self, tally: _Tally, keep: bool) -> int:
+    def _compared_with_themselves(self, tally: _LineCounts, keep: bool) -> int:
         """Find comparisons of a template with itself; return the number of these templates."""
         itself = np.flatnonzero((self.names.a == self.names.b) & tally.keep)
         tally.itself = len(itself)
@@ -222,7 +222,7 @@ class ListedTemplates:
             )
         return len(np.unique(self.names.a[itself]))
 
-    def _refuse(self, tally: _Tally, rules: ListRules) -> None:
+    def _refuse(self, tally: _LineCounts, rules: ListRules) -> None:
         """Raise where a pair has two classes, or two scores."""
         number, examples = self._trouble(tally.contradictory)
         if number:
@@ -258,7 +258,7 @@ class ListedTemplates:
         return len(pairs), f"{', '.join(examples)}{more}"
 
 
-def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[Message]:
+def _notes_on_orders(tally: _LineCounts, pairs: int, rules: ListRules) -> list[Message]:
     """Return a note on how many pairs are listed in both orders, unless all are."""
     if rules.unordered and not tally.merged:
         return []

@@ -17,7 +17,7 @@ from bioeval.counting.single_template import (
     TARGET,
     UNENROLLED,
     SingleTemplateCounter,
-    SingleTemplateTally,
+    SingleTemplateCounts,
     sums_of,
     thresholds_over,
 )
@@ -62,13 +62,13 @@ def single_template_counter(
 
 
 def single_template_dataset(
-    tally: SingleTemplateTally, node: str, options: dict[str, Any]
+    tally: SingleTemplateCounts, node: str, options: dict[str, Any]
 ) -> xr.Dataset:
     """Return the result; `node` is ``"open_set"`` or ``"closed_set"``."""
     return (_open_set if node == "open_set" else _closed_set)(tally, **options)
 
 
-def _closed_set(tally: SingleTemplateTally, *, unmated: str, notes: list[Message]) -> xr.Dataset:
+def _closed_set(tally: SingleTemplateCounts, *, unmated: str, notes: list[Message]) -> xr.Dataset:
     """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
     tied = sums_of(tally.tied)[0, 0]
     counts = ClosedSetCounts(_expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
@@ -84,7 +84,7 @@ def _closed_set(tally: SingleTemplateTally, *, unmated: str, notes: list[Message
 
 
 def _open_set(
-    tally: SingleTemplateTally, *, impostors: str, far_targets: np.ndarray, notes: list[Message]
+    tally: SingleTemplateCounts, *, impostors: str, far_targets: np.ndarray, notes: list[Message]
 ) -> xr.Dataset:
     """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
     about = tally.about
@@ -121,7 +121,7 @@ def _open_set(
     return counts.dataset(points, far_targets, about, options, notes, [])
 
 
-def _expected_accepts(tally: SingleTemplateTally, role: str) -> tuple[np.ndarray, int]:
+def _expected_accepts(tally: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:
     """Return the expected number of impostor searches accepted within each threshold, of all."""
     by_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
     kinds = by_role.get(role, [ENROLLED, UNENROLLED])
@@ -130,7 +130,7 @@ def _expected_accepts(tally: SingleTemplateTally, role: str) -> tuple[np.ndarray
     return np.minimum(sums_of(tally.within[:, kinds].sum(axis=1)), impostor), impostor
 
 
-def _expected_ranks(tally: SingleTemplateTally, ties: str = "") -> np.ndarray:
+def _expected_ranks(tally: SingleTemplateCounts, ties: str = "") -> np.ndarray:
     """Return the expected number at each rank or better, within each threshold and overall.
 
     That is under the tally's ties, or at one of `ENDS`.

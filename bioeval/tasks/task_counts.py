@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.identification import Searches
-from bioeval.counting.single_template import SingleTemplateTally
+from bioeval.counting.single_template import SingleTemplateCounts
 from bioeval.counting.verification import Verified, Verifying
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars
@@ -150,7 +150,7 @@ class SearchCounted:
 class SingleTemplateCounted:
     """Identification in galleries of one template of each subject; `node` names the task."""
 
-    tally: SingleTemplateTally
+    tally: SingleTemplateCounts
     node: str
     options: dict[str, Any]
 

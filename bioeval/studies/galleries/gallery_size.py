@@ -52,7 +52,7 @@ KINDS = {
 
 
 @dataclass
-class SizeTally:
+class SizeCounts:
     """Counts for averages over gallery sizes."""
 
     ranks: Searches  # ranks among subjects, probe by probe
@@ -100,7 +100,7 @@ class CandidateSubjects(Reducer):
 
 
 def gallery_size_dataset(
-    tally: SizeTally,
+    tally: SizeCounts,
     sizes: np.ndarray,
     subjects: int,
     search: OpenSet,
@@ -288,7 +288,7 @@ def gallery_size(
     parts = parts_of(scores, nearest=False, reader=reader)  # rows are whole
     with rows_reported():
         *facts, within = reduce(scores, *searching.reducers, candidates, parts=parts)
-    tally = SizeTally(searching.result(*facts), grid, within)
+    tally = SizeCounts(searching.result(*facts), grid, within)
     return gallery_size_dataset(tally, chosen, subjects, search)
 
 

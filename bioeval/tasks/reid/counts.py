@@ -26,7 +26,7 @@ from bioeval.tasks.reid.matches import MatchLists
 
 
 @dataclass
-class ReidTally:
+class ReidCounts:
     """Counts from which the measures of re-identification are computed, query by query."""
 
     about: Provenance
@@ -55,7 +55,7 @@ class ReidTally:
 
 
 @dataclass(kw_only=True)
-class GomTally(ReidTally):
+class GomCounts(ReidCounts):
     """Gallery entries retrieved by each query within each threshold, for GOM.
 
     Distances and thresholds are normalised. Of the variant ``"reference"``, removed entries are
@@ -76,7 +76,7 @@ def plan_reid(
     *,
     thresholds: np.ndarray | None = None,
     name_queries: bool = False,
-) -> Callable[[], ReidTally]:
+) -> Callable[[], ReidCounts]:
     """Return what counts the ranks of each query's matches, under a convention.
 
     With `thresholds`, increasing ones in the units of the scores, the entries within each are
@@ -93,7 +93,7 @@ def plan_reid(
 
 def count(
     candidates: Candidates, taus: np.ndarray | None = None, *, name_queries: bool = False
-) -> ReidTally:
+) -> ReidCounts:
     """Count the candidates of queries; `taus` are distances."""
     scores, rules = candidates.scores, candidates.rules
     of_ap: list[Reducer] = [MateRanks()]
@@ -123,7 +123,7 @@ def count(
         found["labels"] = query_labels(scores)
         if not {*NAME_COLUMNS}.isdisjoint(scores.probe_meta):
             found["names"] = template_names(scores.probe_meta, scores.shape[0])
-    return ReidTally(
+    return ReidCounts(
         about=candidates.about(),
         rules=rules,
         enrolled=candidates.enrolled,
@@ -153,7 +153,7 @@ def query_labels(scores: Scores) -> np.ndarray:
 
 def plan_gom(
     scores: Scores, rules: Convention, task: Gom, taus: np.ndarray, *, scaled: bool
-) -> Callable[[], GomTally]:
+) -> Callable[[], GomCounts]:
     """Return what counts the entries retrieved within each threshold, under a convention.
 
     With `scaled`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
@@ -163,10 +163,10 @@ def plan_gom(
     return partial(_count_gom, Candidates(scores, rules), task, taus, scaled)
 
 
-def _count_gom(candidates: Candidates, task: Gom, taus: np.ndarray, scaled: bool) -> GomTally:
+def _count_gom(candidates: Candidates, task: Gom, taus: np.ndarray, scaled: bool) -> GomCounts:
     low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
     counted = count(candidates, unscaled(taus, low, high - low))
-    tally = GomTally(**{**vars(counted), "thresholds": taus}, task=task, low=low, high=high)
+    tally = GomCounts(**{**vars(counted), "thresholds": taus}, task=task, low=low, high=high)
     tally.matches.distance = (tally.matches.distance - low) / (high - low)
     if task.variant == "reference":
         removed = np.where(tally.left_out, 0, tally.removed_entries)

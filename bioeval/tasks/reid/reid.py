@@ -34,7 +34,7 @@ from bioeval.tasks.reid.convention import (
     convention_of,
     with_options,
 )
-from bioeval.tasks.reid.counts import GomTally, plan_gom, plan_reid
+from bioeval.tasks.reid.counts import GomCounts, plan_gom, plan_reid
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
 from bioeval.tasks.reid.results import (
@@ -346,7 +346,7 @@ def gom_of_card(
     thresholds: Any = None,
     scaled: bool | None = None,
     **options: Any,
-) -> Callable[[], GomTally]:
+) -> Callable[[], GomCounts]:
     """Return what counts GOM by a card, with `options` of its section; None leaves the card's."""
     require_values(scores, "GOM")
     rules = convention_of(convention, ("gom", "reid"))

@@ -28,7 +28,7 @@ from bioeval.results.query_means import (
 )
 from bioeval.results.support import rank_message, tie_message
 from bioeval.results.variables import GOM, GOM_MEANS, QUERY_MEANS, REID
-from bioeval.tasks.reid.counts import GomTally, ReidTally
+from bioeval.tasks.reid.counts import GomCounts, ReidCounts
 from bioeval.tasks.reid.matches import (
     TENTHS,
     MatchLists,
@@ -46,7 +46,7 @@ from bioeval.tasks.reid.matches import (
 )
 
 
-def reid_dataset(tally: ReidTally, *, per_query: bool = False) -> xr.Dataset:
+def reid_dataset(tally: ReidCounts, *, per_query: bool = False) -> xr.Dataset:
     """Return the measures of re-identification; see :func:`bioeval.reid`."""
     rules = tally.rules
     ties, max_rank = rules.ties, rules.max_rank
@@ -129,7 +129,7 @@ _OVER = {
 }
 
 
-def reid_measures(tally: ReidTally, *, curves: bool = True) -> QueryMeasures:
+def reid_measures(tally: ReidCounts, *, curves: bool = True) -> QueryMeasures:
     """Return the measures of re-identification, by the contribution of each query.
 
     Without `curves`, of those that are curves the CMC alone.
@@ -160,12 +160,12 @@ def _plain(ties: str) -> str:
     return "stable" if ties == "expected" else ties
 
 
-def _matches_of_cmc(tally: ReidTally) -> MatchLists:
+def _matches_of_cmc(tally: ReidCounts) -> MatchLists:
     """Return the matches on the list of the CMC."""
     return tally.matches if tally.cmc_matches is None else tally.cmc_matches
 
 
-def _counted(tally: ReidTally, matches: MatchLists) -> np.ndarray:
+def _counted(tally: ReidCounts, matches: MatchLists) -> np.ndarray:
     """Return which queries are in the means over a list: those with a match on it, or all."""
     return (matches.counts > 0) | ((tally.rules.unmatched == "zero") & ~tally.left_out)
 
@@ -191,12 +191,12 @@ def ranked_curves(
     }
 
 
-def _ambiguous(tally: ReidTally) -> int:
+def _ambiguous(tally: ReidCounts) -> int:
     """Return the number of queries with a non-match tied with one of their matches."""
     return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
 
 
-def _tie_messages(tally: ReidTally) -> Iterator[Message]:
+def _tie_messages(tally: ReidCounts) -> Iterator[Message]:
     """Yield the messages of mAP and of the CMC where the order of equal scores decides them."""
     lists, rules = tally.matches, tally.rules
     if rules.ap != "tied-once":
@@ -226,7 +226,7 @@ def precision_message(
 CMC_WORDS = ("the rate at rank 1", "the rate at rank")
 
 
-def _means(tally: ReidTally, counted: np.ndarray) -> dict[str, QueryMean]:
+def _means(tally: ReidCounts, counted: np.ndarray) -> dict[str, QueryMean]:
     """Return the means, curves left out; NaN if ties leave them undefined."""
     matches, rules = tally.matches, tally.rules
     ties = _plain(rules.ties)
@@ -254,14 +254,14 @@ def _means(tally: ReidTally, counted: np.ndarray) -> dict[str, QueryMean]:
     return means
 
 
-def _sets(tally: ReidTally) -> RetrievedSets | None:
+def _sets(tally: ReidCounts) -> RetrievedSets | None:
     """Return the measures of entries retrieved within thresholds, if these were counted."""
     if tally.thresholds is None or tally.retrieved is None:
         return None
     return RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
 
 
-def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
+def _in_order(values: np.ndarray, tally: ReidCounts) -> np.ndarray:
     """Return values over increasing distances in the order of the user's thresholds."""
     return values[..., ::-1] if larger_is_closer(tally.about.kind) else values
 
@@ -308,7 +308,7 @@ def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
     return Message(NO_MATCH, why=why, consequence=consequence)
 
 
-def _curve(tally: ReidTally) -> MatchCurve:
+def _curve(tally: ReidCounts) -> MatchCurve:
     """Return the counted matches of the queries on the list of the CMC."""
     over, rules = _matches_of_cmc(tally), tally.rules
     counted = _counted(tally, over)
@@ -359,7 +359,7 @@ def without_match(absent: int, removed: int, treatment: str) -> Message:
 _ROUNDED = 0.006
 
 
-def gom_dataset(tally: GomTally, *, per_query: bool = False) -> xr.Dataset:
+def gom_dataset(tally: GomCounts, *, per_query: bool = False) -> xr.Dataset:
     """Return the measures of GOM; see :func:`bioeval.gom`."""
     task, tau, matches = tally.task, tally.thresholds, tally.matches
     max_rank, variant = task.max_rank, task.variant
@@ -433,7 +433,7 @@ def in_units_of_user(dataset: xr.Dataset) -> xr.Dataset:
     return turned
 
 
-def gom_measures(tally: GomTally) -> QueryMeasures:
+def gom_measures(tally: GomCounts) -> QueryMeasures:
     """Return the measures of GOM that are means over queries; over thresholds in their order."""
     measures = _over_distances(tally)
     if not is_turned(tally.about.kind, tally.low, tally.high):
@@ -445,7 +445,7 @@ def gom_measures(tally: GomTally) -> QueryMeasures:
     return replace(measures, means=means)
 
 
-def _over_distances(tally: GomTally) -> QueryMeasures:
+def _over_distances(tally: GomCounts) -> QueryMeasures:
     """Return these means at increasing distances."""
     matches, ties = tally.matches, tally.task.ties
     matched, absent = matches.counts > 0, tally.absent

@@ -13,7 +13,7 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.tasks.reid.counts import GomTally, ReidTally, plan_reid
+from bioeval.tasks.reid.counts import GomCounts, ReidCounts, plan_reid
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.reid import gom_of_card, retrieval_thresholds
 from bioeval.tasks.reid.results import (
@@ -28,7 +28,7 @@ from bioeval.tasks.reid.results import (
 
 def plan(
     section: str, scores: Scores, card: Protocol, options: EvaluationOptions
-) -> tuple[Callable[[], ReidTally], dict[str, Any]]:
+) -> tuple[Callable[[], ReidCounts], dict[str, Any]]:
     """Return what counts ``[reid]`` or ``[gom]``, with the options of its result."""
     tasks = set(card.tasks)
     if section == "reid":
@@ -48,16 +48,16 @@ def compared(scores: Scores, card: Protocol) -> Scores:
     return kept_scores(scores, convention_of(card, ("reid", "gom")))
 
 
-def dataset(tally: ReidTally, options: dict[str, Any]) -> xr.Dataset:
+def dataset(tally: ReidCounts, options: dict[str, Any]) -> xr.Dataset:
     """Return the result."""
-    if isinstance(tally, GomTally):
+    if isinstance(tally, GomCounts):
         return gom_dataset(tally, **options)
     return reid_dataset(tally, **options)
 
 
-def with_intervals(dataset: xr.Dataset, tally: ReidTally, limits: IntervalMethod) -> xr.Dataset:
+def with_intervals(dataset: xr.Dataset, tally: ReidCounts, limits: IntervalMethod) -> xr.Dataset:
     """Return the result with confidence intervals, by the people of the queries."""
     people = tally.subject_of_query
-    if isinstance(tally, GomTally):
+    if isinstance(tally, GomCounts):
         return query_mean_intervals(dataset, gom_measures(tally), people, GOM, limits)
     return query_mean_intervals(dataset, reid_measures(tally), people, REID, limits)

@@ -19,7 +19,7 @@ from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.counts import ReidTally, count
+from bioeval.tasks.reid.counts import ReidCounts, count
 from bioeval.tasks.reid.matches import MatchLists
 from bioeval.tasks.reid.results import reid_measures
 
@@ -58,7 +58,7 @@ def means_without_groups(
 
 def _tallies(
     scores: Scores, rules: Convention, of_query: np.ndarray, of_column: np.ndarray, groups: int
-) -> Iterator[tuple[int, ReidTally]]:
+) -> Iterator[tuple[int, ReidCounts]]:
     """Yield each group, and the counts of some queries of others without it, in their order."""
     if rules.cmc in ("identity-dedup", "single-gallery-shot"):
         for which in range(groups):
@@ -79,7 +79,7 @@ def _tallies(
             matches[rule] = reduce(
                 parts.scores, MateRanks(), MateRanks(of_column, groups), parts=parts
             )
-        tally = ReidTally(
+        tally = ReidCounts(
             about=candidates.about(),
             rules=rules,
             enrolled=candidates.enrolled,
