@@ -33,10 +33,27 @@ def lower_hull(x, y, out):
     return find_hull(x, y, out)
 
 
-def interpreted_hull(*args):
-    """Do as :func:`hull_equal_errors`, without compiling it."""
-    loop = hull_equal_errors.kernel
-    getattr(loop, "py_func", loop)(*args)
+@register_jitable
+def meeting(x, y, chosen):
+    """Return where the hull of points meets the line FAR = FRR; NaN if it does not."""
+    corners = find_hull(x, y, chosen)
+    i = 0
+    while i < corners - 1 and x[chosen[i]] < y[chosen[i]]:
+        i += 1
+    b = chosen[i]
+    if i == 0:
+        return x[b] if x[b] == y[b] else np.nan
+    a = chosen[i - 1]
+    gap0 = y[a] - x[a]
+    gap1 = y[b] - x[b]
+    return x[a] + gap0 / (gap0 - gap1) * (x[b] - x[a])
+
+
+def interpreted_hull(far, frr, starts, out):
+    """Do as :func:`hull_equal_errors`, without compiling it: on lists, which Python is quick at."""
+    for k, (first, stop) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        x, y = [*far[first:stop].tolist(), 1.0], [*frr[first:stop].tolist(), 0.0]
+        out[k] = meeting(x, y, [0] * len(x)) if first < stop else np.nan
 
 
 @by_numpy(interpreted_hull, lambda far, *_: 64 * len(far))
@@ -62,15 +79,4 @@ def hull_equal_errors(far, frr, starts, out):
             y[i] = frr[starts[k] + i]
         x[n] = 1.0
         y[n] = 0.0
-        corners = find_hull(x[: n + 1], y[: n + 1], chosen)
-        i = 0
-        while i < corners - 1 and x[chosen[i]] < y[chosen[i]]:
-            i += 1
-        b = chosen[i]
-        if i == 0:
-            out[k] = x[b] if x[b] == y[b] else np.nan
-            continue
-        a = chosen[i - 1]
-        gap0 = y[a] - x[a]
-        gap1 = y[b] - x[b]
-        out[k] = x[a] + gap0 / (gap0 - gap1) * (x[b] - x[a])
+        out[k] = meeting(x[: n + 1], y[: n + 1], chosen)
