@@ -302,7 +302,7 @@ class SearchColumns:
     def messages(self, ranks: int) -> list[Message]:
         """Return messages of intervals not given, or not reliable."""
         if self.new_people and self.people < FEWEST:
-            why = f"there are {counted(self.people, 'subjects')}, and at least {FEWEST} are needed"
+            why = f"{counted(self.people, 'subjects')}, and at least {FEWEST} are needed"
             return [Message("no-interval", of="rates for new people", why=why)]
         remarks = [] if self.new_people else self.options.groups(self.people)
         remarks += self.options.few_people(self.people)

@@ -151,13 +151,17 @@ class IntervalMethod:
         remarks: Sequence[Message],
     ) -> xr.Dataset:
         """Return a dataset with limits of variables, which `table` describes, and warnings."""
+        import xarray as xr
+
         variables: dict[str, Any] = {}
         for name, both in limits_by_name.items():
             over = tuple(map(str, dataset[name].dims))
             for end, values in zip(("low", "high"), both, strict=True):
                 key = f"{name}_{end}"
                 limits = np.asarray(values, dtype=np.float64)
-                variables[key] = (over, limits, described(table, key).attrs)
+                # What is a variable already is not looked at by xarray, which would load dask.
+                attrs = described(table, key).attrs
+                variables[key] = xr.Variable(over, limits, attrs, fastpath=True)
         out = dataset.assign(variables)
         out.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
         return out

@@ -61,7 +61,12 @@ def verification_intervals(
     }
     names = verification_variables()
     out = options.added_to(dataset, limits, names, remarks)
-    return out.assign({name: ((), np.int64(n), names[name].attrs) for name, n in units.items()})
+    import xarray as xr
+
+    counts = {}
+    for name, n in units.items():
+        counts[name] = xr.Variable((), np.asarray(n, np.int64), names[name].attrs, fastpath=True)
+    return out.assign(counts)
 
 
 # ------------------------------------------------------------------------- independent attempts

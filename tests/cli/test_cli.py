@@ -310,7 +310,7 @@ def test_json(scores, capsys):
     assert said.err == ""
     document = json.loads(said.out)
     single = document["tasks"]["verification/single"]
-    tree = be.evaluate(be.load(scores), far_targets=[0.1, 0.05])
+    tree = be.evaluate(be.load(scores), far_targets=[0.1, 0.05], interval="people")
     truth = tree["verification/single"]
     assert single["genuine_attempts"] == 24
     assert single["impostor_attempts"] == 108
@@ -409,7 +409,7 @@ def test_out(scores, capsys):
     folder = Path("results")
     assert (folder / "table.txt").read_text() == said.out
 
-    truth = be.evaluate(be.load(scores))
+    truth = be.evaluate(be.load(scores), interval="people")
     with xr.open_datatree(folder / "results.nc", engine="h5netcdf") as tree:
         for path in ("verification/single", "verification/multi", "open_set", "closed_set"):
             xr.testing.assert_identical(tree[path].to_dataset().load(), truth[path].to_dataset())
@@ -580,7 +580,8 @@ def test_ranks_of_a_card(scores, tmp_path, root, capsys):
     text = (root / "protocols" / "course-all-vs-all.toml").read_text(encoding="utf-8")
     assert "ranks = [1, 5, 10]" in text
     (tmp_path / "mine.toml").write_text(text.replace("[1, 5, 10]", "[2, 3, 500]"))
-    assert run("run", scores, "--protocol", "mine.toml", "--out", "results") == 0
+    how = ("--protocol", "mine.toml", "--out", "results", "--interval", "none")
+    assert run("run", scores, *how) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[2] for line in lines if line.startswith("  CMS, rank ")] == ["2", "3"]
     document = json.loads(Path("results/summary.json").read_text())
@@ -964,3 +965,20 @@ def test_single_template_galleries_are_an_option(tmp_path, monkeypatch, capsys):
     tasks = json.loads(capsys.readouterr().out)["tasks"]
     expected = be.closed_set(scores, gallery="single").recognition_rate.item()
     assert tasks["closed_set"]["recognition_rate"] == expected
+
+
+def test_a_run_of_few_people_has_their_limits(tmp_path, monkeypatch, capsys):
+    """Of at most 1,000 people and 10,000,000 comparisons, unless the limits are refused."""
+    monkeypatch.chdir(tmp_path)
+    drawn = be.simulate(12, 3, random_state=1)
+    be.save(drawn, "few.npz")
+    right = be.verification(drawn, interval="people")
+    for words, limited in (([], True), (["--interval", "none"], False)):
+        assert run("run", "few.npz", *words, "--json") == 0
+        found = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
+        assert ("eer_low" in found) == limited
+        if limited:
+            assert found["eer_low"] == pytest.approx(right["eer_low"].item())
+    monkeypatch.setattr("bioeval.cli.commands.run._LIMITED", (11, 10_000_000))
+    assert run("run", "few.npz", "--json") == 0
+    assert "eer_low" not in json.loads(capsys.readouterr().out)["tasks"]["verification/single"]

@@ -119,7 +119,8 @@ def test_a_command_for_one_system_names_those_for_several(inside, capsys):
 
 def test_every_threshold_has_its_columns(systems, inside, capsys):
     found = {x: be.evaluate(s, thresholds=[0.8, 1.2]) for x, s in systems.items()}
-    printed_table = printed(capsys, "old.npz", "new.npz", "--thresholds", "0.8,1.2", "--markdown")
+    how = ("--thresholds", "0.8,1.2", "--markdown", "--interval", "none")
+    printed_table = printed(capsys, "old.npz", "new.npz", *how)
     assert printed_table.strip() == be.to_markdown(found).strip()
     for task, names in (("verification/single", ("far", "frr")), ("open_set", ("far",))):
         title = found["old"][task].attrs["task"].capitalize()

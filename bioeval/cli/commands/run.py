@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,22 @@ from bioeval.cli.arguments import Value, at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.conditions import FAIL_IF
-from bioeval.cli.options import TRIES_AND_ENROLMENT, rates, shared_options
+from bioeval.cli.options import (
+    TRIES_AND_ENROLMENT,
+    rates,
+    require_method,
+    shared_options,
+    take_interval,
+)
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.scores.matrix import Scores
+
+#: People and comparisons, at most, of scores that have intervals unless they are refused.
+_LIMITED = 1_000, 10_000_000
 
 # Seconds in which the scheduler of a cluster answers.
 _PATIENCE = 10
@@ -65,8 +75,8 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
 @option(
     "--interval METHOD",
-    "Add confidence intervals.",
-    ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
+    "Add confidence intervals; people by default where these are quick.",
+    ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
 )
 @option_group(*(entry.option for entry in CARD_OPTIONS))
 @option("--fta X", "Failure-to-acquire rate, to add rates that include it.", float)
@@ -113,7 +123,7 @@ def command(
     files, second = _systems_and_second(data, more_files, options["trials"])
     if len(files) > 1 and options["name"] is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
-    given = take_card_options(options)
+    given, interval = take_card_options(options), options.pop("interval")
     with StudyCommand(data, {**options, "second": second}) as run:
         if run.use:  # claims, which have one score for each
             run.use |= {x: given.pop(x) for x in ("templates", "fusion") if x in given}
@@ -130,7 +140,10 @@ def command(
             if divided is not scores:
                 scores = as_read = divided
             card = resolve(protocol, scores, of_system)
-            tree = _evaluated(run, scores, card)
+            method = interval
+            if interval is None and _has_limits(scores, card):
+                method = "people"
+            tree = _evaluated(run, scores, card, None if method == "none" else method)
             evaluation = Evaluation(tree, scores, card, file, run)
             evaluation.check_data(as_read, protocol)
             if worst is not None:
@@ -176,13 +189,26 @@ def _has_curves(scores: Scores, card: Any) -> bool:
     )
 
 
-def _evaluated(run: StudyCommand, scores: Scores, card: Any) -> xr.DataTree:
+def _has_limits(scores: Scores, card: Any) -> bool:
+    """Whether intervals are computed that nobody asked for."""
+    from bioeval.scores.people import knows_people
+    from bioeval.tasks.plan import resolve_card
+
+    most_people, most_comparisons = _LIMITED
+    if scores.layout == "top-k" or not knows_people(scores) or resolve_card(scores, card).has_folds:
+        return False
+    return len(scores.subjects) <= most_people and math.prod(scores.shape) <= most_comparisons
+
+
+def _evaluated(run: StudyCommand, scores: Scores, card: Any, interval: str | None) -> xr.DataTree:
     """Return the results of scores under a card."""
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
     from bioeval.views.tasks import with_asked_thresholds
 
     options = dict(run.options)
+    require_method(interval)
+    take_interval(options, interval)
     at_given = "thresholds" in options
     asked = options.get("thresholds")
     if isinstance(asked, list) and _has_curves(scores, card):

@@ -9,6 +9,7 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
 from bioeval.document.cells import Count, Label
@@ -88,14 +89,18 @@ def section(tree: xr.DataTree | xr.Dataset) -> Section:
         names = systems(paths) if several else ()
         blocks.append(Messages([message.concerning(*names)], alarm=True))
     blocks.append(about(results))
-    above = ""
+    above, said = "", set[tuple[str, Message]]()
     for path, dataset in results.items():
         named = title(dataset, path, several)
         details = _details(dataset.attrs, _options_and_notes(dataset)[0])
         if "cms" in dataset:  # the same rules as those of the open set above it
             details = "; ".join(x for x in details.split("; ") if x not in above.split("; "))
         above = details
-        blocks.append(_task(dataset, path, named, rows[path], ranked, details))
+        # What several tasks lack is said once, where it is met first.
+        every = [x for x in messages_of_result(dataset) if x.code in SUPPORT]
+        support = [x for x in every if (system_of(path), x) not in said]
+        said.update((system_of(path), x) for x in support)
+        blocks.append(_task(dataset, path, named, rows[path], ranked, (details, support)))
     remarks: list[Text] = [optimistic(with_rows.values())]
     remarks += [note.text for note in interval_note(results)]
     notes = [Paragraph(remark, "note") for remark in remarks if remark]
@@ -131,9 +136,18 @@ def is_identification(dataset: xr.Dataset) -> bool:
 
 
 def _task(
-    dataset: xr.Dataset, path: str, named: Text, rows: list[NumberRow], ranked: bool, details: str
+    dataset: xr.Dataset,
+    path: str,
+    named: Text,
+    rows: list[NumberRow],
+    ranked: bool,
+    about_rows: tuple[str, list[Message]],
 ) -> Section:
-    """Return the table of a task, or why it has none."""
+    """Return the table of a task, or why it has none.
+
+    Above its rows are details, and below them what the data do not support.
+    """
+    details, support = about_rows
     task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
     name = path.replace("/", "_") or "results"
     undefined = [row.why_not for row in rows if not row.value.is_defined]
@@ -149,7 +163,6 @@ def _task(
         Column("value", "value"),
         Column("threshold", "threshold", only="data" if ranked else "", priority=1),
     ]
-    support = [x for x in messages_of_result(dataset) if x.code in SUPPORT]
     if size := _sample_size(dataset):
         named = say("{title}: {size}", title=named, size=size)
     table = Table(
@@ -191,7 +204,10 @@ def _brief(dataset: xr.Dataset, rows: Sequence[NumberRow]) -> list[int] | None:
     targets = dataset["far_target"].values.tolist() if "far_target" in dataset else []
     if targets != list(FAR_TARGETS):
         return None
-    return [i for i, row in enumerate(rows) if row.value.variable != "eer_hull"]
+    left_out = {"eer_hull"}
+    if dataset.attrs.get("templates") == "multi":  # the table of single templates has them
+        left_out |= {"zero_far", "zero_frr"}
+    return [i for i, row in enumerate(rows) if row.value.variable not in left_out]
 
 
 def _sample_size(dataset: xr.Dataset) -> str:
@@ -216,7 +232,8 @@ def _messages(
     """Return the other messages, those of all tasks first."""
     everywhere, of_tasks = [], []
     for message, paths in paths_of_messages(results).items():
-        if is_doubt(message) or message.code in SUPPORT:
+        # A limit of what is not supported says no more than that.
+        if is_doubt(message) or message.code in (*SUPPORT, "limit-not-supported"):
             continue
         if len(paths) == len(results):
             everywhere.append(message)
