@@ -12,6 +12,7 @@ import bioeval as be
 from bioeval.base.errors import ProtocolError
 from bioeval.cli.program import main
 from bioeval.scores import making
+from bioeval.scores.formats import losses
 
 #: Three people at the door, one template each, who search a gallery of four.
 D = np.array([[1.0, 4, 6, 7], [5, 3, 2, 8], [4, 3, 5, 9]])
@@ -258,6 +259,12 @@ def test_the_check_of_claims_says_so():
     assert (found.code, found.count) == ("transactions-incomplete", 1)
     claims = be.claim_scores(visits(), attempts="visit")
     assert be.check_data(claims)["complete"].severity == "note"
+
+
+def test_what_a_file_of_claims_does_not_hold_is_said():
+    claims = be.claim_scores(visits(), attempts="visit")
+    (lost,) = losses(claims, "claims.npz")
+    assert "nor which lack tries" in lost and not losses(visits(), "scores.npz")
 
 
 def test_a_list_of_candidates_names_their_number_in_the_heading(tmp_path, capsys):

@@ -211,4 +211,8 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
         lost.append(
             f"which labels are of distractors or junk is not said ({', '.join(map(str, numbers))})"
         )
+    if scores.claims:
+        lost.append(
+            f"that a score is of a claim is not said, nor which lack tries ({scores.claims})"
+        )
     return lost + form.losses(scores)

@@ -20,7 +20,7 @@ from bioeval.counting.verification import is_symmetric
 from bioeval.results.support import KindVerdict
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import Codes, plain
+from bioeval.scores.labels import Codes, plain, unknown_values
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
@@ -221,8 +221,9 @@ def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]
     of_probes = isinstance(group, (tuple, list)) and len(group) == 2 and group[1] is None
     given = group[0] if of_probes else group
     name, messages = given if isinstance(given, str) else "", list[Message]()
-    if name in scores.probe_meta and name not in scores.gallery_meta:
-        of_probes = True
+    if name in scores.probe_meta:
+        gallery = scores.gallery_meta.get(name)
+        of_probes |= gallery is None or bool(unknown_values(gallery, name).all())
     if not of_probes:
         some, sides = with_known_values(scores, given, "group")
         labels, codes = _labels_of(*sides)

@@ -225,6 +225,9 @@ def test_a_column_of_probes_alone_and_unknown_values():
     values = np.where(np.array(who)[:, None] == [1, 2, 3], 0.0, 9.0)
     light = np.array(["day", "night", "day", "", None], dtype=object)
     scores = be.Scores(values, who, [1, 2, 3], probe_meta={"light": light})
+    none = be.Scores(values, who, [1, 2, 3], probe_meta={"light": light},
+                     gallery_meta={"light": [None] * 3})  # fmt: skip
+    assert be.by_group(none, "light", threshold=5.0).genuine_attempts.values.tolist() == [2, 1]
     for column in ("light", ("light", None), (light, None)):
         ds = be.by_group(scores, column, threshold=5.0)
         assert ds.genuine_attempts.values.tolist() == [2, 1]
