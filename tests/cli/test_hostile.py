@@ -77,7 +77,6 @@ def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     import gzip
 
     monkeypatch.setattr(files, "MOST_TEXT", 1 << 20)
-    monkeypatch.setattr(files.read_bounded, "__defaults__", (1 << 20, None))
     Path("l.csv").write_text("label\na\nb\n")
     Path("x.txt").write_text("1\n" * (1 << 20))
     Path("x.txt.gz").write_bytes(gzip.compress(b"1\n" * (1 << 20)))

@@ -149,10 +149,11 @@ _BUFFER = 1 << 20
 class _Watched(io.RawIOBase):
     """The bytes of a text with line feeds as line ends; a line without end is refused."""
 
-    def __init__(self, file: IO[bytes], path: Path, place: IO[bytes]):
+    def __init__(self, file: IO[bytes], path: Path, place: IO[bytes], bounded: bool):
         self._file, self._path, self._place = file, path, place
         self._size = path.stat().st_size
         self._line = 0
+        self._room = MOST_TEXT if bounded else None  # bytes that may still be read
         self._returned = False  # whether what was read ends in a carriage return
 
     def readable(self) -> bool:
@@ -173,6 +174,13 @@ class _Watched(io.RawIOBase):
                 f"{self._path}: has a line of more than {_LONGEST_LINE >> 20} MiB; expected lines "
                 "of scores, as text"
             )
+        if self._room is not None:
+            self._room -= len(piece)
+            if self._room < 0:
+                raise DataError(
+                    f"{self._path}: has more than {MOST_TEXT >> 20} MiB of text, the most that is "
+                    "read; expected a smaller file, or its numbers as arrays in a .npz file"
+                )
         buffer[: len(piece)] = piece
         report(min(self._place.tell(), self._size), self._size)
         return len(piece)
@@ -187,8 +195,11 @@ class _Watched(io.RawIOBase):
         return b""
 
 
-def open_text(path: Path) -> IO[bytes]:
-    """Open a text, decompressed where it is compressed, with line feeds as line ends."""
+def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
+    """Open a text, decompressed where it is compressed, with line feeds as line ends.
+
+    A `bounded` one, which is kept as a whole, has at most :data:`MOST_TEXT` bytes.
+    """
     existing_file(path)
     kind = content(path)
     place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
@@ -201,22 +212,13 @@ def open_text(path: Path) -> IO[bytes]:
     elif kind != "text":
         place.close()
         raise fault(path, f"is {looks(kind)}", "expected text in UTF-8")
-    return io.BufferedReader(_Watched(file, path, place), _BUFFER)
+    return io.BufferedReader(_Watched(file, path, place, bounded), _BUFFER)
 
 
 def read_text(path: Path) -> str:
     """Return a text in UTF-8, decompressed where it is compressed, with line feeds as line ends."""
-    pieces, size = [], 0
-    with guarded(path, expected="text"), open_text(path) as file:
-        while piece := file.read(_BUFFER):
-            pieces.append(piece)
-            size += len(piece)
-            if size > MOST_TEXT:
-                raise DataError(
-                    f"{path}: has more than {MOST_TEXT >> 20} MiB of text, the most that is read; "
-                    "expected a smaller file, or its numbers as arrays in a .npz file"
-                )
-    return decode(b"".join(pieces), path)
+    with guarded(path, expected="text"), open_text(path, bounded=True) as file:
+        return decode(file.read(), path)
 
 
 def mark_of(line: str) -> str:
@@ -232,9 +234,11 @@ def cells_of(line: str, mark: str) -> list[str]:
     return [from_cell(cell.strip()) for cell in row]
 
 
-def rows_of(path: Path, mark: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
+def rows_of(
+    path: Path, mark: str, first: int = 1, bounded: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line that is not blank, from line `first` on."""
-    with guarded(path, expected="text"), open_text(path) as file:
+    with guarded(path, expected="text"), open_text(path, bounded) as file:
         numbered = islice(enumerate(file, 1), first - 1, None)
         if mark == " ":
             yield from ((n, row) for n, raw in numbered if (row := decode(raw, path, n).split()))

@@ -246,7 +246,8 @@ def read_columns(
 
 def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]]]:
     """Return the numbers of the lines, and all cells of each column as text."""
-    rows, width = [*rows_of(head.path, head.mark, head.first + header)], head.width
+    rows = [*rows_of(head.path, head.mark, head.first + header, bounded=True)]
+    width = head.width
     for line, row in rows:
         if len(row) != width:
             raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
