@@ -75,7 +75,8 @@ def chosen_sides(
 
 def _by_name(scores: Scores, index: Any, side: int) -> Any:
     """Return a choice of pandas, true or false by template, in the order of the templates."""
-    if not hasattr(index, "iloc") or getattr(index.dtype, "kind", "") != "b":
+    dtype = getattr(index, "dtype", None)  # of pandas too, whose tables have none
+    if not hasattr(index, "iloc") or getattr(dtype, "kind", "") != "b":
         return index
     return by_name(index, names_of_sides(scores)[side], ("probes", "gallery")[side])
 

@@ -217,7 +217,7 @@ def tracking(
     )
     method = interval_of(interval, [METHOD])
     if not are_trackers(truth, result):
-        if tuple(require_list("measures", measures)) != COMPARED:
+        if [*map(str, require_list("measures", measures))] != [*COMPARED]:
             raise DataError(
                 f"{Argument('measures')} is given, and trackers are compared by it; expected the "
                 'results of several, as {"A": result, "B": result}'
