@@ -326,8 +326,8 @@ class _Systems:
         self.measured[name] = system
         messages = [*notes_of(scores), *system.messages]
         if self.rules is not None:
-            lists = Candidates(scores, self.rules).about().lists
-            messages += lists.messages() if lists is not None else []
+            about = Candidates(scores, self.rules).about()
+            messages += about.lists.messages() if about.searched is not None else []
         elif any(measure.scalar.name in IDENTIFICATION for measure in system.measures):
             messages += scores.completeness.messages()
         for measure in system.measures:
