@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from bioeval.stats.limits import jackknife
+from bioeval.stats.limits import jackknife, quantiles
 
 #: Subjects that must be decided differently for a difference to be declared: with five, the most
 #: extreme outcome of a two-sided sign test has a probability of 2 / 2^5 = 6.25 %.
@@ -113,35 +113,37 @@ class Differences:
 
         - `comparable` (k, k): symmetric; other pairs are not tested
         - `drawn` (k, replicates): the measure with people drawn again, the same people for all
-          systems. The standard errors are then those of the replicates: of thresholds that are
-          chosen anew the jackknife's are a quarter too large, as of all quantiles (Miller 1974, The
-          jackknife: a review, Biometrika 61, 1-15). A replicate that is NaN is left out
+          systems. The standard errors are then those of the replicates, on each side: of thresholds
+          that are chosen anew the jackknife's are a quarter too large, as of all quantiles (Miller
+          1974, The jackknife: a review, Biometrika 61, 1-15). A replicate that is NaN is left out
         - `widest`: the largest possible difference, at which limits end
         """
         values = columns[:, 0]
         k = len(values)
         one, other = np.nonzero(np.triu(comparable, 1))
-        away, error, freedom = np.full((3, len(one)), np.nan)
+        away, below, above, freedom = np.full((4, len(one)), np.nan)
         step = max(1, _MOST_VALUES // max(columns.shape[1], 1))
         for first in range(0, len(one), step):
             part = slice(first, first + step)
             i, j = one[part], other[part]
             apart = columns[i] - columns[j]
             variance, freedom[part] = jackknife(apart)
-            away[part], error[part] = apart[:, 0], np.sqrt(variance)
+            away[part], below[part] = apart[:, 0], np.sqrt(variance)
+            above[part] = below[part]
             if drawn is not None:
-                error[part] = _spread(drawn[i] - drawn[j])
+                below[part], above[part] = _errors(drawn[i] - drawn[j], apart[:, 0], confidence)
+        error = np.where(away > 0, below, above)  # on the side of no difference
         scale = np.maximum(np.abs(values[one]), np.abs(values[other])) + 1.0
-        tested = (error > _ROUNDING * scale) & (freedom > 0) & ~np.isnan(away)
-        one, other, away, error, freedom = (x[tested] for x in (one, other, away, error, freedom))
-        freedom = np.maximum(freedom, 1.0)
+        tested = (np.fmin(below, above) > _ROUNDING * scale) & (freedom > 0) & ~np.isnan(away)
+        one, other, freedom = one[tested], other[tested], np.maximum(freedom[tested], 1.0)
+        away, below, above, error = (x[tested] for x in (away, below, above, error))
         level = (1 - confidence) / (2 * max(len(one), 1))
-        half = -scipy.special.stdtrit(freedom, level) * error
+        student = -scipy.special.stdtrit(freedom, level)
         p_values = holm(2 * scipy.special.stdtr(freedom, -np.abs(away) / error))
         low, high, p = (np.full((k, k), np.nan) for _ in range(3))
         larger = np.zeros((k, k), dtype=np.int64)
-        low[one, other] = np.maximum(away - half, -widest)
-        high[one, other] = np.minimum(away + half, widest)
+        low[one, other] = np.maximum(away - student * below, -widest)
+        high[one, other] = np.minimum(away + student * above, widest)
         low[other, one], high[other, one] = -high[one, other], -low[one, other]
         p[one, other] = p[other, one] = p_values
         larger[one, other] = np.where(p_values <= 1 - confidence, np.sign(away), 0)
@@ -171,13 +173,27 @@ class Differences:
         return letters_of(self.larger != 0, order)
 
 
-def _spread(drawn: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of each row, NaN left out; NaN of fewer than two."""
+def _errors(
+    drawn: np.ndarray, values: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the standard errors below and above values from the replicates of each, the rows.
+
+    These are skewed where systems differ: on each side it is how far their percentile at the level
+    is away, as a part of the normal quantile there; where a value is beyond it, their standard
+    deviation. NaN is left out; of fewer than two replicates errors are NaN.
+    """
     there = ~np.isnan(drawn)
     number = there.sum(axis=1)
     mean = np.where(there, drawn, 0.0).sum(axis=1) / np.maximum(number, 1)
     squares = np.where(there, (drawn - mean[:, None]) ** 2, 0.0).sum(axis=1)
-    return np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
+    spread = np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
+    miss = min((1 - confidence) / 2, 0.25)
+    below, above = values - quantiles(drawn, miss), quantiles(drawn, 1 - miss) - values
+    normal = -scipy.special.ndtri(miss)
+    return (
+        np.where((below > 0) & (spread > 0), below / normal, spread),
+        np.where((above > 0) & (spread > 0), above / normal, spread),
+    )
 
 
 def letters_of(differ: np.ndarray, order: Sequence[int]) -> list[str]:

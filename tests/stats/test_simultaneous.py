@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.stats import t
+from scipy.stats import norm, t
 from strategies import examples_of
 
 from bioeval.stats.simultaneous import Differences, letter_sets
@@ -54,13 +54,18 @@ def test_limits_and_tests_are_those_of_plain_loops(columns, confidence, again):
     p = []
     for i, j in pairs:
         away, error, freedom = plain_difference(columns[i], columns[j])
+        below = above = error
         if again:
-            error = np.std(drawn[i] - drawn[j], ddof=1)
-        half = t.ppf(1 - (1 - confidence) / 2 / len(pairs), freedom) * error
-        np.testing.assert_allclose(made.low[i, j], away - half)
-        np.testing.assert_allclose(made.high[i, j], away + half)
-        np.testing.assert_allclose(made.low[j, i], -away - half)
-        p.append(2 * t.sf(abs(away) / error, freedom))
+            apart = drawn[i] - drawn[j]
+            ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2])
+            normal = norm.ppf((1 + confidence) / 2)
+            below, above = (away - ends[0]) / normal, (ends[1] - away) / normal
+            below, above = (x if x > 0 else np.std(apart, ddof=1) for x in (below, above))
+        times = t.ppf(1 - (1 - confidence) / 2 / len(pairs), freedom)
+        np.testing.assert_allclose(made.low[i, j], away - times * below)
+        np.testing.assert_allclose(made.high[i, j], away + times * above)
+        np.testing.assert_allclose(made.low[j, i], -away - times * above)
+        p.append(2 * t.sf(abs(away) / (below if away > 0 else above), freedom))
     for (i, j), rejected in zip(pairs, plain_holm(p, 1 - confidence), strict=True):
         sign = 1 if columns[i, 0] > columns[j, 0] else -1
         assert made.larger[i, j] == sign * rejected == -made.larger[j, i]
