@@ -132,6 +132,34 @@ def rates(usage: str, help: str, name: str) -> Callable[[F], F]:
     return option(usage, help, type, name=name, multiple=True, callback=_joined)
 
 
+#: What `bioeval run` and `bioeval report` evaluate.
+EVALUATED = option_group(
+    option(
+        "--protocol CARD",
+        "Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols "
+        "lists all) or a path; auto: all of verification and identification.",
+        str,
+        "auto",
+    ),
+    option(
+        "--thresholds N|T,T",
+        "Thresholds at which to report rates (0.5,0.62), or how many of them (500).",
+        Value.THRESHOLDS,
+    ),
+)
+
+ASSURE = option(
+    "--assure P",
+    "Also find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
+    Value.CONFIDENCE,
+)
+
+INTERVAL = option(
+    "--interval METHOD",
+    "Add confidence intervals.",
+    ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
+)
+
 #: The options of tries and of enrolled templates.
 TRIES_AND_ENROLMENT = option_group(
     option(

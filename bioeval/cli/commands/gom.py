@@ -8,7 +8,7 @@ import click
 
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import shared_options
+from bioeval.cli.options import INTERVAL, shared_options
 from bioeval.cli.study_command import StudyCommand
 
 
@@ -36,11 +36,7 @@ from bioeval.cli.study_command import StudyCommand
     "--thresholds N|T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", Value.THRESHOLDS
 )
 @option("--max-rank N", "Number of ranks of CMC and DIR.", int)
-@option(
-    "--interval METHOD",
-    "Add confidence intervals.",
-    ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
-)
+@INTERVAL
 @shared_options(interval=True, plots=True, names=True)
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.

@@ -14,7 +14,7 @@ from bioeval.cli.arguments import Value, at_least
 from bioeval.cli.command import Command, naming, option
 from bioeval.cli.commands.workload import TASKS
 from bioeval.cli.images import ImageOptions
-from bioeval.cli.options import rates, shared_options, take_interval
+from bioeval.cli.options import ASSURE, EVALUATED, rates, shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -46,18 +46,7 @@ def _use(text: str) -> dict[str, float]:
 @option("--out HTML", "Page to write.", required=True, name="report")
 @option("--force", "Replace HTML if it exists.", bool)
 @option("--title TEXT", "Title of the page.  [names of the systems]", str, "")
-@option(
-    "--protocol CARD",
-    "Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols "
-    "lists all) or a path; auto: all of verification and identification.",
-    str,
-    "auto",
-)
-@option(
-    "--thresholds N|T,T",
-    "Thresholds at which to report rates (0.5,0.62), or how many of them (500).",
-    Value.THRESHOLDS,
-)
+@EVALUATED
 @rates("--far X", "FAR at which to report FRR and DIR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
 @option("--check", "Add a check of the data, and who is confused with whom.", bool)
@@ -73,11 +62,7 @@ def _use(text: str) -> dict[str, float]:
     Value("people=N,impostors=P", _use, "people=2000,impostors=0.01"),
 )
 @option("--folds N", "Folds for the rates of new subjects; 0: none.", at_least(0), 10)
-@option(
-    "--assure P",
-    "Also find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
-    Value.CONFIDENCE,
-)
+@ASSURE
 @option("--worst N", "List the N worst impostor and genuine pairs.", at_least(1))
 @option("--zoo", "Add whose errors they are.", bool)
 @option(

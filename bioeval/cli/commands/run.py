@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError, MissingDependencyError
-from bioeval.cli.arguments import Value, at_least
+from bioeval.cli.arguments import at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.conditions import FAIL_IF
 from bioeval.cli.options import (
+    EVALUATED,
     TRIES_AND_ENROLMENT,
     rates,
     require_method,
@@ -58,18 +59,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @click.command("run", cls=Command)
 @click.argument("data")
 @click.argument("more_files", nargs=-1, metavar="[FILE]...")
-@option(
-    "--protocol CARD",
-    "Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols "
-    "lists all) or a path; auto: all of verification and identification.",
-    str,
-    "auto",
-)
-@option(
-    "--thresholds N|T,T",
-    "Thresholds at which to report rates (0.5,0.62), or how many of them (500).",
-    Value.THRESHOLDS,
-)
+@EVALUATED
 @option("--max-rank N", "Number of ranks.", int)
 @rates("--far X", "FAR at which to report FRR and DIR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")

@@ -19,6 +19,13 @@ PEOPLE_OF_A_SEED = 1_000_000
 MOST_SEEDS = 1_000_000_000
 
 
+_OF_ANIMALS = (
+    "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
+    "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
+    " and all scores of others' probes against a lamb nearer."
+)
+
+
 @click.command("simulate", cls=Command)
 @option("--subjects N", "Enrolled subjects.", int, 100, name="n_subjects")
 @option(
@@ -104,27 +111,7 @@ MOST_SEEDS = 1_000_000_000
         "Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.",
         float,
     ),
-    option(
-        "--goat-sd X",
-        "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
-        "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
-        " and all scores of others' probes against a lamb nearer.",
-        float,
-    ),
-    option(
-        "--wolf-sd X",
-        "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
-        "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
-        " and all scores of others' probes against a lamb nearer.",
-        float,
-    ),
-    option(
-        "--lamb-sd X",
-        "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
-        "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
-        " and all scores of others' probes against a lamb nearer.",
-        float,
-    ),
+    *(option(f"--{animal}-sd X", _OF_ANIMALS, float) for animal in ("goat", "wolf", "lamb")),
     heading="Gaussian scores",
 )
 @option(

@@ -11,7 +11,7 @@ from bioeval.base.errors import DataError
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
 from bioeval.cli.conditions import FAIL_IF
-from bioeval.cli.options import shared_options, take_far, take_interval
+from bioeval.cli.options import ASSURE, shared_options, take_far, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -52,11 +52,7 @@ _OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
     int,
 )
 @option("--repeats N", "Number of random divisions into folds; 20 by default.", int)
-@option(
-    "--assure P",
-    "Also find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
-    Value.CONFIDENCE,
-)
+@ASSURE
 @option(
     "--threshold T",
     "With --promise: the threshold that it is about.",

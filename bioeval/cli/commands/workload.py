@@ -8,11 +8,7 @@ import click
 
 from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    shared_options,
-    take_far,
-    take_interval,
-)
+from bioeval.cli.options import INTERVAL, shared_options, take_far, take_interval
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -59,11 +55,7 @@ def _by_name(text: str) -> dict[str, float]:
 )
 @option("--days N,N", "Periods in days over which events are counted.", Value.WHOLE_NUMBERS)
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
-@option(
-    "--interval METHOD",
-    "Add confidence intervals.",
-    ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
-)
+@INTERVAL
 @shared_options(use=True, interval=True, name=False)
 def command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
