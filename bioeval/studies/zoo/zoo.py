@@ -132,7 +132,7 @@ def zoo(
     elif rule.name == "fixed":
         genuine, probes = attempts.genuine, attempts.as_probe
         far = ratio(probes.accepted.sum(), probes.attempts.sum())
-        frr = ratio((~genuine.accepted).sum(), len(genuine.accepted))
+        frr = np.mean(~genuine.accepted) if len(genuine.accepted) else np.nan
         messages += beyond_scores(to_user(at, scores.kind), float(far), float(frr))
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")

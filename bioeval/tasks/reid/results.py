@@ -328,7 +328,7 @@ def _curve(tally: ReidCounts) -> MatchCurve:
                     "is not offered under expected ties; choose stable, pessimistic or optimistic"
                 )
             ties = "stable"
-        behind = {"pessimistic": tied, "optimistic": 0, "stable": before}
+        behind = {"pessimistic": tied, "optimistic": np.zeros_like(tied), "stable": before}
         return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
     places = counted_places if rules.cmc == "allshots" else first_places
     return MatchCurve(counted, *places(over, ties))
