@@ -982,3 +982,13 @@ def test_a_run_of_few_people_has_their_limits(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("bioeval.cli.commands.run._LIMITED", (11, 10_000_000))
     assert run("run", "few.npz", "--json") == 0
     assert "eer_low" not in json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
+
+
+def test_json_marks_what_too_few_people_support(tmp_path, monkeypatch, capsys):
+    """By the rule of 3, FAR 10 % needs 9 people with 30 pairs, and FAR 1 % 25 with 300."""
+    monkeypatch.chdir(tmp_path)
+    be.save(be.simulate(12, 3, random_state=1), "few.npz")
+    assert run("run", "few.npz", "--interval", "none", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]
+    marked = {x["far_target"]: x["supported"] for x in found["verification/single"]["far_targets"]}
+    assert marked == {0.1: True, 0.01: False, 0.001: False, 0.0001: False}

@@ -16,6 +16,7 @@ from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, w
 from bioeval.document.blocks import Section, Table
 from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
+from bioeval.results.support import withheld_targets
 from bioeval.results.variables import TARGETS
 from bioeval.tables.sections import paper_table, sections_of
 from bioeval.views.sections.header import alarms, left_out, optimistic
@@ -256,7 +257,10 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
         document |= row
     ranks = report_ranks(dataset)
     if "far_target" in dataset.dims:
+        withheld = withheld_targets(dataset)
         document["far_targets"] = _at_places(dataset, "far_target", ranks)
+        for row in document["far_targets"]:  # as data of all studies are marked
+            row["supported"] = row["far_target"] not in withheld
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
             document[f"{dim}s"] = rows_over(dataset, str(dim))
