@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
@@ -163,47 +163,16 @@ def sample_size(
     far = require_number("far", far, low=LEAST_FAR, high=0.5)
     width = require_number("frr_width", frr_width, above=0.0, high=1.0)
     confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
-    of_attempts, attrs, messages = False, dict[str, Any](), list[Message]()
-    without = list[Components]()
-    variables: Variables = {}
     if pilot is None:
-        components = _assumed(frr, icc, threshold)
+        errors = _assumed(frr, icc, threshold, n_templates)
     else:
         if frr is not None or icc is not None:
             raise DataError(
                 f"{Argument('frr')} and {Argument('icc')} are assumed instead of a pilot; give one "
                 "or the other"
             )  # fmt: skip
-        require_scores(pilot, "pilot")
-        require_subjects(pilot, "a pilot")
-        at, messages = _operating_point(pilot, far, threshold)
-        tables, symmetric = _genuine_errors(pilot, at)
-        components = components_of(tables, symmetric=symmetric)
-        messages += _doubts(tables, components)
-        without = components_without_each(tables, symmetric=symmetric)
-        each = pilot.shape[1] / len(np.unique(pilot.codes.gallery))
-        # Each subject is claimed once by an attempt: claim scores of several templates.
-        of_attempts = bool(pilot.claims) and each == 1
-        if of_attempts:
-            if n_templates is not None:
-                raise DataError(
-                    "a pilot of claims plans attempts for the interval of its FRR; leave out "
-                    f"{Argument('n_templates')}"
-                )
-            components = replace(components, template=0.0)
-            without = [replace(x, template=0.0) for x in without]
-            attrs |= {"use": pilot.claims, "most_tries": pilot.tries}
-        attrs["threshold"] = at
-        shares = pair_shares(pilot, up_to=far)
-        variables["pilot_subjects"] = np.int64(len(tables))
-        variables["people_estimated"] = people_to_promise(shares, far, confidence).people
-    sizes = np.array(ATTEMPTS if of_attempts else _sizes(n_templates))
-    if pilot is not None and not of_attempts and sizes[-1] > round(each):
-        why = (
-            f"the pilot has about {counted(round(each), 'templates')} of each subject, and plans "
-            "for more reach the width less often"
-        )
-        messages.append(Message("plan-uncertain", why=why))
+        errors = _of_pilot(pilot, far, threshold, n_templates)
+    components, sizes, messages = errors.components, errors.sizes, [*errors.messages]
     rate = components.rate
     if width > rate:
         why = (
@@ -213,8 +182,8 @@ def sample_size(
         messages.append(Message("plan-uncertain", why=why))
     subjects, variances, effects = [], [], []
     for size in sizes.tolist():
-        pairs = size if of_attempts else size * (size - 1) / 2
-        plan = Plan(components, without, size, pairs)
+        pairs = size if errors.of_attempts else size * (size - 1) / 2
+        plan = Plan(components, errors.without, size, pairs)
         subjects.append(plan.subjects(width, confidence))
         variances.append(plan.variance)
         effects.append(plan.variance / (rate * (1 - rate) / pairs))
@@ -224,9 +193,9 @@ def sample_size(
                 "expected a larger width"
             )
     over, every = "templates", "all_templates"
-    if of_attempts:
+    if errors.of_attempts:
         over, every = "attempts_of_subject", "all_attempts"
-    variables |= along(
+    variables: Variables = along(
         (over,),
         subjects=np.array(subjects),
         subject_sd=np.sqrt(variances),
@@ -245,7 +214,12 @@ def sample_size(
             f"subjects_rule_of_{rule}": people_with(trials),
             f"subjects_rule_of_{rule}_frr": _trials(rule, rate, confidence),
         }
-    attrs |= {
+    if pilot is not None:
+        shares = pair_shares(pilot, up_to=far)
+        variables["pilot_subjects"] = np.int64(errors.subjects)
+        variables["people_estimated"] = people_to_promise(shares, far, confidence).people
+    attrs = {
+        **(errors.attrs or {}),
         "result_type": "sample-size",
         "task": "sample size",
         "far": far,
@@ -254,11 +228,23 @@ def sample_size(
         "assurance": ASSURANCE,
         "bioeval_version": __version__,
     }
-    return dataset(variables, SAMPLE_SIZE, {over: sizes}, attrs | message_attrs(messages))
+    return dataset(variables, SAMPLE_SIZE, {over: sizes}, {**attrs, **message_attrs(messages)})
 
 
-def _assumed(frr: float | None, icc: float | None, threshold: Any) -> Components:
-    """Return the components of 0-or-1 errors from their rate and their correlation."""
+class _Errors(NamedTuple):
+    """Genuine errors of people, assumed or of a pilot, and the tests that are planned with them."""
+
+    components: Components
+    sizes: np.ndarray  # templates of each person, or attempts where these are planned
+    without: Sequence[Components] = ()  # the components without each subject of the pilot
+    subjects: int = 0  # of the pilot
+    of_attempts: bool = False
+    attrs: dict[str, Any] | None = None
+    messages: Sequence[Message] = ()
+
+
+def _assumed(frr: float | None, icc: float | None, threshold: Any, n_templates: Any) -> _Errors:
+    """Return 0-or-1 errors from their rate and their correlation."""
     if threshold is not None:
         raise DataError(f"{Argument('threshold')} needs a pilot; without one, state frr and icc")
     if frr is None or icc is None:
@@ -269,7 +255,38 @@ def _assumed(frr: float | None, icc: float | None, threshold: Any) -> Components
         )
     rate = require_number("frr", frr, above=0.0, high=0.5)
     between = require_number("icc", icc, low=0.0, high=1.0)
-    return Components(rate, between * rate * (1 - rate), 0.0, rate * (1 - rate))
+    components = Components(rate, between * rate * (1 - rate), 0.0, rate * (1 - rate))
+    return _Errors(components, np.array(_sizes(n_templates)))
+
+
+def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> _Errors:
+    """Return the errors of a pilot at its operating point."""
+    require_scores(pilot, "pilot")
+    require_subjects(pilot, "a pilot")
+    at, messages = _operating_point(pilot, far, threshold)
+    tables, symmetric = _genuine_errors(pilot, at)
+    components = components_of(tables, symmetric=symmetric)
+    messages += _doubts(tables, components)
+    without = components_without_each(tables, symmetric=symmetric)
+    each = pilot.shape[1] / len(np.unique(pilot.codes.gallery))
+    if pilot.claims and each == 1:  # claim scores, of one claim of each subject by an attempt
+        if n_templates is not None:
+            raise DataError(
+                "a pilot of claims plans attempts for the interval of its FRR; leave out "
+                f"{Argument('n_templates')}"
+            )
+        components, *without = (replace(x, template=0.0) for x in (components, *without))
+        attrs = {"use": pilot.claims, "most_tries": pilot.tries, "threshold": at}
+        sizes = np.array(ATTEMPTS)
+        return _Errors(components, sizes, without, len(tables), True, attrs, messages)
+    sizes = np.array(_sizes(n_templates))
+    if sizes[-1] > round(each):
+        why = (
+            f"the pilot has about {counted(round(each), 'templates')} of each subject, and plans "
+            "for more reach the width less often"
+        )
+        messages.append(Message("plan-uncertain", why=why))
+    return _Errors(components, sizes, without, len(tables), False, {"threshold": at}, messages)
 
 
 def _operating_point(pilot: Scores, far: float, threshold: Any) -> tuple[float, list[Message]]:
