@@ -97,8 +97,8 @@ class ErrorColumns:
         f1, r1 = f[at, columns], r[at, columns]
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-        defined = self._defined() & (at > 0)  # 0 where they do not cross
-        return np.where(defined, f0 + share * (f1 - f0), np.nan)
+            crossing = f0 + share * (f1 - f0)
+        return np.where(self._defined() & (at > 0), crossing, np.nan)  # 0 where they do not cross
 
     def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
         """Return the smallest FRR with FAR at most the target, for each column.

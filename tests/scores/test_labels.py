@@ -120,9 +120,9 @@ def test_an_unknown_value_equals_nothing_and_is_counted(column):
     (found,) = [x for x in be.messages(result) if x.code == "unknown-values"]
     expected = {"column": "session", "probes": 2, "templates": 2}
     assert found.arguments.items() >= expected.items()
-    scores = be.Scores(d, [1, 1, 2, 2], probe_meta={"sex": column})
+    scores = be.Scores(d, [1, 1, 2, 2])
     with pytest.raises(be.DataError, match="1 is in the groups"):
-        be.by_group(scores, "sex", threshold=1.0)
+        be.by_group(scores, (column, column), threshold=1.0)
 
 
 def test_unknown_cameras_remove_nothing():

@@ -11,7 +11,8 @@ gallery is judged by the probes of the other alone, and their upper medians must
 scores without a natural zero the distances are taken themselves.
 
 Where probes are much nearer to the other label than to their own, labels were exchanged: errors of
-labels, and no names of one person.
+labels, and no names of one person. Where they are nearer to their own by as much as three quarters
+of what is usual, two people are alike, as those are who took no part in training.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from bioeval.studies.check.label_errors import (
     rejected,
 )
 
-# Rates of false discoveries at which a pair is named, and is certain; and the least part of the way
-# from other labels to the own one.
-_NAMED, _CERTAIN, _WAY = 0.1, 0.001, 0.75
+# Rates of false discoveries at which a pair is named, and is certain; the least part of the way
+# from other labels to the own one; and the part of the usual contrast with which labels are apart.
+_NAMED, _CERTAIN, _WAY, _APART = 0.1, 0.001, 0.75, 0.75
 
 #: Codes of two labels, the smaller one first.
 TwoLabels = tuple[int, int]
@@ -59,6 +60,8 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
     if zero := has_natural_zero(scores, medians):
         with np.errstate(divide="ignore"):
             same, near = np.log(same), np.log(near)
+    with np.errstate(invalid="ignore"):  # two distances of 0
+        nearer = same - near
     other = np.where(medians[:, 2] < 0, -1, subjects[medians[:, 2].astype(np.int64)])
     judged = np.isfinite(near) & ~codes.no_person[codes.probe] & ~codes.no_person[other]
     nearest = dict[int, _Nearest]()
@@ -68,13 +71,13 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
     for rows in np.split(order, ends[:-1]) if len(order) else []:
         labels, number = np.unique(other[rows], return_counts=True)
         most = int(labels[number.argmax()]) if 2 * number.max() > len(rows) else -1
-        contrast, _ = middle_and_spread((same - near)[rows[np.isfinite(same[rows])]])
+        contrast, _ = middle_and_spread(nearer[rows[np.isfinite(nearer[rows])]])
         label = int(codes.probe[rows[0]])
         nearest[label] = _Nearest(most, float(np.median(near[rows])), contrast)
     distances = np.array([x.distance for x in nearest.values()])
     middle, spread = middle_and_spread(distances)
     usual, _ = middle_and_spread(same[np.isfinite(same)])
-    usual_contrast, _ = middle_and_spread((same - near)[judged & np.isfinite(same)])
+    usual_contrast, _ = middle_and_spread(nearer[judged & np.isfinite(nearer)])
     pairs, certain = set[TwoLabels](), False
     if spread > 0 and usual < middle and usual_contrast < 0:
         small, smallest = (rejected((middle - distances) / spread, x) for x in (_NAMED, _CERTAIN))
@@ -91,8 +94,10 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
                 distance = max(distance, _to_most(scores, label, x.label, zero))
             way = middle - distance
             contrasts = [side.contrast for side in sides if side.contrast == side.contrast]
-            exchanged = contrasts and np.mean(contrasts) >= -MIRRORED * usual_contrast
-            if way >= _WAY * (middle - usual) and not exchanged:
+            contrast = float(np.mean(contrasts)) if contrasts else 0.0
+            apart = contrast < _APART * usual_contrast
+            exchanged = contrasts and contrast >= -MIRRORED * usual_contrast
+            if way >= _WAY * (middle - usual) and not (apart or exchanged):
                 pairs.add((min(label, x.label), max(label, x.label)))
                 certain |= bool(smallest[i])
     if not pairs:

@@ -132,10 +132,11 @@ def by_group(
 
     Each person's first two images are taken by day, and the others by night:
 
+    >>> import numpy as np
     >>> light = np.where(np.arange(320) % 4 < 2, "day", "night")
     >>> ds = be.by_group(scores, light, threshold="far=0.01", interval="people")
     >>> ds.frr_p_value.sel(group="night", other_group="day").round(2).item()
-    0.49
+    0.22
     """
     options = interval_of(interval, ["people"])
     rule = Rule.parse(threshold)

@@ -81,7 +81,9 @@ def test_against_the_definition(layout, kind, seed, form):
         check = be.check_data(scores, worst=100)
     named = naive_label_errors.on_both_sides(**given)
     errors = check.label_errors
-    assert {(x.side, x.template.place, x.nearest_label, x.certain) for x in errors} == named
+    found = {(x.side, x.template.place, x.nearest_label, x.certain) for x in errors}
+    # Templates of a person with two names are no errors of labels.
+    assert found <= named if check["two-names"].count else found == named
     finding = check["label-errors"]
     assert finding.count == len(errors)
     severity = "warning" if any(x.certain for x in errors) else "note" if errors else "ok"
