@@ -219,5 +219,9 @@ def _floats(cells: Any) -> np.ndarray:
     """Return a column as floats; float32 is kept, and float16 becomes float32."""
     import pandas as pd
 
-    values = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=None, na_value=np.nan)
-    return values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64)
+    values = pd.to_numeric(cells, errors="coerce")
+    kind = getattr(values.dtype, "numpy_dtype", values.dtype)  # of those of pandas, with NA
+    wanted = np.float32 if kind in (np.float16, np.float32) else np.float64
+    if isinstance(values.dtype, np.dtype):
+        return values.to_numpy().astype(wanted)
+    return values.to_numpy(dtype=wanted, na_value=np.nan)
