@@ -63,7 +63,8 @@ def of_definition(**given):
         way = middle - statistics.mean(distance[x] for x in sides)
         known = [contrast[x] for x in sides if not math.isnan(contrast[x])]
         exchanged = known and statistics.mean(known) >= -usual_contrast / 2
-        if way >= 0.75 * (middle - usual) and not exchanged:
+        apart = known and statistics.mean(known) < 0.75 * usual_contrast
+        if way >= 0.75 * (middle - usual) and not (apart or exchanged):
             pairs.add(frozenset((s, t)))
     return pairs
 
@@ -99,6 +100,19 @@ def test_against_the_definition(layout, kind, seed):
             assert " and ".join(sorted(pair)) in found.where
         if given is labels:
             assert frozenset(("p03", "q")) in expected
+
+
+def test_people_who_are_alike_are_two():
+    """Two whose own templates are far nearer to each other, as the usual ones of a person are."""
+    rng = np.random.default_rng(8)
+    who = np.repeat(np.arange(40), 6)
+    centres, spread = rng.normal(size=(40, 12)), np.full(40, 0.5)
+    centres[1], spread[:2] = centres[0] + 0.5 / 12**0.5, 0.02
+    x = centres[who] + spread[who, None] * rng.normal(size=(len(who), 12))
+    values = np.linalg.norm(x[:, None] - x[None], axis=2)
+    check = be.check_data(be.Scores(values, who), threshold=None)
+    assert not check["two-names"].count
+    assert of_definition(values=values, probe_labels=who, gallery_labels=None) == set()
 
 
 def test_the_labels_of_one_person_are_not_called_wrong():
