@@ -357,8 +357,7 @@ SENTENCES: dict[str, str] = {
         "partitions, by the rule of ties; ties = optimistic and ties = pessimistic give the range"
     ),
     "no-spread-between-parts": (
-        "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval; "
-        "{arg.interval=people} gives an interval of verification"
+        "{rate:term} is {value} in every {unit}: the spread is 0, so there is no interval"
     ),
     "one-part": (
         "there is one {unit} only: no interval and no standard deviation; divide the data more "

@@ -43,7 +43,7 @@ class FoldsDisplay(OneResultDisplay):
         each: dict[str, Any] = {"color": Style.rule, "alpha": 0.4, "markersize": 4.5, **style}
         label = f"test part of a {unit_of(attrs)}"
         ax.plot(self.far, self.frr, "o", markeredgewidth=0, clip_on=False, label=label, **each)
-        self._point(f"{{}}_{_estimate(attrs)}", "{}", tested, fmt="o", capsize=4)
+        self._point("{}_mean", "{}", tested, fmt="o", capsize=4)
         hollow: dict[str, Any] = {"markerfacecolor": "white", "linewidth": 1.0}
         limits = self._optimistic.removesuffix("_mean")
         self._point(self._optimistic, limits, chosen, fmt="D", **hollow)
@@ -88,8 +88,7 @@ class FoldsDisplay(OneResultDisplay):
         """Return the title, and the names of the points tested and chosen."""
         attrs = self._dataset.attrs
         how = "" if attrs["chosen_on"] == "given" else " (optimistic)"
-        tested = f"test parts, {_estimate(attrs)}"
-        return str(attrs["task"]), tested, f"training parts, mean{how}"
+        return str(attrs["task"]), "test parts, mean", f"training parts, mean{how}"
 
 
 def limits_in_words(attrs: Mapping[str, Any]) -> str:
@@ -98,15 +97,7 @@ def limits_in_words(attrs: Mapping[str, Any]) -> str:
     method = attrs.get("interval_method", "quantile")
     if method == "quantile":
         return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
-    if _estimate(attrs) == "pooled":
-        return f"{confidence} intervals of the pooled rate ({method})"
     return f"{confidence} intervals of the mean over folds (Nadeau and Bengio)"
-
-
-def _estimate(attrs: Mapping[str, Any]) -> str:
-    """Return the name of the summary that a result has the interval of."""
-    spread = attrs.get("interval_method", "quantile") in ("nadeau-bengio", "quantile")
-    return "mean" if spread else "pooled"
 
 
 def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:

@@ -347,8 +347,6 @@ class Uncertainty(CardSection):
             "overlap (Nadeau and Bengio 2003), with sizes in subjects; a heuristic",
             "quantile": "the middle of the repeats themselves: how the rate depends on the draw, "
             "among these same subjects; no confidence interval for other subjects",
-            "people": "of the pooled rate for new people, by leaving out each subject, "
-            "with thresholds chosen anew; verification only",
         },
         default="nadeau-bengio",
     )

@@ -209,13 +209,6 @@ def _check_in_folds(values: Mapping[str, Values], layout: str) -> None:
     for name, key, value in _NO_WORDS_IN_FOLDS:
         if values.get(name, {}).get(key) == value:
             _refuse_unused(name, key, value, "in folds")
-    if values.get("uncertainty", {}).get("interval") == "people":
-        for name in {"open_set", "closed_set"} & values.keys():
-            _refuse(
-                "uncertainty",
-                f'interval = "people" is for verification only, but the card has '
-                f'[{name}]; expected "nadeau-bengio"',
-            )
     for name in {"reid", "gom"} & values.keys():
         _refuse(name, "is not evaluated in folds; expected no [partition] with it")
 

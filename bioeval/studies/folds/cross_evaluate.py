@@ -14,7 +14,6 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import ImpostorProbes, PlainTies, RankUnit
 from bioeval.counting.points import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
@@ -22,7 +21,7 @@ from bioeval.counting.thresholds import require_values
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import require_subjects, threads_for
+from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
@@ -34,15 +33,12 @@ from bioeval.studies.folds.folds import (
     FoldedSystem,
     FoldInterval,
     FoldOptions,
-    Folds,
     FoldTask,
-    attempts_by_subject,
     evaluate,
     parse_ranks,
 )
-from bioeval.studies.folds.intervals import LeftOutRates
 from bioeval.studies.folds.results import fold_dataset, span
-from bioeval.studies.folds.splits import PairSides, Part, SplitPlan, SplitSides
+from bioeval.studies.folds.splits import SplitPlan, SplitSides
 from bioeval.views.messages import sentence_about
 
 
@@ -72,8 +68,8 @@ def cross_evaluate(
     """Choose a threshold on the training part of each fold and judge it on the test part.
 
     A training pair has both templates in the training part, a test pair both in the test part;
-    pairs across the two parts are not used. All folds of a partition are counted in one
-    pass over the scores, and those without each subject in one more.
+    pairs across the two parts are not used. All folds of a partition are counted in one pass over
+    the scores.
 
     Parameters
     ----------
@@ -125,13 +121,10 @@ def cross_evaluate(
         Of verification, also ``min_dcf`` of each test part by itself, over ``cost``: its least
         normalised cost at these proportions of genuine attempts, both errors costing 1. Other costs
         are those of another prior: ``p c_miss / (p c_miss + (1 - p) c_fa)``.
-    interval : {"nadeau-bengio", "quantile", "people"}
+    interval : {"nadeau-bengio", "quantile"} or :class:`bioeval.stats.IntervalMethod`
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
         quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
-        which is no confidence interval for other subjects. ``"people"``, of
-        verification: of the pooled rate on the test parts, for new people: each subject is left out
-        in turn, of both parts of each fold, and the thresholds are chosen anew, unless one is
-        given. There are no intervals of the training parts then.
+        which is no confidence interval for other subjects.
 
     Returns
     -------
@@ -203,8 +196,6 @@ def cross_evaluate(
         priors=at_priors,
         claims=claims,
     )
-    if options.by_subject:
-        _check_people(data, options, estimator)
     if estimator is None:
         with rows_reported():
             return evaluate_tasks(_as_scores(data, y, meta), splitter, [options], method)[0]
@@ -246,46 +237,13 @@ def _datasets(
     plan = system.plan
     for options, folds in zip(tasks, evaluated, strict=True):
         about = system.about if options.task == "verification" else system.about_searches
-        left_out = _left_out(system, folds, options, method) if options.by_subject else None
-        made = fold_dataset(
-            folds, plan.shape, about, options, splitter, method.confidence, left_out
-        )
+        made = fold_dataset(folds, plan.shape, about, options, splitter, method.confidence)
         made.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, system.sides)
         datasets.append(made)
     note_subjects_in_both(datasets, system, splitter)
     return datasets
-
-
-def _left_out(
-    system: FoldedSystem, folds: Folds, options: FoldOptions, method: IntervalMethod
-) -> LeftOutRates:
-    """Return the rates of the test parts together, and without each person, in one more pass."""
-    scores, sides, plan = system.scores, system.sides, system.plan
-    everyone = attempts_by_subject(scores, options.templates, options.fusion)
-    anew = options.chooses_anew
-    rates = LeftOutRates(everyone, method, options.rule if anew else Rule("fixed"))
-    with threads_for(scores):
-        for place, fold in folds.items():
-            split, among = plan.splits[place], fold.among
-            if not fold.defined:
-                continue
-            test = _attempts_in(sides, split.test, options)
-            train = _attempts_in(sides, split.train, options) if anew else None
-            if test is not None and (train is not None or not anew):
-                rates.add(test, fold.threshold, train, among)
-    return rates
-
-
-def _attempts_in(
-    sides: SplitSides | PairSides, part: Part, options: FoldOptions
-) -> SubjectAttempts | None:
-    """Return the attempts of a part by subject; None without any."""
-    view: Scores | None = sides.view(part)
-    if view is None:
-        return None
-    return attempts_by_subject(view, options.templates, options.fusion)
 
 
 def note_subjects_in_both(made: Sequence[xr.Dataset], system: FoldedSystem, splitter: Any) -> None:
@@ -335,10 +293,10 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
 def _check_choice(splitter: Any, options: FoldOptions) -> None:
     """Raise if an experiment chooses a threshold and has no part to choose it on."""
     if options.task != "closed_set" and options.rule.name == "none":
-        if options.far_targets is None or options.by_subject:
+        if options.far_targets is None:
             raise ProtocolError(
                 "without a threshold there are only the operating points of each test part: give "
-                f"{Argument('far_targets')}, and {Argument('interval', 'quantile')}"
+                f"{Argument('far_targets')}"
             )
         return
     needs = options.task != "closed_set" and options.rule.name != "fixed"
@@ -349,20 +307,6 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
             f"such as {Argument('train', 0.5)}, or a threshold that is fixed; a card with "
             'rule = "none" chooses none'
         )
-
-
-def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
-    """Raise unless subjects can be left out: the task is verification, the subjects known."""
-    if options.task != "verification" or estimator is not None:
-        evaluated = "trained systems"
-        if estimator is None:
-            evaluated = f"{options.task_name} in folds"
-        raise ProtocolError(
-            f"{Argument('interval', options.interval)} in folds is for verification of scores; for "
-            f"{evaluated} give {Argument('interval', 'nadeau-bengio')}"
-        )
-    if isinstance(data, Scores):
-        SubjectAttempts.require_people(data, options.interval)
 
 
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:

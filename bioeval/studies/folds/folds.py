@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -21,14 +21,13 @@ from bioeval.base.errors import (
     require_choice,
 )
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
-from bioeval.counting.by_subject import FEW, SubjectAttempts
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.identification import PlainTies, Searches, role_of, search
 from bioeval.counting.points import normalised_cost
 from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
-from bioeval.counting.verification import Use, Verified, Verifying, verify
+from bioeval.counting.verification import Use, Verified, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import BlockReader
@@ -51,7 +50,7 @@ ThresholdTask = Literal["verification", "open_set"]
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
 
-FoldInterval = Literal["nadeau-bengio", "quantile", "people"]
+FoldInterval = Literal["nadeau-bengio", "quantile"]
 INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 
 
@@ -108,11 +107,6 @@ class FoldOptions:
                 f"{Argument('claims')} is {type(self.claims).__name__}; expected a ClaimSampler, "
                 "to draw claims for each part"
             )
-        if self.by_subject:
-            raise ProtocolError(
-                f"{Argument('interval', self.interval)} leaves out the subjects of all "
-                f"comparisons, not of drawn claims; give {Argument('interval', 'quantile')}"
-            )
 
     def search(self) -> OpenSet:
         """Return how probes are searched, checked."""
@@ -126,16 +120,6 @@ class FoldOptions:
         if self.task == "verification":
             return self.templates == "multi"
         return self.rank_unit == "subject"
-
-    @property
-    def by_subject(self) -> bool:
-        """Whether each subject is left out in turn."""
-        return self.interval == "people"
-
-    @property
-    def chooses_anew(self) -> bool:
-        """Whether thresholds are chosen anew without each subject."""
-        return self.by_subject and self.rule.name not in ("fixed", "none")
 
     @property
     def in_words(self) -> str:
@@ -325,13 +309,6 @@ class FoldSide:
 # -------------------------------------------------------------------------------------- one fold
 
 
-class TrainingThresholds(NamedTuple):
-    """Increasing thresholds of a training part, and whether they are all its distinct scores."""
-
-    thresholds: np.ndarray
-    every_score: bool
-
-
 @dataclass
 class Judged:
     """The threshold chosen on a training part, and the attempts of both parts."""
@@ -345,29 +322,6 @@ class Judged:
         """Choose a threshold on attempts; the rule holds one that is given as a distance."""
         return cls(choose(rule, train), train, test)
 
-    def training_thresholds(self) -> TrainingThresholds:
-        """Return thresholds between which others like the chosen one can be found.
-
-        Where the training part has few distinct scores they are these; else they are denser around
-        the chosen threshold, which is one of them, and around the EER.
-        """
-        train, chosen = self.train, self.chosen.threshold
-        total = train.impostor_attempts
-        if train.marks is None:  # every score is known
-            places, reached = train.values, train.accepted
-            every = np.union1d(train.genuine, places)
-            if total <= FEW and len(every) <= SubjectAttempts.EXACT:
-                return TrainingThresholds(every, True)
-        else:
-            cells = train.cells
-            places, reached = cells.grid.edges, cells.negative_infinite + np.cumsum(cells.counts)
-        around = [train.about_equal_error() * total]
-        if math.isfinite(chosen):
-            around.append(float(train.false_accepts(chosen)))
-        wanted = np.array([chosen])
-        thresholds = SubjectAttempts.thresholds_among(places, reached, total, around, wanted)
-        return TrainingThresholds(thresholds, False)
-
 
 @dataclass
 class Fold:
@@ -376,9 +330,8 @@ class Fold:
     Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
     genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
     subjects in which training and test part are searched, `tied` the test searches whose rank equal
-    scores decide. `points` are operating points of the
-    test part by itself, over FAR targets and ranks; `among` is there if the threshold is to be
-    chosen anew without each person.
+    scores decide. `points` are operating points of the test part by itself, over FAR targets and
+    ranks.
     """
 
     threshold: float
@@ -389,11 +342,10 @@ class Fold:
     galleries: tuple[int, int] = (0, 0)
     tied: int = 0
     points: Points = field(default_factory=dict)
-    among: TrainingThresholds | None = None
 
     @classmethod
-    def of_judged(cls, judged: Judged, subjects: PartSizes, *, anew: bool = False) -> Fold:
-        """Count both parts at the threshold, which may be chosen `anew` later."""
+    def of_judged(cls, judged: Judged, subjects: PartSizes) -> Fold:
+        """Count both parts at the threshold."""
         counts = {}
         chosen = judged.chosen
         for prefix, attempts in (("", judged.test), ("train_", judged.train)):
@@ -405,8 +357,7 @@ class Fold:
                 fa, fr = attempts.errors_at(chosen.threshold)
                 ga, gr = genuine - fr, impostor - fa
             counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
-        among = judged.training_thresholds() if anew and chosen.defined else None
-        return cls(chosen.threshold, chosen.defined, counts, subjects, among=among)
+        return cls(chosen.threshold, chosen.defined, counts, subjects)
 
     def add_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> None:
         """Add the genuine attempts detected at the threshold, and the galleries searched."""
@@ -456,7 +407,7 @@ def _verified(
         chosen = choose(options.distance_rule, trained)
         at = chosen.threshold if chosen.defined else -np.inf
         judged = Judged(chosen, trained, test.attempts(options, Rule("fixed", (at,))))
-    made = Fold.of_judged(judged, sizes, anew=options.chooses_anew)
+    made = Fold.of_judged(judged, sizes)
     if options.claims is not None:
         for prefix, part in (("", test), ("train_", train)):
             scores = part.unenrolled(options)
@@ -598,11 +549,3 @@ def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple
     code = np.full(n, 2, dtype=np.int64)
     code[split.train.probes], code[split.test.probes] = 1, 0
     return code, [(Subset(1), Subset(0))]
-
-
-def attempts_by_subject(
-    scores: Scores, templates: str = "single", fusion: str = "min"
-) -> SubjectAttempts:
-    """Return the verification attempts of some scores, by subject."""
-    reader = BlockReader(scores)
-    return SubjectAttempts(Verifying(reader, Use(templates, fusion)))

@@ -31,7 +31,6 @@ from bioeval.scores.provenance import Provenance
 from bioeval.stats.people import ratio
 from bioeval.stats.repeated import nadeau_bengio
 from bioeval.studies.folds.folds import Fold, FoldOptions
-from bioeval.studies.folds.intervals import LeftOutRates
 from bioeval.studies.folds.splits import Place
 
 FOLD_COUNTS = {
@@ -66,12 +65,6 @@ def cross_names() -> dict[str, Variable]:
 
 PARTS = ("", "train_")
 
-INTERVAL_BY_SUBJECT = (
-    "of the pooled rate, by leaving out each subject, with the threshold of each fold chosen anew"
-)
-
-INTERVAL_AT_THRESHOLD = "of the pooled rate at the given threshold, by leaving out each subject"
-
 SPREAD = (
     "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
     "claims, among these same subjects; no confidence interval for other subjects"
@@ -103,12 +96,8 @@ def fold_dataset(
     options: FoldOptions,
     splitter: Any,
     confidence: float,
-    left_out: LeftOutRates | None = None,
 ) -> xr.Dataset:
-    """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
-
-    Intervals are those of `left_out` where it is given.
-    """
+    """Return counts and rates over ``repeat, fold``, and their summaries over all folds."""
     folds = list(fold_of.values())
     at = tuple(np.array(list(fold_of)).T)
     there: np.ndarray = np.zeros(shape, dtype=bool)
@@ -152,12 +141,8 @@ def fold_dataset(
     variables: dict[str, tuple[tuple[str, ...], Any]] = {
         name: (("repeat", "fold", *DIMS.get(_split(name)[1], ())), x) for name, x in numbers.items()
     }
-    limits = {}
-    if left_out is not None:
-        ends = left_out.rates()
-        limits = {name: ends.get(name, (np.nan,) * 3)[1:] for name in rates}
     mean_sizes = [float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train")]
-    summaries = _summaries(values, pooled, there, options, confidence, mean_sizes, limits)
+    summaries = _summaries(values, pooled, there, options, confidence, mean_sizes)
     known = set(itertools.chain(*summaries.values()))
     statistics = [f"{part}{key}" for part in PARTS for key in FoldLayout.STATISTICS]
     statistics = [key for key in statistics if key in known]
@@ -191,11 +176,6 @@ def fold_dataset(
         probes = int(counts["genuine_attempts"].sum())
         found.append(Message("ties-in-partitions", tied=tied, probes=probes, number=len(folds)))
     attrs = _attrs(options, splitter, confidence)
-    if left_out is not None:
-        found += left_out.remarks()
-        attrs |= left_out.options.attrs()
-        fixed = options.rule.name == "fixed"
-        attrs["interval"] = INTERVAL_AT_THRESHOLD if fixed else INTERVAL_BY_SUBJECT
     task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, found) | attrs
     return dataset(variables, cross_names(), coordinates, attrs)
@@ -231,12 +211,10 @@ def _summaries(
     options: FoldOptions,
     confidence: float,
     sizes: Sequence[float],
-    limits: Mapping[str, Sequence[float]],
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return each statistic of each rate over all folds, with ``train_`` before the training's.
 
-    `sizes` are the mean numbers of test and training subjects; `limits` take the place of those
-    of the mean.
+    `sizes` are the mean numbers of test and training subjects.
     """
     repeats = np.nonzero(there)[0]
     several, averaged = min(there.shape) > 1, averaged_over_folds()
@@ -257,9 +235,6 @@ def _summaries(
             summaries[rate][f"{part}{key}"] = np.array([x[key] for x in found]).reshape(inner)
         if name in pooled:
             summaries[rate][f"{part}pooled"] = np.asarray(pooled[name])
-        if name in limits:
-            for end, limit in zip(("low", "high"), limits[name], strict=True):
-                summaries[rate][f"{part}{end}"] = np.full(inner, limit)
     return summaries
 
 

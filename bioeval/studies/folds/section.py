@@ -30,7 +30,6 @@ from bioeval.document.results import (
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import withheld_targets
-from bioeval.results.words import method_in_words
 from bioeval.views.sections.evaluation import is_identification
 from bioeval.views.tasks import Averaged, averaged, system_of, systems, unit_of
 
@@ -119,18 +118,17 @@ def _rates(
     name: str, ds: xr.Dataset, rows: list[Averaged], title: Text, details: list[Text]
 ) -> Table:
     """Return the means over folds of some rates, with their intervals."""
-    of_pooled, number = _is_of_pooled(ds.attrs), ds.sizes["repeat"] * ds.sizes["fold"]
+    number = ds.sizes["repeat"] * ds.sizes["fold"]
     withheld = withheld_targets(ds)
     cells = []
     for row in rows:
         made = f"{row.scalar.decimals}_attempts"
         attempts = int(ds[made].values.sum()) if made in ds else None
-        pooled = of_pooled and np.isfinite(row.summary("pooled"))
         is_supported = row.at.get("far_target") not in withheld
         summaries: list[Text | None] = []
         for key in _SUMMARIES:
             value = row.training() if key == "train_mean" else row.summary(key)
-            ends = _interval(row) if key == ("pooled" if pooled else "mean") else None
+            ends = _interval(row) if key == "mean" else None
             about: dict[str, Any] = {"variable": f"{row.name}_{key}", "at": row.at}
             about["supported"] = is_supported
             cell = cell_of_scalar(row.scalar, value, attempts=attempts, interval=ends, **about)
@@ -141,7 +139,7 @@ def _rates(
     all_there = all(row.summary("folds") == number for row in rows)
     columns = [Column("measure")]
     for key, (heading, priority) in _SUMMARIES.items():
-        columns.append(Column(key, heading, 0 if key == "pooled" and of_pooled else priority))
+        columns.append(Column(key, heading, priority))
     columns.append(Column("folds", f"{unit_of(ds.attrs)}s", 4, only="data" if all_there else ""))
     return Table(name, columns, cells, title=title, details=details)
 
@@ -149,15 +147,6 @@ def _rates(
 def _interval(row: Averaged) -> Interval | None:
     low, high = row.summary("low"), row.summary("high")
     return (low, high) if np.isfinite([low, high]).all() else None
-
-
-def _is_of_pooled(attrs: Mapping[Any, Any]) -> bool:
-    """Whether the intervals are those of pooled rates, by subject."""
-    return _method(attrs) not in ("nadeau-bengio", "quantile")
-
-
-def _method(attrs: Mapping[Any, Any]) -> str:
-    return str(attrs.get("interval_method", ""))
 
 
 def _of_listed_pairs(ds: xr.Dataset) -> bool:
@@ -257,18 +246,10 @@ def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
     yield f"{'; '.join([*columns, f'pooled: rate of the summed counts of all {units}'])}."
     if all(_interval(row) is None for row in rows):
         return
-    method = _method(attrs)
-    heuristic = "of the test mean by Nadeau and Bengio, a heuristic"
-    text = f"{{level:rate}} interval {heuristic}"
-    if method == "quantile":
+    text = "{level:rate} interval of the test mean by Nadeau and Bengio, a heuristic"
+    if attrs.get("interval_method") == "quantile":
         text = f"the middle {{level:rate}} of the {units}, no confidence interval for other people"
-    elif method != "nadeau-bengio":
-        text = "{level:rate} interval of the pooled rate by {method}"
-        of_means = not all(_is_of_pooled(ds.attrs) for ds in results)
-        if of_means or any(row.at_own_threshold for row in rows):
-            text += f"; beside a test mean {heuristic.removeprefix('of the test mean ')}"
-        method = f"{method_in_words(method)} for {attrs['interval_for']}"
-    yield say(f"In brackets: {text}.", level=float(attrs["confidence"]), method=method)
+    yield say(f"In brackets: {text}.", level=float(attrs["confidence"]))
 
 
 def _messages(results: ResultsBySystem, several: bool) -> Messages:

@@ -11,7 +11,6 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.errors import Argument, DataError, ProtocolError, enumerated, require_choice
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.points import check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.protocol.card import Protocol
@@ -56,7 +55,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     if method.method not in INTERVALS:
         raise ProtocolError(
             f"{Argument('interval', method.method)} is not for folds, as protocol {card.name} "
-            f"makes them; give {Argument('interval', 'people')}"
+            f"makes them; give {Argument('interval', 'nadeau-bengio')}"
         )
     decision = card.section("decision")
     rule = Rule("none")
@@ -89,8 +88,6 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
             nodes[f"folds/{name}"] = make(task=name, interval=uncertainty.interval, **search)
-    if method.method == "people":
-        SubjectAttempts.require_people(scores, method.method)
     datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()), method)
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name

@@ -15,11 +15,12 @@ from bioeval.base.errors import Argument, DataError, chosen_task
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
+from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import RankUnit
 from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.counting.verification import is_symmetric, verify
+from bioeval.counting.verification import Verifying, is_symmetric, verify
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import KindVerdict, RuleOf, beyond_scores, people_with
@@ -39,7 +40,7 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.shares import Shares, pair_shares
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import ThresholdTask, attempts_by_subject
+from bioeval.studies.folds.folds import ThresholdTask
 from bioeval.studies.folds.results import cross_names
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.studies.thresholds.searches import search_in_folds, searches_of_people
@@ -335,7 +336,8 @@ def _of_comparisons(
     in_folds = IntervalMethod("nadeau-bengio", interval.confidence)
     folds = cross_evaluate(scores, splitter, threshold=rule, interval=in_folds)
     of_kind = rule.as_distance(scores.kind)
-    attempts = verify(BlockReader(scores), wanted=PointsWanted.of_rule(of_kind)).attempts
+    reader = BlockReader(scores)
+    attempts = verify(reader, wanted=PointsWanted.of_rule(of_kind)).attempts
     chosen = choose(of_kind, attempts)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     pairs = impostor // 2 if is_symmetric(scores) else impostor
@@ -352,7 +354,7 @@ def _of_comparisons(
     compared = ComparedPeople.of_scores(scores)
     if subjects:
         variables["subjects"] = subjects
-        variables["disjoint_pairs"] = attempts_by_subject(scores).disjoint_pairs
+        variables["disjoint_pairs"] = SubjectAttempts(Verifying(reader)).disjoint_pairs
     if compared is not None:
         variables["pairs_of_people"] = compared.pairs
     people = min(subjects or genuine, genuine)

@@ -109,29 +109,10 @@ def test_folds_in_a_column(scores):
         expanded(be.evaluate(scores, made))
 
 
-@pytest.mark.slow
-def test_intervals_by_subject(scores):
-    text = '[partition]\nby = "subject-folds"\nfolds = 4\n'
-    text += '[uncertainty]\ninterval = "people"\n'
-    result = expanded(be.evaluate(scores, card(text)))["folds/verification/single"]
-    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=1, random_state=0)
-    plain = crossed(scores, splitter, interval="people")
-    assert result.far_high == plain.far_high
-    assert result.attrs["interval_for"] == "new people"
-
-
-def test_an_interval_that_is_given_is_of_verification(scores):
-    folds = be.partition.RepeatedSubjectKFold(5, n_repeats=1, random_state=0)
+def test_what_folds_do_not_have_is_refused(scores):
     made = protocol.load("course-kfold")
-    made = replace(made, partition=replace(made.partition, folds=5, repeats=1, seed=0))
-    tree = expanded(be.evaluate(scores, made, interval="people"))["folds"]
-    alone = crossed(scores, folds, interval="people")
-    found = tree["verification/single"]
-    for rate in ("far_pooled", "far_low", "far_high", "frr_high", "hter_low"):
-        assert found[rate] == alone[rate]
-    assert tree["open_set"].attrs["interval_method"] == "nadeau-bengio"
-    with pytest.raises(be.ProtocolError, match="give interval=.people"):
-        be.evaluate(scores, made, interval="wilson")
+    with pytest.raises(be.ProtocolError, match="give interval=.nadeau-bengio"):
+        be.evaluate(scores, made, interval="people")
     with pytest.raises(be.ProtocolError, match="leave out thresholds and max_rank"):
         be.evaluate(scores, made, thresholds=10, max_rank=3)
 
@@ -207,10 +188,7 @@ def test_course_kfold_takes_either_layout(scores, tmp_path):
         ('[closed_set]\nmax_rank = 3\n[partition]\nby = "dev-eval"\n', "max_rank = 3"),
         ('[closed_set]\nunmated = "raise"\n[partition]\nby = "dev-eval"\n', "unmated = "),
         ('[curve]\ncount = 20\n[partition]\nby = "dev-eval"\n', "count = 20"),
-        (
-            '[closed_set]\n[partition]\nby = "dev-eval"\n[uncertainty]\ninterval = "people"\n',
-            "for verification only",
-        ),
+        ('[partition]\nby = "dev-eval"\n[uncertainty]\ninterval = "people"\n', "nadeau-bengio"),
         ('[reid]\n[partition]\nby = "dev-eval"\n', "[reid] is not evaluated in folds"),
     ],
 )
@@ -371,12 +349,8 @@ def test_a_card_by_sample_is_its_experiment():
 
 def test_without_a_threshold_there_must_be_targets():
     scores = faces()
-    for options in ({"interval": "people"}, {"splitter": "folds"}):
-        splitter = be.partition.Experiment(gallery_templates=1, too_few="probe", repeats=2)
-        if options.pop("splitter", None):
-            splitter = be.partition.SubjectKFold(3)
-        with pytest.raises(be.ProtocolError, match="without a threshold there are only"):
-            crossed(scores, splitter, threshold=None, **options)
+    with pytest.raises(be.ProtocolError, match="without a threshold there are only"):
+        crossed(scores, be.partition.SubjectKFold(3), threshold=None)
 
 
 @pytest.mark.parametrize("sessions", [[1.0, 2.0], [1, 2], ["1", "2"]])

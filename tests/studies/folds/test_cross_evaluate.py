@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import naive_limits
 import numpy as np
 import pytest
 import strategies as cases
@@ -323,163 +322,13 @@ def test_a_fold_without_a_rate_is_left_out_of_the_mean_of_its_repeat():
     assert ds.frr_repeats_sd.item() == pytest.approx(np.std(means, ddof=1))
 
 
-def counts_of_test_parts(made, splitter, thresholds):
-    """Return rejected and all genuine attempts by subject, false accepts and all by pair of them.
-
-    In loops over the test parts, each at its distance.
-    """
-    d, person = made.values, np.unique(made.probe_labels, return_inverse=True)[1]
-    people = int(person.max()) + 1
-    fr, genuine = np.zeros(people, dtype=int), np.zeros(people, dtype=int)
-    fa, impostor = np.zeros((people, people), dtype=int), np.zeros((people, people), dtype=int)
-    for threshold, (_, test) in zip(thresholds, splitter.split(made), strict=True):
-        for i in test:
-            for j in test:
-                a, b = person[i], person[j]
-                if a != b:
-                    impostor[a, b] += 1
-                    fa[a, b] += d[i, j] <= threshold
-                elif i != j:
-                    genuine[a] += 1
-                    fr[a] += d[i, j] > threshold
-    return (fr, genuine), (fa, impostor)
-
-
-def left_out(errors, attempts):
-    """Return a rate, and the rates without each subject, of counts by subject or by pair."""
-    without = []
-    for a in range(len(errors)):
-        kept = np.ix_(*[np.arange(len(errors)) != a] * errors.ndim)
-        without.append(errors[kept].sum() / attempts[kept].sum())
-    return errors.sum() / attempts.sum(), without
-
-
 REPEATED = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
 
 
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_each_subject_is_left_out_at_a_given_threshold(kind):
-    """The rates of all test parts without each subject, from counts in loops."""
-    made = be.simulate(15, 3, random_state=2)
-    sign = 1 if kind == "distance" else -1
-    scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
-    at = float(np.quantile(made.values, 0.1))
-    result = crossed(
-        scores,
-        REPEATED,
-        threshold=sign * at,
-        interval=be.stats.IntervalMethod("people", 0.9),
-    )
-    counts = counts_of_test_parts(made, REPEATED, [at] * 6)
-    (frr, of_frr), (far, of_far) = left_out(*counts[0]), left_out(*counts[1])
-    of_hter = [(x + y) / 2 for x, y in zip(of_frr, of_far, strict=True)]
-    # Fifteen people; seven disjoint pairs of them.
-    for name, rate, without, trials in (
-        ("frr", frr, of_frr, 15),
-        ("far", far, of_far, 7),
-        ("hter", (far + frr) / 2, of_hter, 7),
-    ):
-        assert result[f"{name}_pooled"].item() == pytest.approx(rate)
-        ends = [result[f"{name}_{end}"].item() for end in ("low", "high")]
-        if name == "hter":
-            expected = naive_limits.student([rate, *without], trials, 0.9)
-        else:
-            expected = naive_limits.rate([rate, *without], 1e9, trials, 1 + (name == "far"), 0.9)
-        np.testing.assert_allclose(ends, expected, rtol=1e-9)
-    np.testing.assert_allclose(result.gar_low, 1 - result.frr_high)
-    assert np.isnan(result.train_far_low)
-    assert result.attrs["interval_method"] == "people"
-    assert result.attrs["interval_for"] == "new people"
-    assert result.attrs["interval"].endswith("at the given threshold, by leaving out each subject")
-    assert "interval-of-few-subjects" in codes(result)
-    plain = crossed(scores, REPEATED, threshold=sign * at)
-    np.testing.assert_array_equal(plain.far, result.far)
-    assert plain.attrs["interval_method"] == "nadeau-bengio"
-
-
-def test_one_test_part_at_a_given_threshold_is_as_without_folds():
-    """Where many people err, FAR and FRR have the limits of verification of the test part."""
-    scores = be.simulate(40, 4, random_state=3, within=0.9)
-    test = np.flatnonzero(np.arange(160) >= 16)
-    splitter = be.partition.PredefinedFolds(np.where(np.arange(160) < 16, -1, 0))
-    options = {"interval": "people"}
-    at = float(np.quantile(scores.values, 0.2))
-    result = crossed(scores, splitter, threshold=at, **options)
-    there = be.verification(scores.select(test, test), thresholds=[at], **options)
-    for rate in ("far", "frr"):
-        for end in ("pooled", "low", "high"):
-            expected = there[rate if end == "pooled" else f"{rate}_{end}"].item()
-            # Along a curve of so many scores limits are interpolated.
-            near = 1e-9 if end == "pooled" else 0.01
-            assert result[f"{rate}_{end}"].item() == pytest.approx(expected, rel=near), (rate, end)
-
-
-ANEW = ("eer", "far=0.05", "frr=0.1", "hter", "accuracy")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("trained_only", [0, 3])
-@pytest.mark.parametrize("rule", ANEW, ids=str)
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_each_subject_is_left_out_and_thresholds_are_chosen_anew(rule, kind, trained_only):
-    """The folds of all people but one are evaluated as a data set of their own.
-
-    Who is in no test part changes thresholds, and so the limits.
-    """
-    made = be.simulate(16, 3, random_state=4, within=0.9)
-    sign = 1 if kind == "distance" else -1
-    values, who = sign * np.round(made.values * 8), np.asarray(made.probe_labels)
-    fold = np.where(who < trained_only, -1, who % 4)
-
-    def pooled(kept, **options):
-        scores = be.Scores(values[np.ix_(kept, kept)], who[kept], kind=kind)
-        splitter = be.partition.PredefinedFolds(fold[kept])
-        return crossed(scores, splitter, threshold=rule, **options)
-
-    result = pooled(np.arange(48), interval="people")
-    assert result.attrs["interval_method"] == "people"
-    assert result.attrs["interval_for"] == "new people"
-    without = [pooled(np.flatnonzero(who != x)) for x in np.unique(who)]
-    for rate in ("far", "frr", "hter", "accuracy"):
-        if rule == "accuracy" and rate != "frr":  # FAR is 0, and has a bound alone
-            assert result.far_pooled == 0 == result.far_low
-            continue
-        columns = [x[f"{rate}_pooled"].item() for x in (result, *without)]
-        low, high = (result[f"{rate}_{end}"].item() for end in ("low", "high"))
-        assert low <= columns[0] <= high
-        anew = naive_limits.chosen_anew(columns, (np.nan, np.nan))
-        if rate in ("far", "frr") and not np.isnan(anew[0]):
-            np.testing.assert_allclose([low, high], anew, atol=1e-12)
-
-
-def test_thresholds_of_many_scores_are_interpolated():
-    """Where not every score is a threshold, the limits are nearly those of taking all of them."""
-    from unittest import mock
-
-    from bioeval.counting.by_subject import SubjectAttempts
-
-    scores = be.simulate(30, 4, random_state=4, within=0.9)
-    options = {"interval": "people"}
-    for rule in ("eer", "far=0.05", "frr=0.1"):
-        some = crossed(scores, be.partition.SubjectKFold(3), threshold=rule, **options)
-        with mock.patch.object(SubjectAttempts, "EXACT", 1 << 20):
-            every = crossed(scores, be.partition.SubjectKFold(3), threshold=rule, **options)
-        for rate in ("far", "frr"):
-            width = (every[f"{rate}_high"] - every[f"{rate}_low"]).item()
-            for end in ("low", "high"):
-                moved = some[f"{rate}_{end}"] - every[f"{rate}_{end}"]
-                assert abs(moved) < 0.15 * width, (rule, rate, end)
-
-
-def test_what_cannot_be_resampled_is_refused(scores):
-    folds, bootstrap = be.partition.SubjectKFold(3), {"interval": "people"}
-    with pytest.raises(ProtocolError, match="for open-set in folds give"):
-        crossed(scores, folds, task="open_set", **bootstrap)
-    pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0], pair_folds=[0, 0, 1, 1])
-    with pytest.raises(ProtocolError, match="subjects of both sides of each pair"):
-        crossed(pairs, be.partition.PredefinedPairFolds(pairs.pair_folds), **bootstrap)
-    with raises_about(DataError, "interval"):
-        crossed(scores, folds, interval="wilson")
+def test_intervals_of_other_results_are_refused(scores):
+    for interval in ("people", "wilson"):
+        with raises_about(DataError, "interval"):
+            crossed(scores, be.partition.SubjectKFold(3), interval=interval)
 
 
 def test_a_fold_without_impostors_is_left_out_and_counted():

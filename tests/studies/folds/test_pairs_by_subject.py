@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import naive
-import naive_limits
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -131,31 +130,6 @@ def test_people_and_not_pairs_are_the_units():
     assert be.verification(star, interval="people").disjoint_pairs == 1
     with pytest.raises(DataError, match="only 7 subjects"):
         be.study_threshold(star, folds=10)
-
-
-@pytest.mark.slow
-def test_people_of_folds_are_left_out():
-    pairs = two_of_each()
-    folds, at = be.partition.SubjectKFold(2), {"threshold": 0.7}
-    left_out = crossed(pairs, folds, interval="people", **at)
-    kept = sorted(i for _, test, _ in _halves(pairs) for i in test)
-    people, of_pairs = np.unique(pairs.pair_subjects[kept], return_inverse=True)
-    counts = np.zeros((2, 2, len(people), len(people)), dtype=int)  # rate, errors and attempts
-    for i, (a, b) in zip(kept, of_pairs.reshape(-1, 2), strict=True):
-        wrong = (pairs.values[i] <= 0.7) != pairs.genuine[i]
-        counts[int(pairs.genuine[i]), :, a, b] += (int(wrong), 1)
-    tables = {"far": counts[0], "frr": counts[1].diagonal(axis1=1, axis2=2)}
-    for rate, (errors, attempts) in tables.items():
-        without = []
-        for a in range(len(people)):
-            kept = np.ix_(*[np.arange(len(people)) != a] * errors.ndim)
-            if errors.ndim == 2 or attempts[a]:
-                without.append(errors[kept].sum() / attempts[kept].sum())
-        trials = len(people) // 2 if errors.ndim == 2 else len(without)
-        columns = [errors.sum() / attempts.sum(), *without]
-        expected = naive_limits.rate(columns, attempts.sum(), trials, sides=errors.ndim)
-        ends = [left_out[f"{rate}_{end}"].item() for end in ("low", "high")]
-        np.testing.assert_allclose(ends, expected)
 
 
 def _halves(pairs):
