@@ -28,9 +28,6 @@ from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, knows_people, require_people
 
-# Cells of tables that are listed at once.
-_CELLS_AT_ONCE = 1 << 20
-
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
@@ -66,16 +63,6 @@ class PairCounts:
     def probe_person(self) -> np.ndarray:
         """The person of the probes of each entry."""
         return np.repeat(self.probe_people, np.diff(self.starts))
-
-
-def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
-    """Yield the entries of tables, of shape (layers, subjects, subjects), in parts of rows."""
-    layers, people, claimed_people = tables.shape
-    step = max(1, _CELLS_AT_ONCE // max(layers * claimed_people, 1))
-    for low in range(0, people, step):
-        rows = np.moveaxis(tables[:, low : low + step], 0, 1)
-        probe, layer, claimed = np.nonzero(rows)
-        yield PairCounts.of(probe + low, claimed, layer, rows[probe, layer, claimed])
 
 
 class Sink(Protocol):

@@ -1,8 +1,6 @@
 """The public names, and where each is."""
 
-from .bootstrap import subject_bootstrap as subject_bootstrap
 from .independent import (
-    Interval as Interval,
     clopper_pearson as clopper_pearson,
     rule_of_3 as rule_of_3,
     rule_of_30 as rule_of_30,

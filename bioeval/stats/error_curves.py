@@ -74,6 +74,12 @@ class ErrorColumns:
         """Return the rates at some of the thresholds."""
         return ErrorColumns(self.far[rows], self.frr[rows], failed=self.failed)
 
+    def at_row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR at one of the thresholds, (columns,); -1 accepts nothing."""
+        if row < 0:
+            return np.zeros(self.far.shape[1]), np.ones(self.far.shape[1])
+        return self.far[row], self.frr[row]
+
     @cached_property
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
         """FAR and FRR from strict to loose, with reject-all and accept-all.

@@ -21,8 +21,8 @@ from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
 from bioeval.results.support import RuleOf, searching_people
-from bioeval.results.variables import CLOSED_SET, OPEN_SET
-from bioeval.stats.chosen_thresholds import at_equal_error, at_target, marks_of
+from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
+from bioeval.stats.curve_limits import CurveLimits, marks_of
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod, trials_of
@@ -31,9 +31,6 @@ from bioeval.stats.weights import groups_of_people, kish, without_each
 
 #: With fewer people, those who are left are no gallery.
 FEWEST = 3
-
-#: Open-set ranks that have intervals.
-RANKS = 10
 
 
 class Hits(NamedTuple):
@@ -187,117 +184,96 @@ class SearchColumns:
         return every[np.isfinite(every)]
 
     @cached_property
-    def every_score(self) -> bool:
+    def _every_score(self) -> bool:
         """Whether the marks are all the distinct distances."""
         both = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
         return len(np.unique(both[np.isfinite(both)])) == len(self.marks)
 
     @cached_property
-    def _far(self) -> np.ndarray:
-        return self.impostor.columns("distance", self.marks, weights=self.weights)
+    def _far(self) -> tuple[np.ndarray, RateCurve]:
+        far = self.impostor.columns("distance", self.marks, weights=self.weights)
+        return far, self._along(self.impostor, far)
 
-    def curve(self, rank: int = 1) -> ErrorColumns:
-        """Return FAR and 1 - DIR at a rank, at the marks and in columns."""
+    def _along(self, attempts: Attempted, columns: np.ndarray) -> RateCurve:
+        """Return the limits of a rate along its curve."""
+        made = float(attempts.made.sum())
+        return self.options.rate_curve(columns, made, attempts.units, attempts.sides)
+
+    def curve(self, rank: int = 1) -> CurveLimits:
+        """Return FAR and 1 - DIR at a rank, at the marks, with their limits."""
         both = self.genuine.hits.distance, self.impostor.hits.distance
         failed = any(bool(np.isnan(x).any()) for x in both)
-        dir_ = self.genuine.columns("distance", self.marks, rank, self.weights)
-        return ErrorColumns(self._far, 1 - dir_, failed)
+        missed = 1 - self.genuine.columns("distance", self.marks, rank, self.weights)
+        far, limits_of_far = self._far
+        return CurveLimits(
+            ErrorColumns(far, missed, failed),
+            self._every_score,
+            limits_of_far,
+            self._along(self.genuine, missed),
+            self.options.confidence,
+        )
 
     def cms(self, ranks: np.ndarray) -> np.ndarray:
         """Return CMS at increasing ranks, (ranks, columns); NaN at ranks that are not known."""
         rates = self.genuine.columns("rank", ranks.astype(np.float64), weights=self.weights)
         return np.where((ranks <= self.most)[:, None], rates, np.nan)
 
-    def dir_at_far(self, targets: np.ndarray, rank: int = 1) -> np.ndarray:
-        """Return DIR at FAR targets, at a rank, (targets, columns): thresholds are chosen anew."""
-        curve = self.curve(rank)
-        return 1 - curve.at_each(curve.frr_at_far, targets, self.every_score)
-
-    def of_rates(self, attempts: Attempted, columns: np.ndarray) -> RateCurve:
-        """Return the limits of a rate along its curve."""
-        made = float(attempts.made.sum())
-        return self.options.rate_curve(columns, made, attempts.units, attempts.sides)
-
     @cached_property
-    def far(self) -> RateCurve:
-        """The limits of FAR."""
-        return self.of_rates(self.impostor, self._far)
+    def _cms_limits(self) -> RateCurve:
+        ranks = marks_of(self.genuine.hits.rank)
+        return self._along(self.genuine, self.cms(ranks[ranks <= self.most]))
 
-    def missed(self, curve: ErrorColumns) -> RateCurve:
-        """Return the limits of 1 - DIR along a curve."""
-        return self.of_rates(self.genuine, curve.frr)
-
-    def limits_at_ranks(self, cms: np.ndarray) -> Limits:
-        """Return the limits of CMS at ranks 1, 2, ..., whose values are given."""
-        columns = self.cms(np.arange(1, len(cms) + 1))
-        return self.of_rates(self.genuine, columns).at(
-            np.where(np.isnan(columns[:, 0]), np.nan, cms)
-        )
+    def limits_at_ranks(self, ranks: np.ndarray, cms: np.ndarray) -> Limits:
+        """Return the limits of CMS at ranks, whose values are given."""
+        return self._cms_limits.at(np.where(ranks <= self.most, cms, np.nan))
 
     @stage("intervals of the curves")
-    def limits(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
-        """Return the limits of an open-set result, at the first ranks."""
-        identified = dataset["dir"].values
-        low, high = np.full((2, len(identified), ranks), np.nan)
-        targets = dataset["far_target"].values
-        at_far = np.full((2, len(targets), ranks), np.nan)
+    def limits(self, dataset: xr.Dataset) -> dict[str, Limits]:
+        """Return the limits of an open-set result, at the ranks that tables show."""
+        limits = {x: np.full((2, *dataset[x].shape), np.nan) for x in ("dir", "dir_at_far")}
         eer: Limits = (np.array(np.nan), np.array(np.nan))
-        for k in range(min(ranks, self.most)):
-            curve = self.curve(k + 1)
-            missed = self.missed(curve)
-            least, most = missed.at(1 - identified[:, k])
-            low[:, k], high[:, k] = 1 - most, 1 - least
-            values = dataset["dir_at_far"].values[:, k]
-            at_far[:, :, k] = self._at_targets(curve, missed, targets, values)
-            if not k:
-                eer = self._at_equal_error(curve, missed, float(dataset["eer"]))
+        for rank in {*RANKS} & {*dataset["rank"].values[: self.most].tolist()}:
+            at, curve = rank - 1, self.curve(rank)
+            most, least = curve.frr.at(1 - dataset["dir"].values[:, at])
+            limits["dir"][:, :, at] = 1 - least, 1 - most
+            targets, values = dataset["far_target"].values, dataset["dir_at_far"].values[:, at]
+            limits["dir_at_far"][:, :, at] = self.at_targets(curve, targets, values)[1]
+            if rank == 1:
+                eer = self._at_equal_error(curve, float(dataset["eer"]))
+        low, high = limits["dir"]
         return {
-            "far": self.far.at(dataset["far"].values),
+            "far": self._far[1].at(dataset["far"].values),
             "frr": (1 - high[:, 0], 1 - low[:, 0]),
-            "dir": (low, high),
-            "dir_at_far": (at_far[0], at_far[1]),
+            **{name: (low, high) for name, (low, high) in limits.items()},
             "eer": eer,
         }
 
-    def limits_at_targets(self, targets: np.ndarray, values: np.ndarray, rank: int) -> Limits:
-        """Return the limits of DIR at FAR targets, at a rank, whose values are given."""
-        curve = self.curve(rank)
-        return self._at_targets(curve, self.missed(curve), targets, values)
+    def at_targets(
+        self, curve: CurveLimits, targets: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, Limits]:
+        """Return DIR at FAR targets in columns, whose values are given, and its limits.
 
-    def _at_targets(
-        self, curve: ErrorColumns, missed: RateCurve, targets: np.ndarray, values: np.ndarray
-    ) -> Limits:
-        """Return the limits of DIR at FAR targets."""
-        columns = 1 - curve.at_each(curve.frr_at_far, targets, self.every_score)
+        Thresholds are chosen anew in each column.
+        """
+        rates = curve.curve
+        columns = 1 - rates.at_each(rates.frr_at_far, targets, curve.every_score)
         columns = np.clip(columns + (values - columns[:, 0])[:, None], 0.0, 1.0)
         columns[:, 0] = values
-        confidence, units = self.options.confidence, self.genuine.units
         if self.weights is not None:
-            return percentile(columns, confidence, units)
-        data = curve.of_columns(slice(0, 1))
-        low, high = np.full((2, len(targets)), np.nan)
-        for i in np.flatnonzero(~np.isnan(values)):
-            row = int((curve.far[:, 0] <= targets[i]).sum()) - 1
-            far = curve.far[row, 0] if row >= 0 else np.array(0.0)
-            errors = curve.frr[row] if row >= 0 else np.ones(columns.shape[1])
+            return columns, percentile(columns, self.options.confidence, self.genuine.units)
+        rows = (rates.far[:, :1] <= targets).sum(axis=0) - 1
+        least, most = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
+        return columns, (1 - most, 1 - least)
 
-            def rate_at(x: float) -> float:
-                return float(data.frr_at_far(x, self.every_score)[0])
-
-            of_far = self.far.at(far)
-            ends = at_target(1 - columns[i], errors, missed, of_far, rate_at, confidence)
-            low[i], high[i] = 1 - ends[1], 1 - ends[0]
-        return low, high
-
-    def _at_equal_error(self, curve: ErrorColumns, missed: RateCurve, eer: float) -> Limits:
+    def _at_equal_error(self, curve: CurveLimits, eer: float) -> Limits:
         """Return the limits of the EER."""
-        columns = curve.equal_error() if len(self.marks) else np.array([np.nan])
+        columns = curve.curve.equal_error() if len(self.marks) else np.array([np.nan])
         columns = np.clip(columns + (eer - columns[0]), 0.0, 1.0)
         columns[0] = eer
-        if self.weights is not None:
-            units = min(self.genuine.units, self.impostor.units)
-            return percentile(columns, self.options.confidence, units)
-        return at_equal_error(columns, curve, self.far, missed, self.options.confidence)
+        if self.weights is None:
+            return curve.at_equal_error(columns)
+        units = min(self.genuine.units, self.impostor.units)
+        return percentile(columns, self.options.confidence, units)
 
     def messages(self, ranks: int) -> list[Message]:
         """Return messages of intervals not given, or not reliable."""
@@ -343,7 +319,7 @@ def closed_set_intervals(
     if options.by_subject:
         ties = str(dataset.attrs["ties"])
         columns = SearchColumns(tally, ties, options, subjects=subjects, left_out=left_out)
-        low, high = columns.limits_at_ranks(dataset["cms"].values)
+        low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
         remarks = columns.messages(count)
     else:
         attempts = int(dataset["attempts"])
@@ -362,38 +338,32 @@ def open_set_intervals(
 ) -> xr.Dataset:
     """Return a result of open-set identification with confidence intervals.
 
-    The first ten ranks have intervals; the others are NaN. `subjects` and `left_out` are as for
-    :func:`closed_set_intervals`.
+    Of intervals by subject those over ranks are at :data:`RANKS`, and NaN at the others. `subjects`
+    and `left_out` are as for :func:`closed_set_intervals`.
     """
-    ranks = min(RANKS, dataset.sizes["rank"])
     options = _of_population(options, left_out)
     if options.by_subject:
         ties, impostors = (str(dataset.attrs[x]) for x in ("ties", "impostors"))
         columns = SearchColumns(
             tally, ties, options, impostors, subjects=subjects, left_out=left_out
         )
-        limits = columns.limits(dataset, ranks)
-        remarks = [*columns.messages(ranks), *_without_lower_limit(limits, dataset, tally)]
+        limits = columns.limits(dataset)
+        remarks = columns.messages(min(max(RANKS), dataset.sizes["rank"]))
+        remarks += _without_lower_limit(limits, dataset, tally)
     else:
         genuine, impostor = int(dataset["genuine_attempts"]), int(dataset["impostor_attempts"])
 
-        def at_ranks(name: str) -> Limits:
-            return options.independent_limits(dataset[name].values[:, :ranks] * genuine, genuine)
+        def of_genuine(name: str) -> Limits:
+            return options.independent_limits(dataset[name].values * genuine, genuine)
 
-        identified = at_ranks("dir")
+        low, high = of_genuine("dir")
         limits = {
-            "dir": identified,
-            "frr": (1 - identified[1][:, 0], 1 - identified[0][:, 0]),
+            "dir": (low, high),
+            "frr": (1 - high[:, 0], 1 - low[:, 0]),
             "far": options.independent_limits(dataset["fa"].values, impostor),
-            "dir_at_far": at_ranks("dir_at_far"),
+            "dir_at_far": of_genuine("dir_at_far"),
         }
         remarks = [options.independence("probes")]
-    for name in ("dir", "dir_at_far"):
-        low, high = limits[name]
-        beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
-        low = np.pad(low, beyond, constant_values=np.nan)
-        high = np.pad(high, beyond, constant_values=np.nan)
-        limits[name] = low, high
     limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
     return options.added_to(dataset, limits, OPEN_SET, remarks)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,8 +16,8 @@ from bioeval.counting.points import VerificationPoints
 from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import verification_variables
-from bioeval.stats.chosen_thresholds import at_equal_error, at_target, marks_of
-from bioeval.stats.error_curves import EER, CurveMeasure, ErrorColumns, curve_measures
+from bioeval.stats.curve_limits import CurveLimits, marks_of
+from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
@@ -25,10 +25,6 @@ from bioeval.stats.weights import kish, without_each
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-#: A rate at a target in each column, and whether the thresholds are all scores.
-Rate = Callable[[float, bool], np.ndarray]
 
 
 def verification_intervals(
@@ -50,8 +46,8 @@ def verification_intervals(
     else:
         columns = VerificationColumns.of(tally, attempts, options)
         limits, remarks = columns.limits()
-        limits |= {"far": columns.far.at(dataset["far"].values)}
-        limits |= {"frr": columns.frr.at(dataset["frr"].values)}
+        limits |= {"far": columns.curve.far.at(dataset["far"].values)}
+        limits |= {"frr": columns.curve.frr.at(dataset["frr"].values)}
         people = attempts.persons_among(np.arange(attempts.people))
         remarks = [*options.few_people(people), *options.groups(people), *remarks]
         units["genuine_subjects"] = columns.subjects
@@ -164,7 +160,8 @@ class VerificationColumns:
         columns._measure(measures, columns.without, columns.values)
         if forms is not None:
             columns.drawn = ErrorColumns.weighted(forms, genuine, thresholds, attempts.failed)
-            columns._measure(measures, columns.drawn, columns.drawn_values)
+            needed = [x for x in measures if options.resamples or x.scalar.quantile]
+            columns._measure(needed, columns.drawn, columns.drawn_values)
         return columns
 
     def _measure(
@@ -212,35 +209,41 @@ class VerificationColumns:
         return trials_of(self.attempts.persons_among(self.genuine[1]))
 
     @cached_property
-    def of_genuine(self) -> float:
-        """Independent units of genuine attempts: people, as if they had equal numbers of them."""
-        made = np.bincount(self.genuine[1], minlength=len(self.attempts.no_person))
-        return kish(made[~self.attempts.no_person])
+    def _units(self) -> dict[AttemptClass, float]:
+        """Independent units of each class: as if people had equal numbers of attempts.
 
-    @cached_property
-    def of_impostor(self) -> float:
-        """Independent units of impostor attempts: disjoint pairs of people, likewise."""
-        probing, claimed = self.persons.made[:, ~self.attempts.no_person]
+        Those of impostor attempts are disjoint pairs of people.
+        """
+        people = ~self.attempts.no_person
+        made = np.bincount(self.genuine[1], minlength=len(people))
+        probing, claimed = self.persons.made[:, people]
         sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
-        return min(self.attempts.disjoint_pairs, *(x for x in sides if x), np.inf)
+        pairs = min(self.attempts.disjoint_pairs, *(x for x in sides if x), np.inf)
+        return {"genuine": kish(made[people]), "impostor": pairs}
 
-    # -- limits of rates
-
-    def _usual(self, curve: ErrorColumns) -> ErrorColumns:
-        """Return a curve at the thresholds that depend on the scores alone."""
-        return curve.of_rows(np.searchsorted(self.thresholds, self.usual))
+    # -- limits
 
     @cached_property
-    def far(self) -> RateCurve:
-        """The limits of FAR."""
+    def curve(self) -> CurveLimits:
+        """FAR and FRR at the thresholds that depend on the scores alone, with their limits."""
         curve = self.drawn if self.options.resamples else self.without
         assert curve is not None
-        made = self.tally.attempts.impostor_attempts / copies_of(self.tally)
-        return self.options.rate_curve(self._usual(curve).far, made, self.of_impostor, sides=2)
+        usual = curve.of_rows(np.searchsorted(self.thresholds, self.usual))
+        return CurveLimits(
+            usual,
+            self.every_score,
+            self.options.rate_curve(
+                usual.far,
+                self.tally.attempts.impostor_attempts / copies_of(self.tally),
+                self._units["impostor"],
+                sides=2,
+            ),
+            self._limits_of_frr(),
+            self.options.confidence,
+        )
 
-    @cached_property
-    def frr(self) -> RateCurve:
-        """The limits of FRR, from the genuine scores alone."""
+    def _limits_of_frr(self) -> RateCurve:
+        """Return the limits of FRR, from the genuine scores alone."""
         values, people = self.genuine
         marks = marks_of(values)
         if self.options.resamples:
@@ -254,66 +257,36 @@ class VerificationColumns:
             mated = np.append(counts[-1, :-1] > 0, False)
             taken = without_each(counts[:, mated], counts.sum(axis=1))
         rates, made = 1 - ratio(taken[:-1], taken[-1]), len(values) / copies_of(self.tally)
-        return self.options.rate_curve(rates, made, self.of_genuine, sides=1)
-
-    # -- limits of measures
+        return self.options.rate_curve(rates, made, self._units["genuine"], sides=1)
 
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
         """Return the limits of each measure, and messages."""
         limits = {}
         for measure in curve_measures():
-            if measure.name not in self.values:
-                continue
-            of_class = {"genuine": self.of_genuine, "impostor": self.of_impostor}
-            units = min(of_class[x] for x in measure.rate_of or of_class)
-            if self.options.resamples:
-                values = measure.scalar.scaled(self.drawn_values[measure.name])
-                ends = percentile(values, self.options.confidence, units)
-                low, high = map(measure.scalar.unscaled, ends)
-            elif len(measure.rate_of) == 2:
-                low, high = at_equal_error(
-                    self.values[measure.name],
-                    self._usual(self.without),
-                    self.far,
-                    self.frr,
-                    self.options.confidence,
-                )
-            elif measure.rate_of:
-                low, high = self._at_targets(measure)
-            else:
-                low, high = student(
-                    self.values[measure.name],
-                    self.options.confidence,
-                    units,
-                    measure.scalar.bounds,
-                )
-            limits[measure.name] = low, high
+            if measure.name in self.values:
+                limits[measure.name] = self._limits_of(measure)
         if "auc" in limits:  # a curve with the EER e has an AUC of (1 - e)^2 at least
             low, high = limits["auc"]
             limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
         return limits, _without_upper_limit(limits, self.tally)
 
-    def _at_targets(self, measure: CurveMeasure) -> Limits:
-        """Return the limits of a rate where the other one has each of some targets."""
-        points, curve = self.tally.points, self._usual(self.without)
-        assert points is not None
-        data, confidence = curve.of_columns(slice(0, 1)), self.options.confidence
-        values, ends = self.values[measure.name], []
-        for columns, threshold in zip(values, measure.own_thresholds(points), strict=True):
-            at = self.at_threshold(threshold)
-            if measure.of_target == "far":
-                errors, wanted, other = at["frr"], self.frr, self.far.at(at["far"][0])
-                rate = data.frr_at_far
-            else:
-                errors, wanted, other = at["far"], self.far, self.frr.at(at["frr"][0])
-                rate = data.far_at_frr
-
-            def rate_at(target: float, rate: Rate = rate) -> float:
-                return float(rate(target, self.every_score)[0])
-
-            ends.append(at_target(columns, errors, wanted, other, rate_at, confidence))
-        low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
-        return low, high
+    def _limits_of(self, measure: CurveMeasure) -> Limits:
+        """Return the limits of a measure, or of each of its values."""
+        of_class, confidence = self._units, self.options.confidence
+        units = min(of_class[x] for x in measure.rate_of or of_class)
+        if self.options.resamples:
+            values = measure.scalar.scaled(self.drawn_values[measure.name])
+            low, high = percentile(values, confidence, units)
+            return measure.scalar.unscaled(low), measure.scalar.unscaled(high)
+        columns = self.values[measure.name]
+        if len(measure.rate_of) == 2:
+            return self.curve.at_equal_error(columns)
+        if measure.of_target in ("far", "frr"):
+            assert self.tally.points is not None
+            thresholds = measure.own_thresholds(self.tally.points)
+            rates = [*map(self.at_threshold, thresholds)]
+            return self.curve.at_targets(measure.of_target, columns, rates)
+        return student(columns, confidence, units, measure.scalar.bounds)
 
     # -- at a threshold
 
@@ -323,12 +296,9 @@ class VerificationColumns:
             return -1
         return int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
 
-    def at_threshold(self, threshold: float) -> dict[str, np.ndarray]:
+    def at_threshold(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR and FRR at a threshold, an internal distance, in columns (1 + people,)."""
-        place, columns = self.place_of(threshold), self.without.far.shape[1]
-        if place < 0:  # below all thresholds nothing is accepted
-            return {"far": np.zeros(columns), "frr": np.ones(columns)}
-        return {"far": self.without.far[place], "frr": self.without.frr[place]}
+        return self.without.at_row(self.place_of(threshold))
 
     def errors_of_each(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the false rejects and the false accepts of each person at a threshold.

@@ -3,7 +3,9 @@
 Every limit is computed from a measure at several weights of people. The first column is the data,
 where everyone weighs 1. In the others one person weighs 0 on all sides (the jackknife: Quenouille
 1956, Tukey 1958), or people are drawn with replacement, and weigh as often as they were drawn (the
-subsets bootstrap: Bolle, Ratha and Pankanti 2004).
+subsets bootstrap: Bolle, Ratha and Pankanti 2004): a genuine attempt of ``a`` counts ``w_a`` times,
+and an impostor attempt of ``a`` and ``b`` ``w_a w_b`` times. Copies of a person are not compared
+with each other. Drawn weights and counts are integers, whose sums are exact in any order.
 """
 
 from __future__ import annotations

@@ -130,8 +130,8 @@ def open_set(
         rank 1 cross) with ``eer_threshold far_at_eer frr_at_eer eer_bracket_low
         eer_bracket_high``; ``dir_at_far threshold_at_far`` over ``far_target, rank``, exact at
         the scores themselves. With an interval: ``_low`` and
-        ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, by
-        subject, of ``eer``.
+        ``_high`` of ``dir far grr frr dir_at_far``, and, by subject, of ``eer``. By subject, those
+        over ranks are at ranks 1, 5 and 10, which tables show; at others they are NaN.
 
         With ``gallery="single"``, counts are expected counts (float64), and there are bounds in
         place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least

@@ -146,10 +146,11 @@ def test_limits_do_not_depend_on_threads():
         numba.set_num_threads(threads)
 
 
-def test_without_an_error_limits_are_the_rule_of_3_on_people():
+@pytest.mark.parametrize("method", ["people", "subject-bootstrap"])
+def test_without_an_error_limits_are_the_rule_of_3_on_people(method):
     labels = np.repeat(np.arange(20), 3)
     values = np.where(labels[:, None] == labels, 0.0, 1.0)
-    ds = be.verification(be.Scores(values, labels), thresholds=[0.5], interval="people")
+    ds = be.verification(be.Scores(values, labels), thresholds=[0.5], interval=method)
     assert ds.frr_high.item() == pytest.approx(1 - 0.05 ** (1 / 20))
     assert ds.far_high.item() == pytest.approx(1 - 0.05 ** (1 / 10))  # ten disjoint pairs
     assert (ds.frr_low, ds.far_low) == (0, 0)
@@ -159,17 +160,17 @@ def test_without_an_error_limits_are_the_rule_of_3_on_people():
 @pytest.mark.parametrize("ties", ["pessimistic", "expected"])
 def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, ties):
     scores = crowd(steps=8)
-    options = {"rank_unit": unit, "ties": ties, "max_rank": 3}
+    options = {"rank_unit": unit, "ties": ties}
     grid = np.unique(scores.values)
-    ds = be.open_set(scores, thresholds=grid, interval="people", **options)
-    closed = be.closed_set(scores, interval="people", **options)
+    ds = be.open_set(scores, thresholds=grid, interval="people", max_rank=6, **options)
+    closed = be.closed_set(scores, interval="people", max_rank=3, **options)
     assert ds.attrs["interval_method"] == "people"
     assert ds.attrs["interval_for"] == closed.attrs["interval_for"] == "new people"
     others = [without(scores, a) for a in people_of(scores)]
     apart = [be.open_set(x, thresholds=grid, **options) for x in others]
-    ranked = [be.closed_set(x, **options) for x in others]
+    ranked = [be.closed_set(x, **options) for x in (scores, *others)]
     for name, sides in (("far", 2), ("dir", 1)):
-        for k in range(3 if name == "dir" else 1):
+        for k in (0, 4) if name == "dir" else (0,):  # ranks that tables show
             rate, low, high = (
                 x if name == "far" else x[:, k]
                 for x in (ds[f"{name}{end}"].values for end in ("", "_low", "_high"))
@@ -180,15 +181,17 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
             expected = np.array([limits(x) for x in rate])
             np.testing.assert_allclose(low, expected[:, 0], atol=1e-7)
             np.testing.assert_allclose(high, expected[:, 1], atol=1e-7)
-    places = [[closed.cms.values[k], *(x.cms.values[k] for x in ranked)] for k in range(3)]
+    places = [
+        [x.cms.values[min(k, x.sizes["rank"] - 1)] for x in ranked]
+        for k in range(ranked[0].sizes["rank"])
+    ]
     limits = naive_limits.curve(places, scores.shape[0], PEOPLE, 1)
     expected = np.array([limits(x) for x in closed.cms.values])
     np.testing.assert_allclose(closed.cms_low, expected[:, 0], atol=1e-9)
     np.testing.assert_allclose(closed.cms_high, expected[:, 1], atol=1e-9)
     assert 0 < ds.eer_low < ds.eer < ds.eer_high < 1
-    assert (ds.dir_at_far_low <= ds.dir_at_far).all() and (
-        ds.dir_at_far <= ds.dir_at_far_high
-    ).all()
+    low, value, high = (ds[f"dir_at_far{end}"].sel(rank=[1, 5]) for end in ("_low", "", "_high"))
+    assert ((low <= value) & (value <= high)).all()
 
 
 def test_where_people_are_drawn_again_the_gallery_stays():
@@ -217,7 +220,9 @@ def test_ranks_without_room_have_no_limits(monkeypatch):
     assert 1 < some < 10 and arguments(fewer, "no-interval")["of"] == f"ranks above {some}"
     assert np.isfinite(closed.cms_low).all()
     opened = be.open_set(scores, interval="people")
-    assert np.isfinite(opened.dir_low[:, :some]).all() and np.isnan(opened.dir_low[:, some:]).all()
+    known = [rank for rank in opened["rank"].values if rank in (1, 5, 10) and rank <= some]
+    assert np.isfinite(opened.dir_low.sel(rank=known)).all()
+    assert np.isfinite(opened.dir_low).sum() == opened.dir_low.sel(rank=known).size
 
 
 def test_two_people_are_too_few():

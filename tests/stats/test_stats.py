@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.counting.by_subject import PairCounts, listed_tables
+from bioeval.counting.by_subject import PairCounts
 from bioeval.scores.people import ComparedPeople
 from bioeval.stats.limits import open_limits, percentile, quantiles
 from bioeval.stats.options import interval_of
@@ -82,53 +82,21 @@ def pairs(n: int, most: int):
 # ------------------------------------------------------------------ resampling
 
 
-def literally(errors: np.ndarray, attempts: np.ndarray, drawn: list[int]) -> float:
-    """Resample subjects as one would by hand: a list of people, and everything they do."""
-    wrong = total = 0
-    for i, a in enumerate(drawn):
-        if errors.ndim == 1:
-            wrong, total = wrong + int(errors[a]), total + int(attempts[a])
-            continue
-        for j, b in enumerate(drawn):
-            if i != j and a != b:  # no subject is compared with a copy of itself
-                wrong, total = wrong + int(errors[a, b]), total + int(attempts[a, b])
-    return wrong / total if total else math.nan
-
-
-@pytest.mark.slow
-@given(data=st.data(), dims=st.sampled_from([1, 2]), n=st.sampled_from([2, 3, 7]))
-def test_each_replicate_is_what_resampling_people_gives(data, dims, n):
-    shape = (n,) * dims
-    attempts = data.draw(hnp.arrays(np.int64, shape, elements=st.integers(1, 4)))
-    errors = np.minimum(
-        data.draw(hnp.arrays(np.int64, shape, elements=st.integers(0, 4))), attempts
-    )
-    found = stats.subject_bootstrap(errors, attempts, replicates=100, random_state=5)
-    weights = Stream(seed_sequence(5), 0).resampled(n, 100)
-    for r in range(100):
-        drawn = [a for a in range(n) for _ in range(int(weights[a, r]))]
-        assert len(drawn) == n
-        expected = literally(errors, attempts, drawn)
-        np.testing.assert_array_equal(found.replicates[r], expected)
-
-
 @pytest.mark.slow
 @given(
     errors=pairs(9, 2),
     density=st.sampled_from([1.0, 0.05]),
     scale=st.sampled_from([0, 1, 6000, 1 << 14, 1 << 30]),
 )
-def test_tables_and_lists_in_parts_agree(errors, density, scale):
+def test_lists_and_their_parts_agree(errors, density, scale):
     """Sums of 8 and 16 bits: some would overflow after several counts, some with the first."""
     np.fill_diagonal(errors, 0)
     if not scale:  # single attempts, of which four are weighed at once
         errors, scale = np.minimum(errors, 1), 1
     errors[np.random.default_rng(0).random(errors.shape) > density] = 0
     weights = Stream(seed_sequence(1), 0).resampled(9, 40)
-    tables, lists, parts = (QuadraticForms(weights, 2) for _ in range(3))
+    lists, parts = (QuadraticForms(weights, 2) for _ in range(2))
     both = np.stack([errors, errors.T]) * scale
-    for some in listed_tables(both):
-        tables.add(some)
     for layer, table in enumerate(both):
         a, b = np.nonzero(table)
         lists.add(PairCounts.of(a, b, np.full(len(a), layer), table[a, b]))
@@ -137,7 +105,7 @@ def test_tables_and_lists_in_parts_agree(errors, density, scale):
             few = a[part], b[part], np.full(len(a[part]), layer), table[a, b][part]
             parts.add(PairCounts.of(*few))
     expected = np.einsum("kij,ir,jr->kr", both, *[weights.astype(int)] * 2)
-    for found in (tables, lists, parts):
+    for found in (lists, parts):
         assert found.totals.tolist() == expected.tolist()
 
 
@@ -155,10 +123,6 @@ def test_the_draws_are_the_same_everywhere():
     weights = Stream(seed_sequence(0), 0).resampled(5, 4)
     assert weights.sum(axis=0).tolist() == [5] * 4
     assert weights.astype(int).T.tolist() == GOLDEN
-    one = stats.subject_bootstrap([1, 0, 2, 0, 1], [4] * 5, random_state=3)
-    again = stats.subject_bootstrap([1, 0, 2, 0, 1], [4] * 5, random_state=3)
-    other = stats.subject_bootstrap([1, 0, 2, 0, 1], [4] * 5, random_state=4)
-    assert one.replicates.tolist() == again.replicates.tolist() != other.replicates.tolist()
 
 
 GOLDEN = [[1, 1, 1, 1, 1], [1, 1, 0, 2, 1], [2, 0, 0, 0, 3], [1, 0, 3, 1, 0]]
@@ -183,16 +147,6 @@ def test_percentiles_of_known_replicates():
     assert np.isnan(percentile(np.array([0.5]), 0.9)).all()
 
 
-def test_without_an_error_the_interval_is_one_sided():
-    zero = stats.subject_bootstrap(np.zeros(40, int), np.full(40, 7))
-    assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 40)))
-    every = stats.subject_bootstrap(np.full(40, 7), np.full(40, 7))
-    assert tuple(every) == (pytest.approx(0.05 ** (1 / 40)), 1)
-    # Of 40 people, 20 disjoint pairs can be made.
-    zero = stats.subject_bootstrap(np.zeros((40, 40), int), np.full((40, 40), 7))
-    assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 20)))
-
-
 @given(left=st.sets(st.integers(0, 6), max_size=5), right=st.sets(st.integers(0, 6), max_size=5))
 def test_disjoint_pairs_by_trying(left, right):
     def most(left, right):
@@ -206,32 +160,9 @@ def test_disjoint_pairs_by_trying(left, right):
     assert people.disjoint == most(left, right)
 
 
-def test_few_subjects():
-    assert all(map(math.isnan, stats.subject_bootstrap([1], [3])))
-    assert math.isnan(stats.subject_bootstrap([0, 0], [0, 0]).estimate)
-    two = stats.subject_bootstrap([[0, 1], [0, 0]], [[0, 2], [2, 0]])
-    assert two.estimate == 0.25 and (two.low, two.high) == (0.25, 0.25)
-    assert np.isnan(two.replicates).any()  # one person twice makes no impostor attempt
-
-
-def test_subjects_without_attempts_are_not_drawn():
-    padded = stats.subject_bootstrap([1, 0, 0, 2, 0], [4, 0, 4, 4, 0], random_state=1)
-    bare = stats.subject_bootstrap([1, 0, 2], [4, 4, 4], random_state=1)
-    assert padded.replicates.tolist() == bare.replicates.tolist()
-
-
-@pytest.mark.parametrize(
-    ("errors", "attempts"),
-    [([2], [1]), ([-1], [1]), ([1, 1], [1]), ([[1, 2]], [[1, 2]]), ([0.5], [1.0])],
-)
-def test_bootstrap_counts_that_cannot_be_are_refused(errors, attempts):
-    with pytest.raises(be.DataError):
-        stats.subject_bootstrap(errors, attempts)
-
-
 def test_options_that_cannot_be_are_refused():
     with raises_about(be.DataError, "replicates"):
-        stats.subject_bootstrap([1], [2], replicates=10)
+        stats.IntervalMethod("subject-bootstrap", replicates=10)
     with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
         interval_of("wilsons")
     assert interval_of(None) is None

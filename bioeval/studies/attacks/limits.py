@@ -13,7 +13,7 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.thresholds import to_internal
 from bioeval.results.variables import Variable
-from bioeval.stats.chosen_thresholds import marks_of
+from bioeval.stats.curve_limits import marks_of
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import Limits, RateCurve, of_sum, rising
 from bioeval.stats.options import IntervalMethod, trials_of

@@ -221,9 +221,10 @@ def _verification(
         rate = name.partition("_")[0]
         for threshold in wanted.numbers(name):
             at_distance = float(to_internal(np.array([threshold]), kind)[0])
-            column = counted.at_threshold(at_distance)[rate]
+            far, frr = counted.at_threshold(at_distance)
+            column, curve = (far, counted.curve.far) if rate == "far" else (frr, counted.curve.frr)
             rejects, accepts = counted.errors_of_each(at_distance)
-            low, high = getattr(counted, rate).at(column[0])
+            low, high = curve.at(column[0])
             yield SystemMeasure(
                 scalar=scalar,
                 columns=column,
@@ -279,12 +280,12 @@ def _identification(
     for rank in ranks:
         at_rank = targets if rank == 1 and scores.kind != "order" else targets[:0]
         hits, at_hits = _hits_within(tally, search, at_rank, rank)
-        cms = people.cms(np.arange(1, rank + 1))
-        low, high = (float(x[-1]) for x in people.limits_at_ranks(cms[:, 0]))
+        cms = people.cms(np.array([rank]))[0]
+        low, high = people.limits_at_ranks(np.array(rank), cms[0])
         recognised = SystemMeasure(
             scalar=VARIABLES["recognition_rate"],
-            columns=cms[-1, leave],
-            limits=(low, high),
+            columns=cms[leave],
+            limits=(float(low), float(high)),
             own=sums_by_person(person, hits),
             population=population,
         )
@@ -292,10 +293,11 @@ def _identification(
             yield recognised
         if rank in cms_ranks:
             yield replace(recognised, scalar=CMS_AT_RANK, place="rank", at=float(rank))
-        at_far = people.dir_at_far(at_rank, rank)[:, leave]
+        if not len(at_rank):
+            continue
         mated = (tally.mates > 0).sum() if non_mated else 0
         value = ratio(at_hits.sum(axis=1), np.array(mated))
-        at_low, at_high = people.limits_at_targets(at_rank, value, rank)
+        at_far, (at_low, at_high) = people.at_targets(people.curve(), at_rank, value)
         for i, target in enumerate(at_rank.tolist()):
             supported = RuleOf(3).supports(target, non_mated or np.inf, searching)
             lowest = float(at_low[i])
@@ -303,7 +305,7 @@ def _identification(
                 lowest = 0.0
             yield SystemMeasure(
                 scalar=VARIABLES["dir_at_far"],
-                columns=np.append(value[i], at_far[i, 1:]),
+                columns=at_far[i, leave],
                 limits=(lowest, float(at_high[i])),
                 place="target",
                 at=target,

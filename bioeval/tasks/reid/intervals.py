@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.messages import Message
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
-from bioeval.stats.chosen_thresholds import marks_of
+from bioeval.stats.curve_limits import marks_of
 from bioeval.stats.limits import ROUNDING, Limits, of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import VALUES_AT_ONCE, by_subject, linear_forms, ratio
