@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--store", type=Path, default=STORED, help="the file with the counts")
     parser.add_argument("--fresh", action="store_true", help="forget the counts of these claims")
     parser.add_argument("--minutes", type=float, default=0, help="begin nothing after so long")
+    parser.add_argument("--jobs", type=int, default=0, help="processes; 0: one for each core")
     parser.add_argument("--table", action="store_true", help="print the counts; simulate nothing")
     parser.add_argument("--list", action="store_true", help="list the claims")
     options = parser.parse_args()
@@ -46,8 +47,15 @@ def main() -> int:
         for claim in claims:
             store.counts.pop(claim.name, None)
     if not options.table:
-        people = options.people or ()
-        run_all(claims, store, options.runs, options.population or (), people, options.minutes)
+        run_all(
+            claims,
+            store,
+            options.runs,
+            options.population or (),
+            options.people or (),
+            options.minutes,
+            options.jobs,
+        )
     for line in table(claims, store, options.people or ()):
         print(line)
     failed = [line for claim in claims for line in failures(claim, store)]

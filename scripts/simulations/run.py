@@ -1,4 +1,4 @@
-"""Runs simulations on all cores."""
+"""Runs simulations on several cores."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ def run_all(
     populations: Collection[str] = (),
     people: Collection[int] = (),
     minutes: float = 0,
+    jobs: int = 0,
 ) -> None:
     """Simulate the batches that are missing, and store the counts of each as it ends.
 
     Of all cells, or those of some populations and numbers of people. After some minutes, if not 0,
-    no other batch begins.
+    no other batch begins. There are so many `jobs`, of 0 one for each core.
     """
     begun = time.monotonic()
     tasks: list[Task] = []
@@ -62,7 +63,7 @@ def run_all(
                 if batch not in present:
                     tasks.append((batch, claim.name, str(cell)))
     tasks.sort()  # all cells grow together
-    cores = os.cpu_count() or 1
+    cores = jobs or os.cpu_count() or 1
     for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ[name] = "1"  # of the processes that begin below
     done = 0

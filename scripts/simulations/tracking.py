@@ -209,9 +209,11 @@ def equal_trackers(cell: Cell, rng: np.random.Generator) -> Outcomes:
     """
     places = rng.integers(0, POOL, cell.people)
     one, other = (_of(tracker, places) for tracker in pool(cell.population, True).values())
-    for i in np.flatnonzero(rng.random(cell.people) < 0.5):
-        one.counts[i], other.counts[i] = other.counts[i], one.counts[i]
-        one.sums[i], other.sums[i] = other.sums[i], one.sums[i]
+    swapped = rng.random(cell.people) < 0.5
+    for of_one, of_other in ((one.counts, other.counts), (one.sums, other.sums)):
+        for name in of_one:
+            mine, theirs = of_one[name][swapped], of_other[name][swapped]
+            of_one[name][swapped], of_other[name][swapped] = theirs, mine
     outcomes = {}
     for name in NAMES:
         larger = _ranked(name, [one, other]).differences.larger

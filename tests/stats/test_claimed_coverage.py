@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 import scipy
 from simulations.__main__ import STORED
@@ -34,3 +35,10 @@ def test_what_is_claimed_holds_in_a_sample_of_cells(claim_name):
         held, given = held_of(Counter(counts))
         assert given, name
         assert scipy.stats.binom.cdf(held, given, least) >= RARE, name
+
+
+@pytest.mark.parametrize("claim", list(all_claims()), ids=lambda claim: claim.name)
+def test_each_claim_can_be_measured(claim):
+    """In one data set of the smallest size."""
+    cell = min(claim.cells, key=lambda x: x.people)
+    assert claim.once(cell, np.random.default_rng(1))
