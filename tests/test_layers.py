@@ -102,7 +102,7 @@ def test_intervals_know_no_scores_and_no_jobs():
     ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_plots_compute_nothing(path):
-    """They take results and pictures that are computed: no reader, no counter."""
+    """They take results and pictures that are computed: no scores, no counter."""
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
     counting = ("bioeval.scores.blocks", "bioeval.scores.matrix.", "bioeval.counting")
     counted = {name for name in names if name.startswith(counting)}

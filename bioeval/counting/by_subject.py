@@ -24,6 +24,7 @@ from bioeval.counting.thresholds import guide_to
 from bioeval.counting.verification import Verified, Verifying, gather_claims
 from bioeval.kernels import count as kernel
 from bioeval.scores.arrays import scored
+from bioeval.scores.blocks import among_distances, blocks_of
 from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, knows_people, require_people
@@ -133,8 +134,8 @@ class SubjectAttempts:
 
     def __init__(self, verifying: Verifying):
         """Number the people of the attempts."""
-        reader, scores = verifying.reader, verifying.reader.scores
-        self.scores, self.reader, self.use = scores, reader, verifying.use
+        scores = verifying.scores
+        self.scores, self.use = scores, verifying.use
         self.claims = verifying.claims
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = scores.codes
@@ -142,7 +143,7 @@ class SubjectAttempts:
             self._pairs = codes = known.probe, known.gallery
         elif self.claims is not None:
             probes, groups = self.claims
-            codes = scores.codes.probe[probes], reader.gallery.subjects[groups]
+            codes = scores.codes.probe[probes], scores.gallery_order.subjects[groups]
         else:
             codes = known.probe, known.gallery
         self.failed = False  # whether some attempts did, once they were counted
@@ -248,9 +249,9 @@ class SubjectAttempts:
                 *(person[side[there]] for side in self._pairs),
             )
             return
-        enrolled, probing = person[self.reader.gallery.subjects], self.scores.codes.probe
+        enrolled, probing = person[self.scores.gallery_order.subjects], self.scores.codes.probe
         claims = self.claims
-        for block in self.reader:
+        for block in blocks_of(self.scores, reported=False):
             if self.use.fused is not None:
                 block = block.fused(self.use.fused)
             if claims is not None:
@@ -324,7 +325,7 @@ class _CountLayers(Reducer):
     def prepare(self, parts: Parts) -> None:
         """Make a guide to the thresholds."""
         assert isinstance(parts, RowParts)
-        self._limits = parts.reader.among_distances(self.thresholds)
+        self._limits = among_distances(parts.scores, self.thresholds)
         self._guide = guide_to(self._limits)  # of many thresholds it costs as much as a block
         self._probe = self.person[parts.scores.codes.probe]
 

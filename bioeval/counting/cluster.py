@@ -28,7 +28,6 @@ from bioeval.base.version import __version__
 from bioeval.counting.blocks import Mates
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at
 from bioeval.counting.squares import Squares
-from bioeval.scores.blocks import BlockReader
 
 R = TypeVar("R")
 
@@ -115,7 +114,7 @@ class CountingWorkers(Workers):
         if isinstance(parts, TileParts):
             sent = Sent((scores, parts.squares.source, parts.squares.fused), _tiles)
         else:
-            sent = Sent((scores, parts.step, parts.reader.grouped), _rows)
+            sent = Sent((scores, parts.step, parts.grouped), _rows)
         super().__init__(client, sent, parts.parts, scores.shape[0])
 
     def look(self, reducers: Sequence[Any]) -> list[list[Any]]:
@@ -175,11 +174,11 @@ class Sent:
 
 
 def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
-    return TileParts(Squares(BlockReader(scores), source, fused=fused))
+    return TileParts(Squares(scores, source, fused=fused))
 
 
 def _rows(scores: Any, step: int, grouped: bool) -> RowParts:
-    rows = RowParts(BlockReader(scores, grouped=grouped))
+    rows = RowParts(scores, grouped=grouped)
     rows.step = step  # whatever holds the scores here
     return rows
 

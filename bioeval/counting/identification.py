@@ -15,8 +15,9 @@ from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
-from bioeval.scores.people import has_subjects
+from bioeval.scores.blocks import require_subjects, require_templates
+from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.people import are_enrolled, has_subjects
 from bioeval.scores.provenance import Provenance
 
 # Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
@@ -120,9 +121,9 @@ class Searches:
 class Searching:
     """Identification that is about to be counted, in one pass with others."""
 
-    def __init__(self, reader: BlockReader, search: Search):
+    def __init__(self, scores: Scores, search: Search, about: Provenance | None = None):
         """Check that the scores can be searched."""
-        scores = reader.scores
+        require_all_scores(scores)
         require_templates(scores, "identification")
         by_subject = search.rank_unit == "subject"
         if by_subject or scores.layout == "pairs":
@@ -132,7 +133,7 @@ class Searching:
                 "the mask gives no consistent subjects: two templates that genuine cells connect "
                 "also meet in an impostor cell. Identification needs labels"
             )
-        self.reader, self.search = reader, search
+        self.scores, self.search, self.about = scores, search, about
         #: Facts of what is ranked; and of templates, where these are not the same distances.
         self.reducers = [RankFacts(search.fusion if by_subject else None)]
         if by_subject and search.fusion != "min":
@@ -143,10 +144,10 @@ class Searching:
         of_templates = templates or ranked
         best, nearest = of_templates.best, of_templates.nearest
         return Searches(
-            about=self.reader.about.searching(self.reader.scores),
+            about=(self.about or Provenance.of(self.scores)).searching(self.scores),
             rank_unit=self.search.rank_unit,
             fusion=self.search.fused,
-            enrolled=self.reader.enrolled,
+            enrolled=are_enrolled(self.scores),
             mate=self._scores(ranked.best),
             closer=ranked.closer,
             tied=ranked.tied,
@@ -161,15 +162,15 @@ class Searching:
 
     def _scores(self, distances: np.ndarray) -> np.ndarray:
         """Return distances without those of failed comparisons, in float64."""
-        if self.reader.scores.nan == "reject":
+        if self.scores.nan == "reject":
             distances = scored(distances)
         return distances.astype(np.float64)
 
 
-def search(reader: BlockReader, how: Search) -> Searches:
+def search(scores: Scores, how: Search, about: Provenance | None = None) -> Searches:
     """Search a gallery with each probe."""
-    searching = Searching(reader, how)
-    return searching.result(*reduce(reader.scores, *searching.reducers))
+    searching = Searching(scores, how, about)
+    return searching.result(*reduce(scores, *searching.reducers))
 
 
 # -------------------------------------------------------------------------------------------- ranks

@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.counting.identification import Searches
 from bioeval.kernels.left_out import ByGroup, count_by_group
-from bioeval.scores.blocks import BlockReader, RowBlock
+from bioeval.scores.blocks import RowBlock, blocks_of
 from bioeval.scores.matrix import Scores
 
 # Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
@@ -38,21 +38,19 @@ class LeftOut:
     ranks: int  # up to which rank the pairs are complete, under one policy for ties
 
     @classmethod
-    def of(
-        cls, tally: Searches, reader: BlockReader, ties: str, ranks: int | None = None
-    ) -> LeftOut:
+    def of(cls, tally: Searches, scores: Scores, ties: str, ranks: int | None = None) -> LeftOut:
         """Read all scores; `tally` has the facts of each probe.
 
         The people are those of probes and gallery. The effect is known up to `ranks`, by default as
         many as there is memory for.
         """
-        unit, gallery = tally.rank_unit, reader.gallery
+        unit, gallery = tally.rank_unit, scores.gallery_order
         largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
         if ranks is None:
             ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
         fusion = tally.fusion if unit == "subject" else None
-        arrays = _count(reader, fusion, ties, ranks)
-        who, person = cls.subjects_of(reader.scores), reader.scores.codes.probe
+        arrays = _count(blocks_of(scores, reported=False), fusion, ties, ranks)
+        who, person = cls.subjects_of(scores), scores.codes.probe
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
         arrays["subject"] = subject[arrays["subject"]]

@@ -19,14 +19,18 @@ from bioeval.base.progress import report_rows
 from bioeval.counting.blocks import Block, BlockLines, Mates
 from bioeval.scores.arrays import Mask, distance_dtype, with_failures, writable_alias
 from bioeval.scores.blocks import (
-    BlockReader,
     RowBlock,
+    distances_at,
     give_back,
     is_few,
     is_mapped,
+    raise_nan,
+    read_rows,
+    rows_per_block,
     rows_within,
 )
 from bioeval.scores.excluded import excluded
+from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 
@@ -95,8 +99,9 @@ class Parts:
 class RowParts(Parts):
     """Blocks of rows of a matrix."""
 
-    def __init__(self, reader: BlockReader):
-        self.reader, self.scores = reader, reader.scores
+    def __init__(self, scores: Scores, *, grouped: bool = True):
+        self.scores, self.grouped = scores, grouped
+        self.gallery = scores.gallery_order if grouped else GalleryOrder(scores, grouped=False)
         self.dtype = distance_dtype(self.scores.dtype)
         self.few = is_few(math.prod(self.scores.shape))
 
@@ -108,7 +113,7 @@ class RowParts(Parts):
     @cached_property
     def mates_at_hand(self) -> Mates | None:
         """The genuine attempts, where cells can be read one by one."""
-        scores, gallery = self.scores, self.reader.gallery
+        scores, gallery = self.scores, self.gallery
         cells = scores.cells
         plain = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
         if not plain or not cells.in_memory:
@@ -122,12 +127,12 @@ class RowParts(Parts):
         step = TOGETHER if is_mapped(scores) else max(len(row), 1)
         for low in range(0, max(len(row), 1), step):
             some = slice(low, low + step)
-            parts.append(self.reader.cells(row[some], column[some]))
+            parts.append(distances_at(scores, row[some], column[some]))
             give_back(scores)
         distance = np.concatenate(parts)
         failed, rejected = np.isnan(distance), scores.nan == "reject"
         if failed.any() and scores.nan == "raise":
-            self.reader._raise_nan()
+            raise_nan(scores)
         if rejected:
             distance = with_failures(distance, failed)
         elif failed.any():
@@ -137,7 +142,7 @@ class RowParts(Parts):
     @cached_property
     def _same_subject(self) -> tuple[np.ndarray, np.ndarray]:
         """Row and position of the cells of each probe's own subject."""
-        return self.reader.same_subject_cells(slice(None))
+        return self.gallery.same_subject_cells(slice(None))
 
     @cached_property
     def mates(self) -> Mates:
@@ -148,13 +153,13 @@ class RowParts(Parts):
     def mates_in(self, part: range | None) -> list[tuple[np.ndarray, ...]]:
         """Return probes, columns and distances of the genuine attempts of some rows."""
         found: list[tuple[np.ndarray, ...]] = []
-        for block in [self.reader.whole] if self.few else self._reads(part):
+        for block in [self._whole] if self.few else self._reads(part):
             if knows_people(self.scores):
                 row, position = block.own()
             else:
                 row, position = np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
             distance = block.values[row, position].astype(self.dtype, copy=False)
-            found.append((row + block.low, self.reader.gallery.columns[0][position], distance))
+            found.append((row + block.low, self.gallery.columns[0][position], distance))
         return found
 
     def mates_of(self, found: list[tuple[np.ndarray, ...]]) -> Mates:
@@ -168,13 +173,13 @@ class RowParts(Parts):
         """Yield all rows, or some, as they are read together."""
         rows = range(self.scores.shape[0]) if part is None else part
         for first in range(rows.start, rows.stop, self.step):
-            yield self.reader.block(first, min(first + self.step, rows.stop))
+            yield self._read(first, min(first + self.step, rows.stop))
             give_back(self.scores)
 
     @cached_property
     def columns(self) -> BlockLines:
         """Whose the gallery templates are."""
-        gallery = self.reader.gallery
+        gallery = self.gallery
         person = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts))
         return BlockLines(gallery.subjects, person, starts=gallery.starts)
 
@@ -197,7 +202,16 @@ class RowParts(Parts):
 
     def whole(self) -> Block:
         """Return all rows, which are few."""
-        return self.block(self.reader.whole)
+        return self.block(self._whole)
+
+    @cached_property
+    def _whole(self) -> RowBlock:
+        """All rows of few scores, read once; an error says so where not even a row fits."""
+        rows_per_block(self.scores)
+        return self._read(0, self.scores.shape[0])
+
+    def _read(self, low: int, high: int) -> RowBlock:
+        return read_rows(self.scores, slice(low, high), self.gallery)
 
     def sample(self) -> list[Block]:
         """Return some rows from everywhere; none of what cannot be read at any place."""
@@ -213,7 +227,7 @@ class RowParts(Parts):
         for low in range(0, number, step):
             some = rows[low : low + step]
             try:
-                read = self.reader.scattered(some)
+                read = read_rows(scores, some, self.gallery)
             except DataError:  # raised again, with the right rows, when these are counted
                 return []
             block = self.block(read)._replace(probe=some[:, None])
@@ -224,12 +238,12 @@ class RowParts(Parts):
 
     def first(self) -> Block:
         """Return the first rows."""
-        return self.block(self.reader.block(0, min(16, self.scores.shape[0])))
+        return self.block(self._read(0, min(16, self.scores.shape[0])))
 
     @cached_property
     def step(self) -> int:
         """The number of rows that are read together."""
-        scores, step = self.scores, self.reader.rows_per_block()
+        scores, step = self.scores, rows_per_block(self.scores)
         if scores.cells.in_memory and not scores.streams:
             step = max(step, min(VALUES_IN_MEMORY // scores.shape[1], rows_within(scores, step)))
         return step
@@ -251,7 +265,7 @@ class RowParts(Parts):
         for first in range(rows.start, rows.stop, self.step):
             last = min(first + self.step, rows.stop)
             starts = range(first, last, height)
-            read = None if self._at_hand else self.reader.block(first, last)
+            read = None if self._at_hand else self._read(first, last)
             in_turns(partial(self._add, read, starts, take, adding), len(starts))
             give_back(self.scores)
             report_rows(last, m)
@@ -272,20 +286,20 @@ class RowParts(Parts):
     def _left_out_columns(self) -> np.ndarray:
         """The positions of gallery templates that are left out for every probe."""
         columns, _ = self.scores.exclusions.of_columns
-        return np.flatnonzero(np.isin(self.reader.gallery.columns[0], columns))
+        return np.flatnonzero(np.isin(self.gallery.columns[0], columns))
 
     def _rows(self, low: int, high: int, room: np.ndarray) -> Block:
         """Return rows that are at hand, in a room of as many.
 
         Where one failed, or there is a mask, cell by cell.
         """
-        scores, order = self.scores, self.reader.gallery.order
+        scores, order = self.scores, self.gallery.order
         if scores.cells.mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
-            return self.block(self.reader.block(low, high))
+            return self.block(self._read(low, high))
         raw = scores.cells.read(low, high)
         values, failed = self._with_own_nan(raw, low, room[: len(raw)])
         if scores.nan == "raise" and failed.any():
-            return self.block(self.reader.block(low, high))
+            return self.block(self._read(low, high))
         columns, others = scores.exclusions.of_columns
         if len(columns):
             values[:, self._left_out_columns] = np.nan
@@ -293,14 +307,14 @@ class RowParts(Parts):
             every = slice(None) if order is None else order
             gone = others.hold_for_all(np.arange(low, high)[:, None], every)
             np.copyto(values, np.nan, where=gone)
-        probe, columns = np.arange(low, high)[:, None], self.reader.gallery.columns
+        probe, columns = np.arange(low, high)[:, None], self.gallery.columns
         return Block(values, probe, columns, low, self.columns)
 
     def _with_own_nan(
         self, raw: np.ndarray, low: int, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return distances with NaN in place of each probe's own subject; and the other NaN."""
-        order = self.reader.gallery.order
+        order = self.gallery.order
         starts, own = self._own_cells
         starts = starts[low : low + len(raw) + 1]
         from bioeval.kernels.rows import impostors
@@ -337,7 +351,7 @@ class TileParts(Parts):
     few = False
 
     def __init__(self, squares: Squares):
-        self.squares, self.reader, self.scores = squares, squares.reader, squares.scores
+        self.squares, self.scores = squares, squares.scores
         self.dtype = squares.source.dtype
 
     @property
@@ -349,7 +363,7 @@ class TileParts(Parts):
     def mates(self) -> Mates:
         """The genuine attempts."""
         distance, row, position = self.squares.mates()
-        column = self.reader.gallery.columns[0][position]
+        column = self.scores.gallery_order.columns[0][position]
         order = np.lexsort((column, row))
         return Mates(row[order], column[order], distance[order], self.scores.shape[0])
 
@@ -424,7 +438,7 @@ class TileParts(Parts):
     @cached_property
     def _lines(self) -> list[BlockLines]:
         """Whose the templates of each tile of the gallery are."""
-        columns, people = self.squares.columns, self.reader.gallery.subjects
+        columns, people = self.squares.columns, self.scores.gallery_order.subjects
         lines = []
         for j, layers in enumerate(columns.layers):
             place = np.concatenate([np.arange(size) for size in layers.tolist()])
@@ -549,9 +563,7 @@ class ListParts(Parts):
 PIECE = 1 << 20
 
 
-def parts_of(
-    scores: Scores, *, nearest: bool, grouped: bool = True, reader: BlockReader | None = None
-) -> Parts:
+def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
     """Return the parts of scores.
 
     Tiles of embeddings serve templates, and people by their `nearest` template alone. Unless the
@@ -564,11 +576,10 @@ def parts_of(
     if nearest and not is_few(math.prod(scores.shape)):
         from bioeval.counting.squares import Squares
 
-        of_tiles = BlockReader(scores) if reader is None else reader
-        squares = Squares.of(of_tiles, fused=grouped)
+        squares = Squares.of(scores, fused=grouped)
         if squares is not None:
             return TileParts(squares)
-    return RowParts(BlockReader(scores, grouped=grouped) if reader is None else reader)
+    return RowParts(scores, grouped=grouped)
 
 
 def look_at(parts: Parts, reducers: Sequence[Any], part: range | None = None) -> list[list[Any]]:

@@ -15,11 +15,13 @@ from bioeval.counting.sorted_attempts import runs
 from bioeval.counting.thresholds import check_thresholds, grid_over_attempts, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import BlockReader, RowBlock, threads_for
+from bioeval.scores.blocks import RowBlock, among_distances, blocks_of, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance
 
 
-def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = None) -> np.ndarray:
+def thresholds_over(scores: Scores, thresholds: Any, count: int | None = None) -> np.ndarray:
     """Return thresholds as increasing distances.
 
     Given ones, or about `count` (or a given number) from the smallest to the largest finite
@@ -27,8 +29,10 @@ def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = No
     """
     given_thresholds = check_thresholds(thresholds)
     if isinstance(given_thresholds, np.ndarray):
-        return to_internal(given_thresholds, reader.scores.kind)
-    return grid_over_attempts(map(_comparisons, reader), given_thresholds, count)
+        return to_internal(given_thresholds, scores.kind)
+    return grid_over_attempts(
+        map(_comparisons, blocks_of(scores, reported=False)), given_thresholds, count
+    )
 
 
 def _comparisons(block: RowBlock) -> np.ndarray:
@@ -108,13 +112,13 @@ class SingleTemplateCounter:
     Without thresholds (increasing distances), only ranks are counted.
     """
 
-    def __init__(self, reader: BlockReader, *, ties: str, thresholds: np.ndarray, ranks: int):
+    def __init__(self, scores: Scores, *, ties: str, thresholds: np.ndarray, ranks: int):
         """Prepare an empty tally, and what all blocks share."""
-        self.reader, self.ranks = reader, ranks
-        self.thresholds = reader.among_distances(thresholds)
+        self.scores, self.ranks, self.enrolled = scores, ranks, are_enrolled(scores)
+        self.thresholds = among_distances(scores, thresholds)
         count = len(thresholds)
         self.tally = SingleTemplateCounts(
-            about=reader.about.searching(reader.scores),
+            about=Provenance.of(scores).searching(scores),
             ties=ties,
             thresholds=thresholds,
             di=np.zeros((2, count + 1, ranks), dtype=np.int64),
@@ -123,14 +127,14 @@ class SingleTemplateCounter:
             within=np.zeros((2, 4, count), dtype=np.int64),
         )
         self.grid = kernel.Grid(self.thresholds, *guide_to(self.thresholds))
-        most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
+        most_tied = len(scores.gallery_order.subjects) if ties == "expected" else 0
         self.rules = _rules(most_tied)
-        self.steps = _steps(int(np.diff(reader.gallery.starts).max()))
+        self.steps = _steps(int(np.diff(scores.gallery_order.starts).max()))
 
     def count(self) -> SingleTemplateCounts:
         """Count all rows, and return the sums."""
-        with threads_for(self.reader.scores):
-            for block in self.reader.blocks():
+        with threads_for(self.scores):
+            for block in blocks_of(self.scores):
                 self.add(block)
         return self.tally
 
@@ -138,7 +142,7 @@ class SingleTemplateCounter:
         """Add the rows of a block."""
         mate_counts = block.mate_stop - block.mate_start
         tally = self.tally
-        enrolled = self.reader.enrolled[block.low : block.low + len(block.values)]
+        enrolled = self.enrolled[block.low : block.low + len(block.values)]
         tally.targets += int(enrolled.sum())
         tally.non_targets += int((~enrolled).sum())
         for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):

@@ -16,9 +16,9 @@ import numpy as np
 
 from bioeval.base.progress import report_rows
 from bioeval.kernels.squares import Excluded, SquareMates, leave_out_subjects, take_mates
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 
 # Bytes of the tiles that are held for the next visit.
@@ -58,13 +58,13 @@ def begin_tiles(scores: Any) -> bool:
 class Squares:
     """The tiles of scores that are computed from embeddings, and the mates of their probes.
 
-    It is made once for the passes over one reader.
+    They are made once for several passes.
     """
 
-    def __init__(self, reader: BlockReader, source: EmbeddingSource, *, fused: bool):
+    def __init__(self, scores: Scores, source: EmbeddingSource, *, fused: bool):
         """Lay out the tiles of both sides."""
-        self.reader, self.scores, self.source, self.fused = reader, reader.scores, source, fused
-        gallery, scores = reader.gallery, reader.scores
+        self.scores, self.source, self.fused = scores, source, fused
+        gallery = scores.gallery_order
         self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
         most = LARGEST[source.dtype.itemsize]
         columns = TemplateTiles.of_subjects(gallery.starts, most, *([] if fused else [1]))
@@ -86,19 +86,18 @@ class Squares:
         self.held: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
-    def of(cls, reader: BlockReader, *, fused: bool = True) -> Squares | None:
-        """Return the tiles of a reader's scores; None if they cannot be counted by tiles.
+    def of(cls, scores: Scores, *, fused: bool = True) -> Squares | None:
+        """Return the tiles of scores; None if they cannot be counted by tiles.
 
         Where templates of a subject are `fused`, subjects are laid out for it.
         """
-        scores = reader.scores
         source = source_of_tiles(scores)
         if source is None:
             return None
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
-        if np.diff(reader.gallery.starts).max() > largest or not begin_tiles(scores):
+        if np.diff(scores.gallery_order.starts).max() > largest or not begin_tiles(scores):
             return None
-        return cls(reader, source, fused=fused)
+        return cls(scores, source, fused=fused)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
@@ -209,7 +208,7 @@ class Squares:
     def mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the genuine scores, with their rows and positions."""
         dtype = self.source.dtype
-        sizes = np.diff(self.reader.gallery.starts)
+        sizes = np.diff(self.scores.gallery_order.starts)
         group = self.rows.subjects
         number = np.where(group >= 0, sizes[group], 0)
         offsets = np.cumsum(number) - number

@@ -30,8 +30,8 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.scores.arrays import Templates, parse_fusion, scored
 from bioeval.scores.blocks import (
-    BlockReader,
     RowBlock,
+    blocks_of,
     cells_between,
     give_back,
     is_mapped,
@@ -39,7 +39,7 @@ from bioeval.scores.blocks import (
     threads_for,
 )
 from bioeval.scores.excluded import left_out_rows
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import ComparedPeople, knows_people
 from bioeval.scores.provenance import Provenance
 
@@ -119,7 +119,7 @@ class Verifying:
 
     def __init__(
         self,
-        reader: BlockReader,
+        scores: Scores,
         use: Use | None = None,
         *,
         wanted: PointsWanted | None = None,
@@ -127,14 +127,17 @@ class Verifying:
         claims: Any = None,
         unenrolled_claims: str = "raise",
         more: np.ndarray | None = None,
+        about: Provenance | None = None,
     ):
         """Check what is asked for; nothing is counted yet."""
-        scores, use = reader.scores, use or Use()
+        require_all_scores(scores)
+        use = use or Use()
         require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
         require_values(scores, "verification")
         if use.fused or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
-        self.reader, self.use, self.wanted, self.more = reader, use, wanted, more
+        self.scores, self.use, self.wanted, self.more = scores, use, wanted, more
+        self.about = about
         self.claims: Claims | None = None
         self.not_enrolled: Claims | None = None  # claims of probes who are not enrolled, drawn
         self.claims_of, self.skipped = "all" if claims is None else "explicit", 0
@@ -151,13 +154,13 @@ class Verifying:
 
         if isinstance(claims, ClaimSampler):
             self.claims_of = f"drawn by {claims!r}"
-            claims = claims.draw(self.reader.scores)
+            claims = claims.draw(self.scores)
         if isinstance(claims, DrawnClaims):
             enrolled = claims.enrolled
             not_enrolled = claims.probe[~enrolled], claims.subject[~enrolled]
-            self.not_enrolled = Claims(*parse_claims(self.reader, not_enrolled, "raise")[0])
+            self.not_enrolled = Claims(*parse_claims(self.scores, not_enrolled, "raise")[0])
             claims = claims.probe[enrolled], claims.subject[enrolled]
-        listed, self.skipped = parse_claims(self.reader, claims, unenrolled)
+        listed, self.skipped = parse_claims(self.scores, claims, unenrolled)
         self.claims = Claims(*listed)
 
     def collecting(self, parts: Parts) -> CollectAttempts | None:
@@ -165,7 +168,7 @@ class Verifying:
         if self.claims is not None:
             return None
         if isinstance(self.given, int) and not parts.few:
-            (extent,) = reduce(self.reader.scores, Extent(self.use.fused), parts=parts)
+            (extent,) = reduce(self.scores, Extent(self.use.fused), parts=parts)
             self.grid = grid_over(*extent, number=self.given)
         marks = np.empty(0) if self.grid is None else self.grid
         if self.wanted is not None and self.wanted.rows is not None:
@@ -177,31 +180,32 @@ class Verifying:
         unenrolled = None
         if attempts is None:
             assert self.claims is not None
-            values, own = claimed(self.reader, self.use.fused, self.claims)
+            values, own = claimed(self.scores, self.use.fused, self.claims)
             attempts = Attempts.with_failures(values[own], values[~own])
         if self.not_enrolled is not None:
-            unenrolled = np.sort(claimed(self.reader, self.use.fused, self.not_enrolled)[0])
+            unenrolled = np.sort(claimed(self.scores, self.use.fused, self.not_enrolled)[0])
+        about = self.about or Provenance.of(self.scores)
         return Verified(
-            self.reader.about,
+            about,
             self.use,
             attempts,
             self.given,
             self.grid,
             self.claims_of,
             self.skipped,
-            self._people(),
+            self._people(about),
             unenrolled,
         )
 
-    def _people(self) -> ComparedPeople | None:
+    def _people(self, about: Provenance) -> ComparedPeople | None:
         """Return the people who are compared, where they are known."""
-        scores = self.reader.scores
+        scores = self.scores
         if self.claims is not None:
-            claimed_person = self.reader.gallery.subjects[self.claims.group]
+            claimed_person = self.scores.gallery_order.subjects[self.claims.group]
             codes, probe_person = scores.codes, scores.codes.probe[self.claims.probe]
             return ComparedPeople.listed(codes, probe_person, claimed_person, disjoint=True)
         if scores.layout != "pairs":
-            sides = self.reader.about.people
+            sides = about.people
             return None if sides is None else ComparedPeople.of_sides(*sides)
         if not knows_people(scores):
             return None
@@ -210,7 +214,7 @@ class Verifying:
 
 
 def count(
-    reader: BlockReader, verifying: Sequence[Verifying], *others: Reducer
+    scores: Scores, verifying: Sequence[Verifying], *others: Reducer
 ) -> tuple[list[Verified], list[Any]]:
     """Count verifications, and what other reducers count, in one pass over the scores."""
     if not verifying and not others:
@@ -219,27 +223,25 @@ def count(
     for x in verifying:
         if x.claims is None:
             fusions.add(x.use.fused)
-    parts = parts_of(reader.scores, nearest=fusions <= {None, "min"}, reader=reader)
+    parts = parts_of(scores, nearest=fusions <= {None, "min"})
     collecting = [x.collecting(parts) for x in verifying]
-    found = reduce(reader.scores, *filter(None, collecting), *others, parts=parts)
+    found = reduce(scores, *filter(None, collecting), *others, parts=parts)
     counted, verified = iter(found), []
     for x, reducer in zip(verifying, collecting, strict=True):
         verified.append(x.result(None if reducer is None else next(counted)))
     return verified, [*counted]
 
 
-def verify(reader: BlockReader, use: Use | None = None, **options: Any) -> Verified:
+def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
     """Count one verification; the options are those of :class:`Verifying`."""
-    return count(reader, [Verifying(reader, use, **options)])[0][0]
+    return count(scores, [Verifying(scores, use, **options)])[0][0]
 
 
-def claimed(
-    reader: BlockReader, fusion: str | None, claims: Claims
-) -> tuple[np.ndarray, np.ndarray]:
+def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of listed claims, NaN of one that failed, and which are genuine."""
     values, own = [np.empty(0)], [np.empty(0, dtype=bool)]
-    with threads_for(reader.scores):
-        for block in reader.blocks():
+    with threads_for(scores):
+        for block in blocks_of(scores):
             if fusion is not None:
                 block = block.fused(fusion)
             value, claim = gather_claims(block, claims)

@@ -27,7 +27,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 
 if TYPE_CHECKING:
-    from bioeval.scores.blocks import BlockReader
+    pass
 
 
 class DrawnClaims(NamedTuple):
@@ -206,10 +206,9 @@ def _draw_other_subjects(
 
 
 def parse_claims(
-    reader: BlockReader, claims: Any, unenrolled: str
+    scores: Scores, claims: Any, unenrolled: str
 ) -> tuple[tuple[np.ndarray, np.ndarray], int]:
     """Return explicit claims as (probe, group) sorted by probe, and the number left out."""
-    scores = reader.scores
     m = scores.shape[0]
     if isinstance(claims, tuple) and len(claims) == 2 and not isinstance(claims[0], (str, bytes)):
         probes, subjects = claims
@@ -234,11 +233,11 @@ def parse_claims(
             f"claims name {int(wrong.sum())} probes outside 0..{m - 1}, the first is "
             f"{int(probes[np.argmax(wrong)])}"
         )
-    groups = reader.gallery.group_of(scores.codes.codes_of(labels, "claims"))
+    groups = scores.gallery_order.group_of(scores.codes.codes_of(labels, "claims"))
     missing = groups < 0
     if missing.any() and unenrolled == "raise":
         i = int(np.argmax(missing))
-        enrolled = [scores.codes.values[x] for x in reader.gallery.subjects[:10_000]]
+        enrolled = [scores.codes.values[x] for x in scores.gallery_order.subjects[:10_000]]
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims "

@@ -10,7 +10,6 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import as_objects, plain, require_one_type
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -162,7 +161,7 @@ def require_same(a: Scores, b: Scores) -> None:
     require_equal(a.gallery_labels, b.gallery_labels, "labels", SIDES[1])
     if a.layout == "top-k":
         return
-    mine, theirs = BlockReader(a).gallery.probe_position, BlockReader(b).gallery.probe_position
+    mine, theirs = a.gallery_order.probe_position, b.gallery_order.probe_position
     require_equal(mine, theirs, "templates compared with themselves", "probe")
 
 

@@ -18,8 +18,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numba
 import numpy as np
@@ -43,12 +42,10 @@ from bioeval.scores.arrays import (
     with_failures,
     writable_alias,
 )
-from bioeval.scores.cells import Cells
 from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
-from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, require_all_scores, require_scores
-from bioeval.scores.people import are_enrolled
-from bioeval.scores.provenance import Provenance
+from bioeval.scores.gallery_order import GalleryOrder, cells_between
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, require_all_scores
 
 # Bytes of tables and results; of a template: labels, codes, metadata and the facts of its ranks; of
 # a genuine score: its place, and the score itself, also sorted.
@@ -315,268 +312,172 @@ def fuse_claims(
     return with_failures(of_scores, failed), place
 
 
-class Gallery:
-    """The gallery in the order of the kernels: the templates of a subject side by side.
+def among_distances(scores: Scores, threshold: Any) -> Any:
+    """Return thresholds to compare the distances of blocks with: none accepts a failure."""
+    if scores.nan == "reject":
+        return np.minimum(threshold, np.finfo(np.float64).max)
+    return threshold
 
-    Where it is not `grouped` the templates are in their own order.
+
+def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
+    """Return distances (float64 (h, n)) of rows ``low:high``, NaN where there is no attempt."""
+    raw = scores.cells.read(low, high)
+    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+    values = np.array(values, dtype=np.float64, order="C")
+    values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
+    left_out = left_out_rows(scores, low, high)
+    if left_out is not None:
+        values[left_out] = np.nan
+    return values
+
+
+def distances_at(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the distances of some cells."""
+    return as_distances(scores.cells.at(rows, columns)[None], scores.kind)[0]
+
+
+def rows_per_block(scores: Scores) -> int:
+    """Return the number of rows that are read together."""
+    n, chunk = scores.shape[1], scores.cells.row_chunk
+    most = rows_within(scores, chunk)
+    if scores.streams:
+        # The rows of one matrix product: enough for it to be quick, and few enough for what
+        # is made of them to stay below the limit.
+        size = scores.dtype.itemsize * n
+        tile = scores.cells.base.tile  # fewer rows than a tile compute it again
+        pair = 2 * tile if 2 * tile * size <= STREAM_BYTES else tile
+        within = min(most, scores._memory_limit // (STREAM_COPIES * size))
+        rows = max(1, min(1024, max(64, pair, STREAM_VALUES // n), within))
+        return int(max(rows // tile * tile, min(rows, tile)))
+    rows = max(1, BLOCK_VALUES // n)
+    return min(max(chunk, rows // chunk * chunk), most)
+
+
+def blocks_of(scores: Scores, *, reported: bool = True) -> Iterator[RowBlock]:
+    """Yield all rows in order; those done are `reported` to the option `progress`."""
+    tell = reporter() if reported else report
+    m, step = scores.shape[0], rows_per_block(scores)
+    for low in range(0, m, step):
+        high = min(low + step, m)
+        yield read_rows(scores, slice(low, high))
+        give_back(scores)
+        tell(high, m)
+
+
+def read_rows(
+    scores: Scores, rows: slice | np.ndarray, gallery: GalleryOrder | None = None
+) -> RowBlock:
+    """Return adjacent or some rows as distances that are ready to be counted.
+
+    They are NaN where no attempt is, and by the policy where one failed; in another order of the
+    `gallery` if it is given.
     """
+    gallery = scores.gallery_order if gallery is None else gallery
+    if isinstance(rows, slice):
+        cells, low, high = scores.cells, rows.start, rows.stop
+    else:
+        cells, low, high = scores.cells.select(rows, None), 0, len(rows)
+    position = gallery.probe_position[rows]
+    raw = cells.read(low, high, gallery.order)
+    mask = None
+    if cells.mask is not None:
+        mask = cells.read_mask(low, high, gallery.order)
+        _check_mask(scores, gallery, mask, rows)
+    values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
+    gone = _excluded(scores, gallery, rows) if scores.exclude else None
+    if gone is not None:  # exempt from the NaN policy, then no attempt
+        values = _writable_copy(values, raw)
+        values[gone] = 0
+    values = _without_nan(scores, values, raw, position, mask)
+    if gone is not None:
+        values[gone] = np.nan
+    if mask is not None and (ignored := mask == Mask.IGNORE).any():
+        values = _writable_copy(values, raw)
+        np.copyto(values, np.nan, where=ignored)
+    return RowBlock(
+        low,
+        writable_alias(values),
+        gallery.columns,
+        gallery.starts,
+        gallery.probe_group[rows],
+        gallery.mate_start[rows],
+        gallery.mate_stop[rows],
+        position,
+        mask,
+        scores.nan == "reject",
+        gallery.by_subject,
+    )
 
-    def __init__(self, scores: Scores, *, grouped: bool = True):
-        """Order the gallery by subject, and find the place of each probe in it."""
-        codes = scores.codes.gallery
-        # Subjects in the order of their first column, so that their names change nothing, not even
-        # the last digit of a sum.
-        _, first, back = np.unique(codes, return_index=True, return_inverse=True)
-        group = np.argsort(np.argsort(first))[back.reshape(-1)]
-        order = np.argsort(group, kind="stable")
-        # The column of each position; None where the columns already are in order.
-        self.order = self.by_subject = None if (group[1:] >= group[:-1]).all() else order
-        if grouped:
-            self.by_subject = None
-        else:
-            self.order, order = None, np.arange(len(order))
-        self.columns = order[None]  # the same, of shape (1, n), for stable ties
-        self.subjects = codes[np.sort(first)]  # the subject code of each group
-        # Group g is at positions starts[g]:starts[g + 1].
-        self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
-        self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
-        self._group[self.subjects] = np.arange(len(self.subjects))
-        # The group of each probe's own subject, and the position of the probe itself.
-        self.probe_group = self._group[scores.codes.probe]
-        self.mate_start = np.where(self.probe_group >= 0, self.starts[self.probe_group], 0)
-        self.mate_stop = np.where(self.probe_group >= 0, self.starts[self.probe_group + 1], 0)
-        if self.order is None:
-            ids = scores.gallery_ids
-        else:
-            ids = scores.gallery_ids[self.order]
-        position = np.full(max(ids.max(), scores.probe_ids.max()) + 1, -1, dtype=np.int64)
-        position[ids] = np.arange(len(ids))
-        self.probe_position = position[scores.probe_ids]
 
-    def group_of(self, subject: np.ndarray) -> np.ndarray:
-        """Return the group of each subject code, -1 where it is not enrolled."""
-        return np.where(subject >= 0, self._group[subject], -1)
+def _excluded(scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray) -> Any:
+    """Return an index of the cells of rows that `exclude` leaves out."""
+    order = gallery.order
+    if scores.exclusions.of_all:
+        return excluded_rows(scores, rows, order)
+    row, position = gallery.same_subject_cells(rows)
+    probe = np.arange(scores.shape[0])[rows][row]
+    gone = excluded(scores, probe, position if order is None else order[position])
+    return row[gone], position[gone]
 
 
-class BlockReader:
-    """Reads the blocks of one :class:`Scores`; the gallery's order is found once.
-
-    Unless they are `grouped` the gallery's templates are in their own order, and no person is
-    fused.
-    """
-
-    def __init__(self, scores: Scores, *, grouped: bool = True):
-        require_scores(scores)
-        require_all_scores(scores)
-        self.scores, self.grouped = scores, grouped
-
-    @cached_property
-    def about(self) -> Provenance:
-        """Provenance of the counts."""
-        return Provenance.of(self.scores)
-
-    @property
-    def codes(self) -> Codes:
-        """The subjects of both sides as integers, and their labels."""
-        return self.scores.codes
-
-    @cached_property
-    def gallery(self) -> Gallery:
-        """The gallery's order."""
-        return Gallery(self.scores, grouped=self.grouped)
-
-    def attempted(self, low: int, high: int) -> np.ndarray:
-        """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""
-        scores = self.scores
-        raw = scores.cells.read(low, high)
-        values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
-        values = np.array(values, dtype=np.float64, order="C")
-        values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
-        left_out = left_out_rows(scores, low, high)
-        if left_out is not None:
-            values[left_out] = np.nan
-        return values
-
-    def among_distances(self, threshold: Any) -> Any:
-        """Return thresholds to compare the distances of blocks with: none accepts a failure."""
-        if self.scores.nan == "reject":
-            return np.minimum(threshold, np.finfo(np.float64).max)
-        return threshold
-
-    def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return the distances of some cells."""
-        return as_distances(self.scores.cells.at(rows, columns)[None], self.scores.kind)[0]
-
-    def rows_per_block(self) -> int:
-        """Return the number of rows that are read together."""
-        n = self.scores.shape[1]
-        if self.scores.streams:
-            # The rows of one matrix product: enough for it to be quick, and few enough for what
-            # is made of them to stay below the limit.
-            size = self.scores.dtype.itemsize * n
-            most = self.scores._memory_limit // (STREAM_COPIES * size)
-            tile = self.scores.cells.base.tile  # fewer rows than a tile compute it again
-            pair = 2 * tile if 2 * tile * size <= STREAM_BYTES else tile
-            rows = max(1, min(1024, max(64, pair, STREAM_VALUES // n), most, self.most_rows))
-            return int(max(rows // tile * tile, min(rows, tile)))
-        rows = max(1, BLOCK_VALUES // n)
-        chunk = self.scores.cells.row_chunk
-        return min(max(chunk, rows // chunk * chunk), self.most_rows)
-
-    @cached_property
-    def most_rows(self) -> int:
-        """The largest number of rows read together under the memory limit."""
-        return rows_within(self.scores, self.scores.cells.row_chunk)
-
-    def __iter__(self) -> Iterator[RowBlock]:
-        return self.blocks(reported=False)
-
-    def blocks(self, *, reported: bool = True) -> Iterator[RowBlock]:
-        """Yield the blocks in order; the rows done are `reported` to the option `progress`."""
-        tell = reporter() if reported else report
-        m = self.scores.shape[0]
-        step = self.rows_per_block()
-        for low in range(0, m, step):
-            high = min(low + step, m)
-            yield self.block(low, high)
-            give_back(self.scores)
-            tell(high, m)
-
-    @cached_property
-    def whole(self) -> RowBlock:
-        """All rows, of scores that are few; they are read once."""
-        if self.scores._limited:
-            _ = self.most_rows  # an error says so where not even a row fits
-        return self.block(0, self.scores.shape[0])
-
-    def block(self, low: int, high: int) -> RowBlock:
-        """Return rows ``low:high`` as distances that are ready to be counted.
-
-        They are NaN where no attempt is, and by the policy where one failed.
-        """
-        return self._ready(slice(low, high), self.scores.cells, low, high)
-
-    def scattered(self, rows: np.ndarray) -> RowBlock:
-        """Return some rows in the same way, as if there were no others."""
-        return self._ready(rows, self.scores.cells.select(rows, None), 0, len(rows))
-
-    def _ready(self, rows: slice | np.ndarray, cells: Cells, low: int, high: int) -> RowBlock:
-        """Return rows of the scores, which are ``low:high`` of some cells."""
-        scores, gallery = self.scores, self.gallery
-        position = gallery.probe_position[rows]
-        raw = cells.read(low, high, gallery.order)
-        mask = None
-        if cells.mask is not None:
-            mask = cells.read_mask(low, high, gallery.order)
-            self._check_mask(mask, rows)
-        values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
-        gone = self._excluded(rows) if scores.exclude else None
-        if gone is not None:  # exempt from the NaN policy, then no attempt
-            values = _writable_copy(values, raw)
-            values[gone] = 0
-        values = self._without_nan(values, raw, position, mask)
-        if gone is not None:
-            values[gone] = np.nan
-        if mask is not None and (ignored := mask == Mask.IGNORE).any():
-            values = _writable_copy(values, raw)
-            np.copyto(values, np.nan, where=ignored)
-        return RowBlock(
-            low,
-            writable_alias(values),
-            gallery.columns,
-            gallery.starts,
-            gallery.probe_group[rows],
-            gallery.mate_start[rows],
-            gallery.mate_stop[rows],
-            position,
-            mask,
-            scores.nan == "reject",
-            gallery.by_subject,
-        )
-
-    def same_subject_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return place among rows, and position, of the cells of each probe's own subject."""
-        gallery = self.gallery
-        row, place = cells_between(gallery.mate_start[rows], gallery.mate_stop[rows])
-        return row, place if gallery.by_subject is None else gallery.by_subject[place]
-
-    @cached_property
-    def enrolled(self) -> np.ndarray:
-        """Which probes are of an enrolled subject."""
-        return are_enrolled(self.scores)
-
-    def _excluded(self, rows: slice | np.ndarray) -> Any:
-        """Return an index of the cells of rows that `exclude` leaves out."""
-        scores, order = self.scores, self.gallery.order
-        if scores.exclusions.of_all:
-            return excluded_rows(scores, rows, order)
-        row, position = self.same_subject_cells(rows)
-        probe = np.arange(scores.shape[0])[rows][row]
-        gone = excluded(scores, probe, position if order is None else order[position])
-        return row[gone], position[gone]
-
-    def _check_mask(self, mask: np.ndarray, rows: slice | np.ndarray) -> None:
-        """Raise where a mask contradicts the labels; it may leave cells out."""
-        if not self.scores._labelled:
-            return
-        nobody, probe = self.codes.no_person, self.codes.probe[rows]
-        gallery = self.codes.gallery[self.gallery.columns[0]]
-        genuine = probe[:, None] == gallery
-        wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
-        wrong &= ~(nobody[probe][:, None] & nobody[gallery])
-        wrong &= np.arange(mask.shape[1]) != self.gallery.probe_position[rows][:, None]
-        if wrong.any():
-            place, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-            row = int(np.arange(self.scores.shape[0])[rows][place])
-            column = int(self.gallery.columns[0, position])
-            probe, gallery = self.scores.probe_labels, self.scores.gallery_labels
-            raise DataError(
-                f"the mask contradicts the labels, first at row {row}, column {column} "
-                f"(mask {mask[place, position]}, labels {plain(probe[row])!r} and "
-                f"{plain(gallery[column])!r}); give booleans (True: an attempt), mark what to "
-                "leave out with 0, or give the mask without labels"
-            )
-
-    def _without_nan(
-        self,
-        values: np.ndarray,
-        raw: np.ndarray,
-        position: np.ndarray,
-        mask: np.ndarray | None,
-    ) -> np.ndarray:
-        """Apply the NaN policy; afterwards NaN means "no attempt"."""
-        if values.dtype.kind == "f" and raw.dtype.kind != "f":
-            return values
-        if self.scores.nan == "reject":
-            failed = np.isnan(values) & ~_unread(values.shape, position, None)
-            if not failed.any() and not (values == np.inf).any():
-                return values
-            return with_failures(values, failed)
-        with np.errstate(invalid="ignore"):  # the least is NaN if any is
-            if self.scores.nan == "exclude" or not np.isnan(values.min(initial=np.inf)):
-                return values
-        failed = np.isnan(values) & ~_unread(values.shape, position, None)
-        if failed.any() and (mask is None or (failed & (mask != Mask.IGNORE)).any()):
-            self._raise_nan()
-        return values
-
-    def _raise_nan(self) -> None:
-        """Raise with the number of NaN that an evaluation reads, and the first one's place."""
-        found = [cells for cells in failed_cells(self.scores) if len(cells[0])]
-        row, column, _ = found[0]  # the caller has seen one
-        count = sum(len(row) for row, _, _ in found)
+def _check_mask(
+    scores: Scores, order: GalleryOrder, mask: np.ndarray, rows: slice | np.ndarray
+) -> None:
+    """Raise where a mask contradicts the labels; it may leave cells out."""
+    if not scores._labelled:
+        return
+    codes = scores.codes
+    nobody, probe, gallery = codes.no_person, codes.probe[rows], codes.gallery[order.columns[0]]
+    genuine = probe[:, None] == gallery
+    wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
+    wrong &= ~(nobody[probe][:, None] & nobody[gallery])
+    wrong &= np.arange(mask.shape[1]) != order.probe_position[rows][:, None]
+    if wrong.any():
+        place, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        row = int(np.arange(scores.shape[0])[rows][place])
+        column = int(order.columns[0, position])
         raise DataError(
-            f"the scores hold {count} NaN, the first at row {row[0]}, column {column[0]}; choose "
-            f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts that no "
-            f"threshold accepts) or {Argument('nan', 'exclude')} (no attempt)"
+            f"the mask contradicts the labels, first at row {row}, column {column} "
+            f"(mask {mask[place, position]}, labels {plain(scores.probe_labels[row])!r} and "
+            f"{plain(scores.gallery_labels[column])!r}); give booleans (True: an attempt), mark "
+            "what to leave out with 0, or give the mask without labels"
         )
 
 
-def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and position of the cells from a start to a stop of each row, in order."""
-    size = stop - start
-    row = np.repeat(np.arange(len(size)), size)
-    return row, np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
+def _without_nan(
+    scores: Scores,
+    values: np.ndarray,
+    raw: np.ndarray,
+    position: np.ndarray,
+    mask: np.ndarray | None,
+) -> np.ndarray:
+    """Apply the NaN policy; afterwards NaN means "no attempt"."""
+    if values.dtype.kind == "f" and raw.dtype.kind != "f":
+        return values
+    if scores.nan == "reject":
+        failed = np.isnan(values) & ~_unread(values.shape, position, None)
+        if not failed.any() and not (values == np.inf).any():
+            return values
+        return with_failures(values, failed)
+    with np.errstate(invalid="ignore"):  # the least is NaN if any is
+        if scores.nan == "exclude" or not np.isnan(values.min(initial=np.inf)):
+            return values
+    failed = np.isnan(values) & ~_unread(values.shape, position, None)
+    if failed.any() and (mask is None or (failed & (mask != Mask.IGNORE)).any()):
+        raise_nan(scores)
+    return values
+
+
+def raise_nan(scores: Scores) -> NoReturn:
+    """Raise with the number of NaN that an evaluation reads, and the first one's place."""
+    found = [cells for cells in failed_cells(scores) if len(cells[0])]
+    row, column, _ = found[0]  # the caller has seen one
+    count = sum(len(row) for row, _, _ in found)
+    raise DataError(
+        f"the scores hold {count} NaN, the first at row {row[0]}, column {column[0]}; choose "
+        f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts that no "
+        f"threshold accepts) or {Argument('nan', 'exclude')} (no attempt)"
+    )
 
 
 def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None) -> np.ndarray:

@@ -13,11 +13,11 @@ from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion, scored, with_failures
-from bioeval.scores.blocks import BlockReader, RowBlock, require_subjects, threads_for
+from bioeval.scores.blocks import RowBlock, blocks_of, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import left_out_by_protocol
 from bioeval.scores.labels import Codes, missing_values, natural_places, places_in_order
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
 
@@ -94,7 +94,7 @@ def claim_scores(
     >>> claims.probe_labels.tolist(), claims.gallery_labels.tolist()
     (['ann', 'bob'], ['ann', 'bob'])
     """
-    require_scores(scores)
+    require_all_scores(scores)
     require_subjects(scores, "a matrix of claims")
     require_choice("templates", templates, get_args(Templates))
     parse_fusion(fusion)
@@ -214,10 +214,9 @@ def _distances(
     `number` is the attempt of each probe. In between are row and column of the incomplete claims,
     which have no distance.
     """
-    reader = BlockReader(scores)
-    column = reader.gallery.columns[0]
+    column = scores.gallery_order.columns[0]
     if templates == "multi":
-        column = column[reader.gallery.starts[:-1]]
+        column = column[scores.gallery_order.starts[:-1]]
     attempts = int(number.max()) + 1
     require_memory(
         8 * attempts * len(column),
@@ -228,7 +227,7 @@ def _distances(
     lacks = np.zeros(least.shape, dtype=bool)
     may_lack = attempts < len(number) and not scores.completeness.nothing_missing
     with threads_for(scores):
-        for block in reader.blocks():
+        for block in blocks_of(scores):
             if templates == "multi":
                 values = _in_float64(block.fused(fusion))
             else:

@@ -31,6 +31,7 @@ from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.excluded import as_exclusions, failed_cells
 from bioeval.scores.exclusions import Exclusions
+from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import Codes, digest, fixed, present
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import (
@@ -821,6 +822,11 @@ class Scores:
         return Exclusions.parse(self.exclude, self.probe_meta, self.gallery_meta)
 
     @cached_property
+    def gallery_order(self) -> GalleryOrder:
+        """The gallery with the templates of each subject side by side."""
+        return GalleryOrder(self)
+
+    @cached_property
     def completeness(self) -> Completeness:
         """Whether each probe was compared with all of the gallery."""
         return Completeness.of(self)
@@ -967,7 +973,8 @@ def require_scores(scores: Any, input_name: Part = "scores") -> None:
         )
 
 
-def require_all_scores(scores: Scores) -> None:
-    """Raise :class:`ProtocolError` where the scores of a gallery are not complete: top-K lists."""
+def require_all_scores(scores: Any) -> None:
+    """Raise unless these are :class:`Scores`, complete for the gallery: no top-K lists."""
+    require_scores(scores)
     if scores.layout == "top-k":
         scores.lists.made()

@@ -25,7 +25,6 @@ from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.identification import Unmated
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people
@@ -175,7 +174,7 @@ def open_set(
     require_scores(scores)
     given = check_thresholds(thresholds)
     with rows_reported():
-        return _identify(BlockReader(scores), options, limits, targets, given)
+        return _identify(scores, options, limits, targets, given)
 
 
 @leaves_out_attacks
@@ -249,11 +248,11 @@ def closed_set(
         gallery=gallery,
     )
     with rows_reported():
-        return _identify(BlockReader(scores), options, limits)
+        return _identify(scores, options, limits)
 
 
 def _identify(
-    reader: BlockReader,
+    scores: Scores,
     task: OpenSet | ClosedSet,
     limits: IntervalMethod | None,
     far_targets: np.ndarray | None = None,
@@ -266,15 +265,15 @@ def _identify(
             "gallery, which here is single; count the whole gallery, or leave "
             f"{Argument('interval')} out"
         )
-    check_max_rank(task.max_rank, reader.scores.shape[-1])
+    check_max_rank(task.max_rank, scores.shape[-1])
     if isinstance(task, OpenSet):
-        require_values(reader.scores, "open-set identification")
+        require_values(scores, "open-set identification")
     targets = np.empty(0) if far_targets is None else far_targets
     counted: CountedTask
     if task.gallery == "single":
-        counted = count_single_template(reader, task, thresholds, targets)
+        counted = count_single_template(scores, task, thresholds, targets)
     else:
-        counted = SearchCounted(reader, search(reader, task), task, {}, targets, thresholds)
+        counted = SearchCounted(scores, search(scores, task), task, {}, targets, thresholds)
     dataset = counted.dataset()
     return dataset if limits is None else counted.with_intervals(dataset, limits)
 
@@ -311,5 +310,5 @@ def ranks(
     """
     how = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     with rows_reported():
-        searches = search(BlockReader(scores), how)
+        searches = search(scores, how)
     return ranks_dataset(searches, ties, scores.probe_labels if knows_people(scores) else None)

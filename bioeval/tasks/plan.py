@@ -33,7 +33,6 @@ from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.identification import open_set_rows
 from bioeval.results.variables import best_values
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import has_subjects, knows_people
@@ -63,7 +62,7 @@ class CardTasks:
     card: Protocol
     scores: Scores
     options: EvaluationOptions
-    reader: BlockReader
+    about: Provenance
     automatic: bool
     far_targets: np.ndarray
     frr_targets: np.ndarray
@@ -102,8 +101,7 @@ class CardTasks:
                 scores = reid.compared(scores, card)
         if card.verification is not None:
             scores = with_pairs(scores, card.verification.pairs)
-        reader = BlockReader(scores)
-        reader.about = _provenance(reader, card, whole, automatic=automatic)
+        about = _provenance(scores, card, whole, automatic=automatic)
         thresholds, report = options.thresholds, card.report
         if thresholds is None:
             thresholds = check_thresholds(card.curve.requested())
@@ -112,7 +110,7 @@ class CardTasks:
             card,
             scores,
             options,
-            reader,
+            about,
             automatic,
             check_targets(report.far_targets if far is None else far),
             check_targets((report.frr_targets or ()) if frr is None else frr),
@@ -137,11 +135,12 @@ class CardTasks:
                 if self.automatic and templates == "multi" and not may_fuse:
                     continue  # a mask alone does not say which templates belong together
                 self.verifying[f"verification/{templates}"] = Verifying(
-                    self.reader,
+                    self.scores,
                     Use(templates, use.fusion),
                     wanted=self.wanted,
                     thresholds=self.thresholds,
                     claims=claims,
+                    about=self.about,
                 )
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
             if task is not None and self._supports(name):
@@ -187,12 +186,13 @@ class CardTasks:
         searching: dict[tuple[str, str], Searching] = {}
         for task in self.searching.values():
             if task.gallery == "all":  # open and closed set share it where ranks are alike
-                searching.setdefault((task.rank_unit, task.fusion), Searching(self.reader, task))
+                way = task.rank_unit, task.fusion
+                searching.setdefault(way, Searching(self.scores, task, self.about))
         reducers = [reducer for x in searching.values() for reducer in x.reducers]
         verified: list[Verified] = []
         ranked: Any = iter(())
         if self.verifying or reducers:
-            verified, facts = count(self.reader, [*self.verifying.values()], *reducers)
+            verified, facts = count(self.scores, [*self.verifying.values()], *reducers)
             ranked = iter(facts)
         searches: dict[tuple[str, str], tuple[Searches, dict[str, LeftOut]]] = {}
         for key, one in searching.items():
@@ -203,12 +203,12 @@ class CardTasks:
         for node, task in self.searching.items():
             if task.gallery == "single":
                 counted[node] = count_single_template(
-                    self.reader, task, self.thresholds, self.far_targets
+                    self.scores, task, self.thresholds, self.far_targets
                 )
                 continue
             found, left_out = searches[task.rank_unit, task.fusion]
             counted[node] = SearchCounted(
-                self.reader, found, task, left_out, self.far_targets, self.thresholds
+                self.scores, found, task, left_out, self.far_targets, self.thresholds
             )
         for node, (counting, options) in self.retrieval.items():
             counted[node] = RetrievalCounted(counting(), options, self.scores)
@@ -254,27 +254,27 @@ class CardTasks:
         again = verified
         if any(made.attempts.marks is not None for made in verified):  # by another look
             at = to_internal(rows, kind)  # which is its own inverse: in the user's units
-            uses = [Verifying(self.reader, x.use, thresholds=at) for x in verified]
-            again, _ = count(self.reader, uses)
+            uses = [Verifying(self.scores, x.use, thresholds=at) for x in verified]
+            again, _ = count(self.scores, uses)
         for made, other in zip(verified, again, strict=True):
             assert made.points is not None
             made.points.rows, made.points.rows_fa = rows, other.attempts.false_accepts(rows)
 
 
 def _provenance(
-    reader: BlockReader, card: Protocol, whole: Provenance | None, *, automatic: bool
+    scores: Scores, card: Protocol, whole: Provenance | None, *, automatic: bool
 ) -> Provenance:
     """Return the provenance of the results; of a part, that of the `whole` is known."""
     notes: list[Message] = []
     if card.galleries is not None:
         notes.append(Message("one-gallery", column=card.galleries.column))
     if whole is not None:
-        return whole.of_part(reader.scores)
-    if automatic and reader.scores.layout != "pairs":
+        return whole.of_part(scores)
+    if automatic and scores.layout != "pairs":
         from bioeval.tasks.reid.convention import column_warnings
 
-        notes += column_warnings(reader.scores)
-    about = reader.about
+        notes += column_warnings(scores)
+    about = Provenance.of(scores)
     return replace(about, notes=(*about.notes, *notes)) if notes else about
 
 

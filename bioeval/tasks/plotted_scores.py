@@ -14,7 +14,7 @@ from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs
 from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
 from bioeval.scores.arrays import as_distances
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import attempted
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
@@ -44,8 +44,8 @@ def _histograms(data: Any) -> ScoreHistograms:
             "of name to Scores"
         )
     data = without_attacks(data)
-    reader = BlockReader(data)
-    attempts, kind = verify(reader).attempts, data.kind
+    verified, kind = verify(data), data.kind
+    attempts = verified.attempts
     edges = edges_of(attempts.genuine)
     counts = np.diff(attempts.genuine.searchsorted(edges, side="right"))
     genuine = Histogram.of_distances(edges, counts, attempts.genuine_attempts, kind)
@@ -55,10 +55,10 @@ def _histograms(data: Any) -> ScoreHistograms:
     else:
         edges = edges_of(_sample(data), attempts.cells.ends)
         at = to_internal(edges, kind)  # in the units of the user
-        reached = verify(reader, thresholds=at).curve[1]
+        reached = verify(data, thresholds=at).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(reached), attempts.impostor_attempts, kind)
     numbers = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
-    about = xr.Dataset(numbers, attrs=about_attrs(reader.about, "histogram", "", ()))
+    about = xr.Dataset(numbers, attrs=about_attrs(verified.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
 
 
@@ -68,8 +68,7 @@ def _sample(scores: Scores) -> np.ndarray:
         return np.sort(as_distances(scores.values[None, ~scores.genuine], scores.kind)[0])
     m, n = scores.shape
     rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS))).astype(np.int64)
-    reader = BlockReader(scores)
-    sample = np.array([reader.attempted(i, i + 1)[0] for i in rows.tolist()])
+    sample = np.array([attempted(scores, i, i + 1)[0] for i in rows.tolist()])
     if knows_people(scores):
         sample = sample[scores.codes.probe[rows][:, None] != scores.codes.gallery]
     return np.sort(sample[~np.isnan(sample)])

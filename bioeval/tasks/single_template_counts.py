@@ -30,7 +30,8 @@ from bioeval.results.identification import (
     OpenSetCounts,
 )
 from bioeval.results.support import rank_message, tie_message
-from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.blocks import require_subjects
+from bioeval.scores.matrix import Scores
 
 #: Attributes that describe the galleries.
 ATTRS = {
@@ -42,23 +43,23 @@ ATTRS = {
 
 
 def single_template_counter(
-    reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
+    scores: Scores, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
 ) -> tuple[SingleTemplateCounter, list[Message]]:
     """Return the counter of a task, and messages on its ranks."""
-    require_subjects(reader.scores, 'a gallery of one template of each subject (gallery="single")')
+    require_subjects(scores, 'a gallery of one template of each subject (gallery="single")')
     if task.rank_unit == "subject" and task.fusion != "min":
         raise DataError(
             f"gallery='single' with fusion={task.fusion!r}: one template of each subject leaves "
             f"nothing to fuse. Give {Argument('fusion', 'min')}"
         )
-    if reader.scores.layout == "pairs":
+    if scores.layout == "pairs":
         raise ProtocolError("fixed pairs have no gallery to take one template of each subject from")
     grid = np.empty(0)
     if isinstance(task, OpenSet):
-        grid = thresholds_over(reader, thresholds)
-    subjects = len(reader.gallery.subjects)
+        grid = thresholds_over(scores, thresholds)
+    subjects = len(scores.gallery_order.subjects)
     ranks, notes = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
-    return SingleTemplateCounter(reader, ties=task.ties, thresholds=grid, ranks=ranks), notes
+    return SingleTemplateCounter(scores, ties=task.ties, thresholds=grid, ranks=ranks), notes
 
 
 def single_template_dataset(

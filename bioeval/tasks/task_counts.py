@@ -21,7 +21,7 @@ from bioeval.results.identification import (
     open_set_scalars,
 )
 from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import people_of_probes
 from bioeval.tasks.single_template_counts import (
     single_template_counter,
@@ -72,7 +72,7 @@ class VerificationCounted:
 
         attempts = None
         if limits.by_subject:
-            SubjectAttempts.require_people(self.verifying.reader.scores, limits.method)
+            SubjectAttempts.require_people(self.verifying.scores, limits.method)
             attempts = SubjectAttempts(self.verifying)
         return verification_intervals(dataset, self.verified, attempts, limits)
 
@@ -85,7 +85,7 @@ class SearchCounted:
     with the same searches share it.
     """
 
-    reader: BlockReader
+    scores: Scores
     searches: Searches
     task: OpenSet | ClosedSet
     left_out: dict[str, LeftOut]
@@ -131,7 +131,7 @@ class SearchCounted:
         from bioeval.counting.left_out import LeftOut
         from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 
-        scores, ties = self.reader.scores, self.task.ties
+        scores, ties = self.scores, self.task.ties
         add = open_set_intervals if isinstance(self.task, OpenSet) else closed_set_intervals
         if not limits.by_subject:
             return add(dataset, self.searches, None, limits, None)
@@ -141,7 +141,7 @@ class SearchCounted:
         if limits.resamples:  # of searches it draws those who search
             return add(dataset, self.searches, people_of_probes(scores), limits, None)
         if same and not scores.codes.no_person.any() and ties not in self.left_out:
-            self.left_out[ties] = LeftOut.of(self.searches, self.reader, ties)
+            self.left_out[ties] = LeftOut.of(self.searches, self.scores, ties)
         people = people_of_probes(scores)
         return add(dataset, self.searches, people, limits, self.left_out.get(ties))
 
@@ -170,13 +170,13 @@ class SingleTemplateCounted:
 
 
 def count_single_template(
-    reader: BlockReader,
+    scores: Scores,
     task: OpenSet | ClosedSet,
     thresholds: np.ndarray | int | None,
     far_targets: np.ndarray,
 ) -> SingleTemplateCounted:
     """Count identification in galleries of one template of each subject."""
-    counter, notes = single_template_counter(reader, task, thresholds)
+    counter, notes = single_template_counter(scores, task, thresholds)
     options: dict[str, Any] = {"notes": notes}
     if isinstance(task, OpenSet):
         options |= {"impostors": task.impostors, "far_targets": far_targets}

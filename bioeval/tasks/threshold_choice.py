@@ -6,11 +6,11 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.verification import Use, verify
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.matrix import Scores
 
 
 def chosen_threshold(
-    reader: BlockReader,
+    scores: Scores,
     rule: Rule,
     *,
     templates: str = "single",
@@ -22,11 +22,10 @@ def chosen_threshold(
     NaN rejects all: the stricter thresholds are all taken by scores. The rule is named as
     `argument`.
     """
-    scores = reader.scores
     rule = rule.as_distance(scores.kind)
     if rule.name == "fixed":
         return rule.values[0]
-    attempts = verify(reader, Use(templates, fusion), wanted=PointsWanted.of_rule(rule)).attempts
+    attempts = verify(scores, Use(templates, fusion), wanted=PointsWanted.of_rule(rule)).attempts
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"

@@ -18,9 +18,9 @@ from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, coun
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule, Templates
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.task_counts import VerificationCounted
 from bioeval.views.messages import warn_of_kinds
@@ -127,8 +127,8 @@ def verification(
     0.039 [0.023, 0.061]
     """
     limits = interval_of(interval)
-    reader = BlockReader(scores)
-    reader.scores = scores.held()  # operating points may take another look
+    require_all_scores(scores)
+    scores = scores.held()  # operating points may take another look
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
     wanted = PointsWanted(
@@ -139,7 +139,7 @@ def verification(
         optima=best_values(),
     )
     verifying = Verifying(
-        reader,
+        scores,
         Use(templates, fusion),
         wanted=wanted,
         thresholds=thresholds,
@@ -147,11 +147,11 @@ def verification(
         unenrolled_claims=unenrolled_claims,
     )
     with rows_reported():
-        ((made,), _) = count(reader, [verifying])
-    symmetric, with_rows = templates == "single" and is_symmetric(reader.scores), made.given is None
+        ((made,), _) = count(scores, [verifying])
+    symmetric, with_rows = templates == "single" and is_symmetric(scores), made.given is None
     made.points = points_of(made.attempts, wanted, symmetric=symmetric, with_rows=with_rows)
     dataset = warn_of_kinds(verification_dataset(made))
     if limits is None:
         return dataset
-    with threads_for(reader.scores):
+    with threads_for(scores):
         return VerificationCounted(verifying, made).with_intervals(dataset, limits)

@@ -17,7 +17,6 @@ from bioeval.counting.identification import RankFacts
 from bioeval.counting.parts import Parts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.sorted_attempts import PointsWanted
-from bioeval.scores.blocks import BlockReader
 
 SEEDS = range(18)
 TARGETS = (0.0, 0.1, 0.3)
@@ -115,7 +114,7 @@ def test_claims_of_a_block_are_fused_templates(seed, way):
     impostors = [x for x in some.attempts() if not x.genuine]
     with sent(way):
         scores = some.scores()
-        parts, names = parts_in(some, way), BlockReader(scores).codes.values
+        parts, names = parts_in(some, way), scores.codes.values
         blocks = blocks_of(parts)
         for fusion in fusions(way):
             cells = [

@@ -128,8 +128,8 @@ def by_tiles(most: int, **constants: Any) -> Iterator[list[bool]]:
     answers: list[bool] = []
     squares_of = squares.Squares.of
 
-    def noted(reader, **options):
-        found = squares_of(reader, **options)
+    def noted(scores, **options):
+        found = squares_of(scores, **options)
         answers.append(found is not None)
         return found
 

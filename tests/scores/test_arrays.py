@@ -11,7 +11,7 @@ import pytest
 
 import bioeval as be
 from bioeval.scores.arrays import writable_alias
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import blocks_of
 
 
 def read_only(shape: tuple[int, int], dtype: str = "float64") -> np.ndarray:
@@ -41,8 +41,6 @@ def test_an_alias_is_the_same_memory_and_keeps_it():
 def test_blocks_have_one_type_for_the_kernels(dtype):
     """Those of read-only scores too: each type is compiled anew."""
     values, labels = read_only((6, 6), dtype), list("aabbcc")
-    fixed, free = (
-        next(iter(BlockReader(be.Scores(x, labels)))).values for x in (values, values.copy())
-    )
+    fixed, free = (next(blocks_of(be.Scores(x, labels))).values for x in (values, values.copy()))
     assert np.shares_memory(fixed, values)
     assert numba.typeof(fixed) == numba.typeof(free)

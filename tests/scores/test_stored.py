@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval.base.memory import require_bytes
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import rows_per_block
 from bioeval.scores.stored import StoredRows
 
 
@@ -189,7 +189,7 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
     least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
     assert least is not None
     enough = limited(scores, least[1])
-    assert BlockReader(enough).rows_per_block() >= chunk
+    assert rows_per_block(enough) >= chunk
     assert be.verification(enough).eer == be.verification(be.Scores(d, labels)).eer
 
 

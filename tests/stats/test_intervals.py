@@ -20,7 +20,6 @@ from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.points import check_costs
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.verification import Use, Verifying, count
-from bioeval.scores.blocks import BlockReader
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import VerificationColumns
 
@@ -32,7 +31,6 @@ def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> In
 
 
 def drawn_by(scores, interval, **options):
-    reader = BlockReader(scores)
     use = Use(options.pop("templates", "single"), options.pop("fusion", "min"))
     wanted = PointsWanted(
         np.array(TARGETS),
@@ -40,8 +38,8 @@ def drawn_by(scores, interval, **options):
         every_score=True,
         frr_targets=np.array(TARGETS),
     )
-    verifying = Verifying(reader, use, wanted=wanted, **options)
-    ((tally,), _) = count(reader, [verifying])
+    verifying = Verifying(scores, use, wanted=wanted, **options)
+    ((tally,), _) = count(scores, [verifying])
     tally.points = points_of(tally.attempts, wanted, symmetric=False, with_rows=False)
     return VerificationColumns.of(tally, SubjectAttempts(verifying), interval)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.scores.arrays import scored, with_failures
-from bioeval.scores.blocks import BlockReader, RowBlock
+from bioeval.scores.blocks import RowBlock, distances_at
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores
@@ -88,7 +88,7 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
     kept = ~_from_source(attacks, row, column) & ~excluded(attacks, row, column)
     kept &= ~attacks.cells.is_ignored(row, column)
     row, column = row[kept], column[kept]
-    values = BlockReader(attacks).cells(row, column)
+    values = distances_at(attacks, row, column)
     failed = np.isnan(values)
     if failed.any() and attacks.nan == "raise":
         i, cells = int(np.argmax(failed)), attacks.cells

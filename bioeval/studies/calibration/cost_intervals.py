@@ -13,7 +13,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.verification import Verifying
 from bioeval.results.variables import Variable
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.limits import of_sum, percentile, student
 from bioeval.stats.options import IntervalMethod
@@ -87,7 +87,7 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     a replicate a genuine attempt of a person counts as often as the person was drawn, and an
     impostor attempt as often as both were, their product.
     """
-    attempts = SubjectAttempts(Verifying(BlockReader(scores)))
+    attempts = SubjectAttempts(Verifying(scores))
     people = attempts.people
     genuine = np.zeros((2, people))  # losses, and attempts
     keys, losses, numbers = [], [], []

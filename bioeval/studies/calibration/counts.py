@@ -16,8 +16,8 @@ from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.points import ErrorCurve
 from bioeval.counting.reduce import OfEachBlock, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts, increasing
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores.blocks import threads_for
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration import kernel as log_odds
 
@@ -128,7 +128,7 @@ def count_for_calibration(
 
     With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
     """
-    reader = BlockReader(scores)
+    require_all_scores(scores)
     given = np.array([-np.inf, np.inf])
     if wanted is not None:
         given = np.union1d(given, wanted)
@@ -169,7 +169,7 @@ def count_for_calibration(
                 corners = curve.corners()
                 points = curve.fars[corners], curve.frrs[corners]
     return CalibrationCounts(
-        about=reader.about,
+        about=Provenance.of(scores),
         genuine=genuine,
         thresholds=thresholds,
         fa=fa,

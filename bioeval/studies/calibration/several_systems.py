@@ -11,8 +11,8 @@ import numpy as np
 
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.arrays import Mask, farthest
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores.blocks import read_rows, rows_per_block, threads_for
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import knows_people
 from bioeval.studies.calibration.kernel import logistic_sums
 
@@ -72,9 +72,9 @@ class SeveralSystems:
 
     def __init__(self, systems: Sequence[Scores], purpose: str):
         for scores in systems:
+            require_all_scores(scores)
             require_values(scores, purpose)
         self.systems = list(systems)
-        self._readers = list(map(BlockReader, systems))
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the class of each cell, 0 for none, and all scores, by blocks of rows."""
@@ -84,9 +84,10 @@ class SeveralSystems:
             classes = np.where(first.genuine, Mask.GENUINE, Mask.IMPOSTOR)[None].astype(np.uint8)
             yield classes, self._stack(rows)
             return
-        step = min(map(BlockReader.rows_per_block, self._readers))
+        step = min(map(rows_per_block, self.systems))
         for low in range(0, first.shape[0], step):
-            parts = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
+            some = slice(low, min(low + step, first.shape[0]))
+            parts = [read_rows(scores, some) for scores in self.systems]
             block = parts[0]
             if knows_people(first):
                 place = np.arange(block.values.shape[1])

@@ -16,7 +16,7 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
 from bioeval.document.results import rule_in_words
 from bioeval.document.text import Text, say
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import attempted
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -94,7 +94,7 @@ def confusions_at(
         return None
     compared, rule = scores if claims is None else claims, Rule.parse(threshold)
     try:
-        distance = chosen_threshold(BlockReader(compared), rule)
+        distance = chosen_threshold(compared, rule)
         at = float(to_user(np.float64(distance), scores.kind))
         counts = people_counts(compared, [at])
     except (DataError, ProtocolError):
@@ -131,7 +131,7 @@ def _nearest(scores: Scores, people: list[Any]) -> tuple[float, Side, Side]:
     """Return the nearest templates of two people, with their score."""
     probes = np.flatnonzero(np.isin(scores.probe_labels, people))
     gallery = np.flatnonzero(np.isin(scores.gallery_labels, people))
-    values = BlockReader(scores.select(probes, gallery)).attempted(0, len(probes))
+    values = attempted(scores.select(probes, gallery), 0, len(probes))
     values[scores.probe_labels[probes][:, None] == scores.gallery_labels[gallery]] = np.nan
     row, column = divmod(int(np.nanargmin(values)), values.shape[1])
     score = float(to_user(values[row, column], scores.kind))

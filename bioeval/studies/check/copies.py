@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
+from bioeval.scores.blocks import attempted
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -78,7 +79,7 @@ def copies_of_matrix(
         nearest = abs(scanned.rows[:, 0] - perfect)
         rows = np.flatnonzero(nearest <= max(limit, genuine_limit))
     for i in rows[:_MOST_ROWS].tolist():
-        away = abs(scanned.reader.attempted(i, i + 1)[0] - perfect)
+        away = abs(attempted(scanned.scores, i, i + 1)[0] - perfect)
         mate = scores.codes.gallery == scores.codes.probe[i]
         for cells, hit in (
             (near, ~mate & (away <= limit) & (away > 0)),

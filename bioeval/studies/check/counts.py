@@ -9,9 +9,9 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask, as_distances
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import rows_per_block, threads_for
 from bioeval.scores.excluded import excluded_rows
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import knows_people
 
 # Positions in `counts`, and in the first axis of `places`.
@@ -79,7 +79,7 @@ _MOST_GENUINE = 1 << 20
 class DataScan:
     """Findings of a pass over the scores."""
 
-    reader: BlockReader
+    scores: Scores
     #: int64 (7,): genuine, impostor, failed, infinitely far, infinitely near comparisons; genuine
     #: and impostor ones at the distance of equal templates. Row and column of the first of each.
     counts: np.ndarray
@@ -117,16 +117,16 @@ class DataScan:
 @stage("looking at the scores")
 def scan(scores: Scores) -> DataScan:
     """Read every score of a matrix once."""
-    reader = BlockReader(scores)
+    require_all_scores(scores)
     m, n = scores.shape
     same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
     least, most = _SAMPLE_ROWS
     rows = min(m, most, max(least, _SAMPLE_VALUES // n))
     sampled = np.unique(np.linspace(0, m - 1, rows).astype(np.int64))
-    position = reader.gallery.probe_position
+    position = scores.gallery_order.probe_position
     judged = m if knows_people(scores) and scores.kind != "order" else 0
     scanned = DataScan(
-        reader=reader,
+        scores=scores,
         counts=np.zeros(KINDS, dtype=np.int64),
         places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
         rows=np.empty((m, 4)),
@@ -135,36 +135,37 @@ def scan(scores: Scores) -> DataScan:
         column_digests=np.zeros(n, dtype=np.uint64),
         diagonal=np.empty(m if m == n else 0),
         same=same,
-        self_columns=np.where(position >= 0, reader.gallery.columns[0, position], -1),
+        self_columns=np.where(position >= 0, scores.gallery_order.columns[0, position], -1),
         sampled=sampled,
         sample=np.full((len(sampled), n), np.nan),
         medians=np.empty((judged, 3)),
     )
     genuine = []
     with threads_for(scores):
-        for low in range(0, m, reader.rows_per_block()):
-            high = min(low + reader.rows_per_block(), m)
-            genuine.append(_scan_rows(reader, scanned, low, high))
+        step = rows_per_block(scores)
+        for low in range(0, m, step):
+            high = min(low + step, m)
+            genuine.append(_scan_rows(scores, scanned, low, high))
             reporter()(high, m)
     if genuine:
         scanned.genuine = np.concatenate(genuine)
     return scanned
 
 
-def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> np.ndarray:
+def _scan_rows(scores: Scores, scanned: DataScan, low: int, high: int) -> np.ndarray:
     """Scan rows ``low:high``; return genuine distances in them."""
-    scores, self_columns = reader.scores, scanned.self_columns[low:high]
+    self_columns = scanned.self_columns[low:high]
     raw = scores.cells.read(low, high)  # which need not be exact in float64
     values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
     values = np.ascontiguousarray(values, dtype=np.float64)
-    mates = _mates(reader, low, high)
+    mates = _mates(scores, low, high)
     state = _state(scores, low, high)
     labelled, place = knows_people(scores), np.arange(values.shape[1])
     attempt = place != self_columns[:, None]
     if len(state):
         attempt &= state != Mask.IGNORE
     if labelled:
-        genuine = reader.codes.probe[low:high, None] == reader.codes.gallery
+        genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
     else:
         genuine = state == Mask.GENUINE
     equal = values == perfect_distance(scores.kind)
@@ -207,7 +208,7 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
     known = np.isfinite(seen[chosen]) & (np.arange(seen.shape[1]) != self_columns[chosen, None])
     scanned.sample[first:last] = np.where(known, seen[chosen], np.nan)
     if len(scanned.medians):
-        gallery, part = reader.gallery, slice(low, high)
+        gallery, part = scores.gallery_order, slice(low, high)
         scanned.medians[low:high] = label_medians(
             seen,
             gallery.columns[0],
@@ -228,11 +229,10 @@ def _mixed(values: np.ndarray) -> np.ndarray:
     return bits ^ (bits >> _SHIFT)
 
 
-def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+def _mates(scores: Scores, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the places and columns of the cells of the probes' mates."""
-    scores = reader.scores
-    place, position = reader.same_subject_cells(slice(low, high))
-    column = reader.gallery.columns[0, position]
+    place, position = scores.gallery_order.same_subject_cells(slice(low, high))
+    column = scores.gallery_order.columns[0, position]
     different_template = scores.probe_ids[low + place] != scores.gallery_ids[column]
     return place[different_template], column[different_template]
 

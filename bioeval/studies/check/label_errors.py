@@ -37,7 +37,7 @@ from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
 from bioeval.document.cells import Count
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import attempted, rows_per_block, threads_for
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.selecting import of_own_columns
@@ -128,23 +128,21 @@ def _medians_of_gallery(scores: Scores, subjects: np.ndarray) -> np.ndarray:
     starts = np.append(0, np.cumsum(np.bincount(probes, minlength=len(subjects))))
     own = group[scores.codes.gallery]
     medians = np.empty((n, 3))
-    step, reader = max(1, _KEPT_VALUES // m), ColumnReader(scores)
+    step = max(1, _KEPT_VALUES // m)
     with threads_for(scores):
         for low in range(0, n, step):
             columns = np.arange(low, min(low + step, n))
-            medians[columns] = label_medians(reader.columns(columns).T, order, starts, own[columns])
+            values = _columns(scores, columns).T
+            medians[columns] = label_medians(values, order, starts, own[columns])
     return medians
 
 
-class ColumnReader(BlockReader):
-    """Reads columns of a matrix beside its rows."""
-
-    def columns(self, columns: np.ndarray) -> np.ndarray:
-        """Return the distances of all probes to some columns, NaN where there is no attempt."""
-        part = BlockReader(of_own_columns(self.scores.select(gallery=columns)))
-        m, step = self.scores.shape[0], self.rows_per_block()
-        blocks = [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
-        return np.concatenate(blocks)
+def _columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
+    """Return the distances of all probes to some columns, NaN where there is no attempt."""
+    part = of_own_columns(scores.select(gallery=columns))
+    m, step = scores.shape[0], rows_per_block(scores)
+    blocks = [attempted(part, low, min(low + step, m)) for low in range(0, m, step)]
+    return np.concatenate(blocks)
 
 
 def label_errors(
@@ -155,9 +153,8 @@ def label_errors(
     `medians` are those of all rows. A template that is nearer to the other of `two_names` of one
     person, codes of labels, has a right one.
     """
-    reader = ColumnReader(scores)
-    left, zero = _Left(reader, medians), has_natural_zero(scores, medians)
-    probes = _suspects(left, zero, reader.gallery.subjects)
+    left, zero = _Left(scores, medians), has_natural_zero(scores, medians)
+    probes = _suspects(left, zero, scores.gallery_order.subjects)
     judged, sides = int(probes[1].sum()), {"both": probes[0]}
     if scores.layout == "probe-against-gallery":
         gallery = suspects_in_gallery(scores)
@@ -173,7 +170,7 @@ def label_errors(
         )
     ]
     found.sort(key=lambda x: not x[1].certain)
-    errors = [_label_error(reader, side, x) for side, x in found[:most]]
+    errors = [_label_error(scores, side, x) for side, x in found[:most]]
     if not found:
         return errors, passed("label-errors")
     limited = any(len(x) == MOST_NAMED for x in sides.values())
@@ -217,20 +214,19 @@ def _unexplained(codes: Codes, probes: Suspects, gallery: Suspects) -> dict[str,
     }
 
 
-def _label_error(reader: ColumnReader, side: str, suspect: Suspect) -> LabelError:
+def _label_error(scores: Scores, side: str, suspect: Suspect) -> LabelError:
     """Return a suspect with the names of its template and of the nearest one of the other label."""
-    scores = reader.scores
     codes, place, label = scores.codes, suspect.place, suspect.nearest
     probes = scores.probe_labels, scores.probe_meta
     gallery = scores.gallery_labels, scores.gallery_meta
     if side == "gallery":
         own, other = gallery, probes
         candidates = np.flatnonzero(codes.probe == label)
-        distances = reader.columns(np.array([place]))[candidates, 0]
+        distances = _columns(scores, np.array([place]))[candidates, 0]
     else:
         own, other = probes, gallery
         candidates = np.flatnonzero(codes.gallery == label)
-        distances = reader.attempted(place, place + 1)[0, candidates]
+        distances = attempted(scores, place, place + 1)[0, candidates]
     nearest = int(candidates[np.nanargmin(distances)])
     to_own, to_other = to_user(np.array(suspect.medians), scores.kind).tolist()
     return LabelError(
@@ -306,10 +302,10 @@ class _Medians:
 class _Left(_Medians):
     """Those of probes, which may be in the gallery too, and then leave it."""
 
-    def __init__(self, reader: ColumnReader, medians: np.ndarray):
+    def __init__(self, scores: Scores, medians: np.ndarray):
         super().__init__(medians)
-        self.reader, self.gallery = reader, reader.gallery
-        self._enrolled = np.ones(reader.scores.shape[1], dtype=bool)
+        self.scores, self.gallery = scores, scores.gallery_order
+        self._enrolled = np.ones(scores.shape[1], dtype=bool)
         self._columns: dict[int, np.ndarray] = {}  # distances to the templates of a label
 
     def take_out(self, row: int) -> None:
@@ -321,7 +317,7 @@ class _Left(_Medians):
         self._enrolled[self.gallery.columns[0, position]] = False
         columns = self.gallery.columns[0, slice(*self.gallery.starts[group : group + 2])]
         if group not in self._columns:
-            self._columns = {group: self.reader.columns(columns)}
+            self._columns = {group: _columns(self.scores, columns)}
         cells = self._columns[group][:, self._enrolled[columns]]
         of_one, nobody = np.array([0, cells.shape[1]]), np.full(len(cells), -1)
         median = label_medians(cells, np.arange(cells.shape[1]), of_one, nobody)[:, 1]
@@ -332,7 +328,7 @@ class _Left(_Medians):
         first &= self.gallery.probe_group != group
         self.near[first], self.group[first] = median[first], group
         for i in np.flatnonzero(again).tolist():
-            values = self.reader.attempted(i, i + 1)
+            values = attempted(self.scores, i, i + 1)
             values[:, ~self._enrolled] = np.nan
             part = slice(i, i + 1)
             of_labels = label_medians(

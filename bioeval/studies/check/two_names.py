@@ -23,7 +23,7 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.document.text import say
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import attempted
 from bioeval.scores.labels import plain, present
 from bioeval.scores.matrix import Scores
 from bioeval.studies.check.findings import Finding, listed, passed
@@ -55,7 +55,7 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
 
     `medians` are those of all rows.
     """
-    codes, subjects = scores.codes, BlockReader(scores).gallery.subjects
+    codes, subjects = scores.codes, scores.gallery_order.subjects
     same, near = medians[:, :2].T
     if zero := has_natural_zero(scores, medians):
         with np.errstate(divide="ignore"):
@@ -113,7 +113,7 @@ def _to_most(scores: Scores, label: int, other: int, natural_zero: bool) -> floa
     """Return the median, over the probes of a label, of upper median distances to another one."""
     probes, gallery = np.flatnonzero(scores.codes.probe == label), scores.codes.gallery == other
     some = scores.select(probes=probes, gallery=np.flatnonzero(gallery))
-    distances = np.sort(BlockReader(some).attempted(0, len(probes)), axis=1)
+    distances = np.sort(attempted(some, 0, len(probes)), axis=1)
     number = np.isfinite(distances).sum(axis=1)
     upper = distances[np.flatnonzero(number), (number // 2)[number > 0]]
     return float(np.median(np.log(upper) if natural_zero else upper))

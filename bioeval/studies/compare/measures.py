@@ -25,8 +25,8 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import RuleOf, searching_people, support_messages
 from bioeval.results.variables import VARIABLES, Variable, best_values
-from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores.blocks import threads_for
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import ComparedPeople, people_of_probes
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, SearchColumns
@@ -102,7 +102,7 @@ def by_attempts(
 ) -> MeasuredSystem:
     """Measure verification, identification and functions of scores, as far as they are defined."""
     thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
-    reader = BlockReader(scores)
+    require_all_scores(scores)
     of_curves = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
     points = PointsWanted(
         wanted.far_targets,
@@ -115,15 +115,15 @@ def by_attempts(
     searching: list[Searching] = []
     if scores.kind != "order" and wanted.asks(*of_curves):
         given = thresholds if len(thresholds) else None
-        verifying = [Verifying(reader, wanted=points, thresholds=given)]
+        verifying = [Verifying(scores, wanted=points, thresholds=given)]
     if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
-        searching = [Searching(reader, search)]
+        searching = [Searching(scores, search)]
     if not verifying and not searching and not wanted.functions:
         raise ProtocolError(
             "there is nothing to compare: pairs and claims have no identification, and scores "
             "that hold only an order no verification"
         )
-    verified, facts = count(reader, verifying, *(r for x in searching for r in x.reducers))
+    verified, facts = count(scores, verifying, *(r for x in searching for r in x.reducers))
     measures: list[SystemMeasure] = []
     people = len(scores.codes.people(scores.codes.probe))
     attempts: list[int] = []
@@ -154,7 +154,7 @@ def by_attempts(
             if scores.kind != "order" and attempts[-1]:
                 non_mated = len(searches.impostor_probes(role))
             made = non_mated, searching_people(searches.about, role)
-            measures += _identification(searches, reader, wanted, search, interval, gallery, made)
+            measures += _identification(searches, scores, wanted, search, interval, gallery, made)
             if non_mated and wanted.asks("dir_at_far"):
                 messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
@@ -250,7 +250,7 @@ def _decisions(
 
 def _identification(
     tally: Any,
-    reader: BlockReader,
+    scores: Scores,
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
@@ -262,7 +262,7 @@ def _identification(
     `made` are the non-mated searches, and their people.
     """
     non_mated, searching = made
-    scores, targets = reader.scores, wanted.far_targets
+    targets = wanted.far_targets
     person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
     ranks = sorted({1, *cms_ranks})
@@ -272,7 +272,7 @@ def _identification(
     if gallery == "new" and int(persons.sum()) >= FEWEST:
         population = NEW_PEOPLE
         with rows_reported_to(None):
-            left_out = LeftOut.of(tally, reader, search.ties, ranks=ranks[-1])
+            left_out = LeftOut.of(tally, scores, search.ties, ranks=ranks[-1])
     people = SearchColumns(
         tally, search.ties, interval, search.impostors, subjects=person, left_out=left_out
     )

@@ -20,10 +20,10 @@ from bioeval.results.dataset import about_attrs, along, dataset
 from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.results.verification import doubt_of_kind
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import people_of_both_sets
+from bioeval.scores.provenance import Provenance
 from bioeval.views.messages import warn_of_kind
 
 EPC: dict[str, Variable] = {
@@ -96,7 +96,8 @@ def epc(
     array([0.04 , 0.036, 0.054])
     """
     chosen = require_increasing_proportions("alphas", alphas)
-    dev_reader, test_reader = BlockReader(dev), BlockReader(test)
+    require_all_scores(dev)
+    require_all_scores(test)
     for scores in (dev, test):
         require_values(scores, "an EPC")
     _require_one_kind(dev, test)
@@ -104,12 +105,12 @@ def epc(
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported():
-        made = verify(dev_reader, wanted=wanted)
+        made = verify(dev, wanted=wanted)
     points = points_of(made.attempts, wanted, symmetric=False, with_rows=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     with rows_reported():
-        judged = verify(test_reader, thresholds=known if len(known) else None).attempts
+        judged = verify(test, thresholds=known if len(known) else None).attempts
     attempts = _attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in _attempts_of(made.attempts).items()}
     fa, fr = _errors_at(judged, at)
@@ -133,14 +134,14 @@ def epc(
         ),
         **attempts,
     }
-    remarks = [note.concerning("development set") for note in dev_reader.about.notes]
+    remarks = [note.concerning("development set") for note in Provenance.of(dev).notes]
     remarks += people_of_both_sets(dev, test, "test")
     remarks += _without_attempts(attempts)
     doubt = doubt_of_kind(made, points.equal_error.eer)
     warn_of_kind(doubt)
     if doubt is not None:
         remarks.append(doubt.concerning("development set"))
-    attrs = about_attrs(test_reader.about, "epc", "expected performance", remarks)
+    attrs = about_attrs(Provenance.of(test), "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return dataset(variables, EPC, {"alpha": alpha}, attrs)
 

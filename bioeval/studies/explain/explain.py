@@ -21,7 +21,7 @@ from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.labels import template_names
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.people import knows_people
+from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.explain.row import RankedList, RowLists
 from bioeval.studies.explain.section import Explanation, Steps
@@ -82,7 +82,7 @@ class _Explainer:
         distance, self.source = self._threshold(threshold)
         self.threshold = None if distance is None else float(to_user(distance, scores.kind))
         ties = [task.ties for task in self.tasks.searching.values() if task.gallery == "all"]
-        self.rows = RowLists(self.tasks.reader, scores, distance, *(ties[:1] or ["pessimistic"]))
+        self.rows = RowLists(self.scores, scores, distance, *(ties[:1] or ["pessimistic"]))
         if len(scores.gallery_ids) < len(self.given.gallery_ids):  # columns keep their names
             kept = np.isin(self.given.gallery_ids, scores.gallery_ids)
             names = template_names(self.given.gallery_meta, len(kept))
@@ -143,7 +143,7 @@ class _Explainer:
                 continue
             ranked = listed(task.rank_unit, task.fusion)
             if isinstance(task, OpenSet):
-                enrolled = self.tasks.reader.enrolled
+                enrolled = are_enrolled(self.scores)
                 role = role_of(scores.layout, task.impostors, bool(enrolled.all()))
                 tasks += searched(ranked, task, role, bool(enrolled[i]))
             else:
@@ -185,7 +185,7 @@ class _Explainer:
             use = verifying.use
             try:
                 distance = chosen_threshold(
-                    self.tasks.reader, rule, templates=use.templates, fusion=use.fusion
+                    self.scores, rule, templates=use.templates, fusion=use.fusion
                 )
             except ProtocolError:
                 if threshold is not None:

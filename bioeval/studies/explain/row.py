@@ -11,7 +11,7 @@ from bioeval.counting.thresholds import to_user
 from bioeval.document.cells import Label, Score
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import among_distances, read_rows
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import plain, template_names
 from bioeval.scores.matrix import Scores
@@ -111,13 +111,13 @@ class RankedList:
 class RowLists:
     """Reads the rows of a matrix as sorted lists.
 
-    `reader` is of the scores that are compared, `original` those before a card left any out;
+    `scores` are those that are compared, `original` those before a card left any out;
     `threshold` is a distance. Of entries exactly as close, those of other subjects are first under
     pessimistic `ties`, the probe's own under optimistic ones, and the first column otherwise.
     """
 
-    def __init__(self, reader: BlockReader, original: Scores, threshold: float | None, ties: str):
-        self.reader, self.scores, self.original = reader, reader.scores, original
+    def __init__(self, scores: Scores, original: Scores, threshold: float | None, ties: str):
+        self.scores, self.original = scores, original
         self.threshold, self.ties = threshold, ties
         self.names = template_names(original.gallery_meta, original.shape[1])
         self.subjects = [""] * original.shape[1]
@@ -126,7 +126,7 @@ class RowLists:
 
     def templates(self, i: int) -> RankedList:
         """Return the list of templates of row `i`."""
-        block = self.reader.block(i, i + 1)
+        block = read_rows(self.scores, slice(i, i + 1))
         row, columns = i - block.low, block.columns[0]
         distance = np.full(len(columns), np.nan)
         distance[columns] = block.values[row]
@@ -155,7 +155,7 @@ class RowLists:
     def by_subject(self, i: int, fusion: str) -> RankedList:
         """Return the list of the subjects of row `i`, by their fused scores."""
         templates = {entry.column: entry for entry in self.templates(i).entries}
-        block = self.reader.block(i, i + 1)
+        block = read_rows(self.scores, slice(i, i + 1))
         row, fused = i - block.low, block.fused(fusion)
         entries = []
         for group, value in enumerate(fused.values[row].tolist()):
@@ -182,7 +182,7 @@ class RowLists:
         if distance == distance:
             role = GENUINE if genuine else IMPOSTOR
             if self.threshold is not None:
-                accepted = bool(distance <= self.reader.among_distances(self.threshold))
+                accepted = bool(distance <= among_distances(self.scores, self.threshold))
         return Entry(
             place=None,
             column=column,

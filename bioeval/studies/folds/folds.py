@@ -30,7 +30,6 @@ from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose
 from bioeval.counting.verification import Use, Verified, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.identification import OpenSetPoints
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
@@ -228,15 +227,6 @@ class FoldSide:
         return self._view()
 
     @cached_property
-    def reader(self) -> BlockReader:
-        """The reader of this part."""
-        assert self.scores is not None
-        made = BlockReader(self.scores)
-        if self._about is not None:  # what it is made of is the whole's, and costs to find out
-            made.about = self._about
-        return made
-
-    @cached_property
     def claims(self) -> partition.DrawnClaims | None:
         """The claims that are its attempts, where they are drawn."""
         if self.draw is None or self.scores is None:
@@ -254,7 +244,8 @@ class FoldSide:
 
     def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verified:
         use = Use(options.templates, options.fusion)
-        return verify(self.reader, use, claims=self.claims, wanted=wanted)
+        assert self.scores is not None
+        return verify(self.scores, use, claims=self.claims, wanted=wanted, about=self._about)
 
     def unenrolled(self, options: FoldOptions) -> np.ndarray:
         """Return the scores of drawn claims by probes who are not enrolled."""
@@ -294,15 +285,16 @@ class FoldSide:
             np.rint(places).astype(np.int64),
             other,
             int((~mated).sum()),
-            len(self.reader.gallery.subjects),
+            len(self.scores.gallery_order.subjects),
             int((tally.tied[mated] > 0).sum()),
         )
 
     def _ranks(self, options: FoldOptions) -> Searches:
         """Return the ranks of all probes, for open and closed set."""
+        assert self.scores is not None
         key = options.rank_unit, options.fusion
         if key not in self._ranked:
-            self._ranked[key] = search(self.reader, options.search())
+            self._ranked[key] = search(self.scores, options.search(), self._about)
         return self._ranked[key]
 
 
@@ -435,14 +427,9 @@ class FoldedSystem:
             self.unit = "pairs"
 
     @cached_property
-    def reader(self) -> BlockReader:
-        """The reader of all scores."""
-        return BlockReader(self.scores)
-
-    @property
     def about(self) -> Provenance:
         """The provenance of the results."""
-        return self.reader.about
+        return Provenance.of(self.scores)
 
     @property
     def about_searches(self) -> Provenance:
@@ -464,7 +451,7 @@ class FoldedSystem:
 
     def judged(self, options: FoldOptions) -> dict[Place, Judged]:
         """Return the folds whose thresholds are chosen together."""
-        return _judged_together(self.reader, self.plan, self.sides, options)
+        return _judged_together(self.scores, self.plan, self.sides, options)
 
     def finish(self, fold: Fold, split: Split, test: FoldSide, options: FoldOptions) -> None:
         """Add what only this system has to a fold: pairs of a subject of either part."""
@@ -496,7 +483,7 @@ def evaluate(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
 
 
 def _judged_together(
-    reader: BlockReader, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
+    scores: Scores, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
 ) -> dict[Place, Judged]:
     """Choose thresholds of verification in many folds of a matrix together.
 
@@ -529,8 +516,8 @@ def _judged_together(
             parts_of_each = [together[x][1] for x in some]
             fused = Use(options.templates, options.fusion).fused
             counting = FoldAttempts(fused, codes_of_both, parts_of_each, options.distance_rule)
-            (attempts,) = reduce(reader.scores, counting)
-            rows = reader.scores.shape[0]
+            (attempts,) = reduce(scores, counting)
+            rows = scores.shape[0]
             report_rows(rows, rows)  # of a second pass that may not be needed
             for repeat, its in zip(some, attempts, strict=True):
                 for fold, (train, test) in enumerate(its):

@@ -31,9 +31,10 @@ from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.identification import ClosedSetCounts
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.people import are_enrolled
 
 GALLERY_SIZE = {
     "gallery_size": Variable("subjects in the gallery", "subjects", "gallery size N"),
@@ -272,7 +273,7 @@ def gallery_size(
     >>> ds.recognition_rate.values.round(3)
     array([0.999, 0.989, 0.945])
     """
-    reader = BlockReader(scores)
+    require_all_scores(scores)
     search = OpenSet(
         rank_unit="subject", fusion=fusion, ties=ties, impostors=impostors, max_rank=max_rank
     )
@@ -280,12 +281,12 @@ def gallery_size(
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
     _require_complete(scores)
-    subjects = len(reader.gallery.subjects)
+    subjects = len(scores.gallery_order.subjects)
     chosen = _sizes(sizes, subjects)
-    grid = thresholds_over(reader, thresholds, THRESHOLDS)
-    searching = Searching(reader, search)
-    candidates = CandidateSubjects(search.fusion, grid, subjects, reader.enrolled)
-    parts = parts_of(scores, nearest=False, reader=reader)  # rows are whole
+    grid = thresholds_over(scores, thresholds, THRESHOLDS)
+    searching = Searching(scores, search)
+    candidates = CandidateSubjects(search.fusion, grid, subjects, are_enrolled(scores))
+    parts = parts_of(scores, nearest=False)  # rows are whole
     with rows_reported():
         *facts, within = reduce(scores, *searching.reducers, candidates, parts=parts)
     tally = SizeCounts(searching.result(*facts), grid, within)

@@ -19,7 +19,6 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.results.dataset import Scalars
 from bioeval.results.support import KindVerdict
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, marking
@@ -278,7 +277,7 @@ def _grid(scores: Scores, options: EvaluationOptions) -> CurveGrid:
         return CurveGrid(options.thresholds, ranks, scores.kind)
     if scores.kind == "order":
         return CurveGrid(np.empty(0), ranks, scores.kind)
-    verified = verify(BlockReader(scores), thresholds=options.thresholds)
+    verified = verify(scores, thresholds=options.thresholds)
     thresholds = to_user(verified.curve[0], scores.kind)
     if larger_is_closer(scores.kind):
         thresholds = thresholds[::-1]

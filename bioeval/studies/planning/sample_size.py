@@ -22,7 +22,7 @@ from bioeval.document.results import messages_of_result
 from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import RuleOf, people_with
 from bioeval.results.variables import Variable
-from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.blocks import blocks_of, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.limits import jackknife
@@ -297,9 +297,7 @@ def _operating_point(pilot: Scores, far: float, threshold: Any) -> tuple[float, 
         at, messages = float(ds["threshold_at_far"][0]), messages_of_result(ds)
     else:
         rule = Rule.parse(threshold)
-        at = require_number(
-            "threshold", to_user(chosen_threshold(BlockReader(pilot), rule), pilot.kind)
-        )
+        at = require_number("threshold", to_user(chosen_threshold(pilot, rule), pilot.kind))
     if math.isnan(at):
         raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
     return at, messages
@@ -310,14 +308,13 @@ def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], 
 
     An error of (i, j) and of (j, i) is that of one pair, their mean.
     """
-    reader = BlockReader(pilot)
     limit = to_internal(np.array([threshold]), pilot.kind)[0]
     shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
     attempts = []
-    for block in reader:
+    for block in blocks_of(pilot, reported=False):
         row, position = block.own()
         value = block.values[row, position]
-        row, column = row + block.low, reader.gallery.columns[0, position]
+        row, column = row + block.low, pilot.gallery_order.columns[0, position]
         who, ids = pilot.codes.probe[row], pilot.probe_ids[row]
         attempts.append(np.stack([who, ids, pilot.gallery_ids[column], value > limit]))
     subject, left, right, wrong = np.concatenate(attempts, axis=1)

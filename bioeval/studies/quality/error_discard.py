@@ -18,10 +18,16 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.variables import VERIFICATION, Variable, entries
-from bioeval.scores.blocks import BlockReader, require_subjects, threads_for
+from bioeval.scores.blocks import (
+    among_distances,
+    blocks_of,
+    require_subjects,
+    threads_for,
+)
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import known_columns
 from bioeval.stats.people import ratio
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -40,7 +46,7 @@ ERROR_DISCARD: dict[str, Variable] = {
 
 
 def count_by_quality(
-    reader: BlockReader,
+    scores: Scores,
     places: tuple[np.ndarray, np.ndarray],
     cuts: np.ndarray,
     threshold: float,
@@ -54,7 +60,7 @@ def count_by_quality(
     - `cuts` (int64 (steps,)): numbers of samples that are discarded, not falling
     - `threshold`: a distance; NaN rejects everything
     """
-    gallery, threshold = reader.gallery, float(reader.among_distances(threshold))
+    gallery, threshold = scores.gallery_order, float(among_distances(scores, threshold))
     # Code k: left at the first k steps, and discarded at the next.
     probe = np.searchsorted(cuts, places[0], side="right")
     template = np.searchsorted(cuts, places[1], side="right")
@@ -62,8 +68,8 @@ def count_by_quality(
         template = template[gallery.order]
     steps = len(cuts) + 1
     genuine, impostor = np.zeros((2, steps, 2), dtype=np.int64)
-    with threads_for(reader.scores):
-        for block in reader.blocks():
+    with threads_for(scores):
+        for block in blocks_of(scores):
             code, others = probe[block.low : block.low + len(block.values)], block.impostors()
             place = 2 * np.minimum(code[:, None], template) + ~is_accepted(others, threshold)
             made = np.bincount(place[~np.isnan(others)], minlength=2 * steps)
@@ -171,7 +177,7 @@ def error_discard(
     (array([0.5, 0. ]), array([0.25, 0.  ]))
     """
     rule = Rule.parse(threshold)
-    reader = BlockReader(scores)
+    require_all_scores(scores)
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
@@ -179,9 +185,9 @@ def error_discard(
     samples, places = _places(scores, _numbers(probe), _numbers(gallery))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     with rows_reported():
-        at = chosen_threshold(reader, rule)
+        at = chosen_threshold(scores, rule)
     with rows_reported():
-        counts = count_by_quality(reader, places, np.append(0, cuts), at)  # first, of all samples
+        counts = count_by_quality(scores, places, np.append(0, cuts), at)  # first, of all samples
     proportions = np.array(chosen, dtype=np.float64)
     rates = {
         "frr": ratio(counts["fr"], counts["genuine_attempts"]),
@@ -203,7 +209,7 @@ def error_discard(
         "threshold": to_user(at, scores.kind),
         "pauc": area,
     }
-    attrs = about_attrs(reader.about, "error-discard", "verification", remarks) | {
+    attrs = about_attrs(Provenance.of(scores), "error-discard", "verification", remarks) | {
         "discard_order": DEPARTURES,
         "pauc_up_to": LAST,
         "quality": quality if isinstance(quality, str) else "given values",

@@ -18,10 +18,10 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, people_of_both_sets, subject_pattern
+from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import of_sum
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -133,9 +133,9 @@ def judge_threshold(
     if interval is None:
         interval = "wilson" if unknown else "people"
     method = interval_of(interval)
-    dev_reader = BlockReader(dev)
+    require_all_scores(dev)
     with rows_reported():
-        chosen = chosen_threshold(dev_reader, rule, argument="target")
+        chosen = chosen_threshold(dev, rule, argument="target")
     costs: list[Any] = [rule.values] if rule.name == "cost" else []
     variables: Variables = {"threshold": to_user(chosen, dev.kind)}
     rates, there = rates_at(test, chosen, method, costs)
@@ -146,7 +146,7 @@ def judge_threshold(
     if costs:
         variables |= _costs(variables, rule)
         variables["min_dcf"] = there["min_dcf"].values[0].item()
-    remarks = [note.concerning("development set") for note in dev_reader.about.notes]
+    remarks = [note.concerning("development set") for note in Provenance.of(dev).notes]
     remarks += people_of_both_sets(dev, test, "evaluation")
     remarks += _without_attempts(variables)
     if costs:
@@ -159,7 +159,7 @@ def judge_threshold(
         else:
             remarks.append(message)
     attrs: dict[str, Any] = about_attrs(
-        BlockReader(test).about,
+        Provenance.of(test),
         "judged-threshold",
         "threshold",
         remarks,

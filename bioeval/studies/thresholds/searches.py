@@ -10,9 +10,9 @@ import xarray as xr
 from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import search
 from bioeval.counting.threshold_rules import Rule
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import people_of_probes
+from bioeval.scores.provenance import Provenance
 from bioeval.studies.assurance.shares import Shares, search_shares
 from bioeval.studies.folds.folds import Fold, FoldOptions, Judged, Searched
 from bioeval.studies.folds.results import fold_dataset
@@ -66,9 +66,9 @@ def search_in_folds(
         impostors="unenrolled",
         kind=scores.kind,
     )
-    reader, person = BlockReader(scores), scores.codes.probe
+    person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
-    tally = search(reader, options.search())
+    tally = search(scores, options.search())
     # Probes of people who are enrolled and have a usable mate, and of people who are not.
     mated, ranks, _ = tally.rank_weights(np.flatnonzero(tally.mates > 0), options.ties)
     unmated = tally.impostor_probes("unenrolled")
@@ -96,7 +96,7 @@ def search_in_folds(
         folds[place].add_searches(train, test, options.ranks)
     every = of_probes(np.arange(len(person))).attempts()
     return FoldSearches(
-        fold_dataset(folds, plan.shape, reader.about, options, splitter, confidence),
+        fold_dataset(folds, plan.shape, Provenance.of(scores), options, splitter, confidence),
         Judged.of(every, every, options.distance_rule),
         len(np.unique(person)),
         len(np.unique(person[unmated])),

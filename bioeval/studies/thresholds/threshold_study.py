@@ -26,10 +26,11 @@ from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import KindVerdict, RuleOf, beyond_scores, people_with
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import ComparedPeople, knows_people, subject_pattern
+from bioeval.scores.provenance import Provenance
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
@@ -280,7 +281,7 @@ def study_threshold(
     needed, support = _support(counted.people, rule, promised)
     variables |= needed
     studied = f"open set, {rank_unit} ranks" if searched else "verification"
-    about = BlockReader(scores).about
+    about = Provenance.of(scores)
     if searched:
         about = about.searching(scores)
     described = about_attrs(
@@ -336,8 +337,7 @@ def _of_comparisons(
     in_folds = IntervalMethod("nadeau-bengio", interval.confidence)
     folds = cross_evaluate(scores, splitter, threshold=rule, interval=in_folds)
     of_kind = rule.as_distance(scores.kind)
-    reader = BlockReader(scores)
-    attempts = verify(reader, wanted=PointsWanted.of_rule(of_kind)).attempts
+    attempts = verify(scores, wanted=PointsWanted.of_rule(of_kind)).attempts
     chosen = choose(of_kind, attempts)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     pairs = impostor // 2 if is_symmetric(scores) else impostor
@@ -354,7 +354,7 @@ def _of_comparisons(
     compared = ComparedPeople.of_scores(scores)
     if subjects:
         variables["subjects"] = subjects
-        variables["disjoint_pairs"] = SubjectAttempts(Verifying(reader)).disjoint_pairs
+        variables["disjoint_pairs"] = SubjectAttempts(Verifying(scores)).disjoint_pairs
     if compared is not None:
         variables["pairs_of_people"] = compared.pairs
     people = min(subjects or genuine, genuine)

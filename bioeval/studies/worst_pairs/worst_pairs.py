@@ -12,11 +12,12 @@ from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.dataset import about_attrs, along, dataset, without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import BlockReader, RowBlock, threads_for
+from bioeval.scores.blocks import RowBlock, blocks_of, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import deciding_tries
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import knows_people
+from bioeval.scores.provenance import Provenance
 
 WORST_PAIRS = {
     "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones"),
@@ -63,7 +64,7 @@ class LeastCells:
         self.value, self.row, self.column = self.value[first], self.row[first], self.column[first]
 
 
-def worst_cells(reader: BlockReader, n: int, mirrored: bool) -> tuple[LeastCells, LeastCells]:
+def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
 
     The values of the one are distances; those of the other are negated distances.
@@ -71,10 +72,10 @@ def worst_cells(reader: BlockReader, n: int, mirrored: bool) -> tuple[LeastCells
     Of a `mirrored` matrix, in which two templates may be compared both ways, each pair of templates
     is taken once.
     """
-    scores, most = reader.scores, n * (1 + mirrored)
+    most = n * (1 + mirrored)
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
-        for block in reader.blocks():
+        for block in blocks_of(scores):
             others, values = block.impostors(), block.values
             if block.rejected:  # what failed has no score to be listed by
                 others, values = scored(others), scored(values)
@@ -146,7 +147,7 @@ def worst_pairs(
     >>> ds.row.values, ds.column.values, ds.score.values
     (array([1, 0]), array([2, 1]), array([1., 6.]))
     """
-    reader = BlockReader(scores)
+    require_all_scores(scores)
     n = require_integer("n", n, low=1)
     require_values(scores, "the list of worst pairs")
     if scores.layout == "pairs":
@@ -157,7 +158,7 @@ def worst_pairs(
         )
     mirrored = bool(np.isin(scores.probe_ids, scores.gallery_ids).any())
     with rows_reported():
-        impostor, genuine = worst_cells(reader, n, mirrored)
+        impostor, genuine = worst_cells(scores, n, mirrored)
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
     distance = np.concatenate([impostor.value, -genuine.value])
@@ -185,7 +186,7 @@ def worst_pairs(
             names[key] = Variable(f"{name} of the {side} template", "")
             if name != without[name]:
                 renamed[key] = name
-    attrs = about_attrs(reader.about, "worst-pairs", "worst pairs", [])
+    attrs = about_attrs(Provenance.of(scores), "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
     ds = dataset(along(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
     for key, name in renamed.items():

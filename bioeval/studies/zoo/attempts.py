@@ -12,8 +12,9 @@ import numpy as np
 
 from bioeval.counting.thresholds import is_accepted
 from bioeval.scores.arrays import farthest
-from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.blocks import among_distances, blocks_of, threads_for
 from bioeval.scores.labels import Codes
+from bioeval.scores.matrix import Scores
 from bioeval.stats.people import ratio
 from bioeval.studies.zoo.existence import GROUPS, Halves
 from bioeval.studies.zoo.kernel import add_scores
@@ -70,11 +71,11 @@ class ZooAttempts(NamedTuple):
 
 
 def attempts_by_subject(
-    reader: BlockReader, person: Codes, halves: Halves, threshold: float
+    scores: Scores, person: Codes, halves: Halves, threshold: float
 ) -> ZooAttempts:
     """Return the attempts by subject, the codes of `person`; NaN accepts nothing."""
-    scores, order = reader.scores, reader.gallery.columns[0]
-    threshold = float(reader.among_distances(threshold))
+    order = scores.gallery_order.columns[0]
+    threshold = float(among_distances(scores, threshold))
     (m, n), pieces = scores.shape, -(-scores.shape[1] // PIECE)
     subjects, group = len(person.values), halves.group
     # Blocks have the gallery in the order of its subjects.
@@ -84,7 +85,7 @@ def attempts_by_subject(
     row_sums, row_lacking = np.zeros((m, GROUPS)), np.zeros((m, GROUPS + 1), dtype=np.int64)
     column_sums, column_lacking = np.zeros((GROUPS, n)), np.zeros((GROUPS + 1, n), dtype=np.int64)
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
-        for block in reader.blocks():
+        for block in blocks_of(scores):
             rows = slice(block.low, block.low + len(block.values))
             row, position = block.own()
             own_half = halves.probe[rows][row]

@@ -18,12 +18,12 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.support import ALL_REJECTED, beyond_scores
-from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import unknown_notes
+from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.stats.people import ratio
 from bioeval.studies.zoo.attempts import ZooAttempts, attempts_by_subject
 from bioeval.studies.zoo.existence import (
@@ -114,19 +114,19 @@ def zoo(
     require_number("quantile", quantile, above=0.0, high=0.5)
     require_integer("permutations", permutations, low=1, of_draws=True)
     seed, rule = seed_sequence(random_state), Rule.parse(threshold)
-    reader = BlockReader(scores)
+    require_all_scores(scores)
     require_subjects(scores, "a zoo")
     require_values(scores, "a zoo")
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
-    codes = reader.codes
+    codes = scores.codes
     present, place = np.unique(np.concatenate([codes.probe, codes.gallery]), return_inverse=True)
     person = Codes.known(codes.values[present], *np.split(place, [len(codes.probe)]))
     halves = draw_halves(scores, person, Stream(seed, 0))
     with rows_reported():
-        at = chosen_threshold(reader, rule)
-        attempts = attempts_by_subject(reader, person, halves, at)
-    tests, messages = _tests(attempts, reader.about.layout, permutations, seed)
+        at = chosen_threshold(scores, rule)
+        attempts = attempts_by_subject(scores, person, halves, at)
+    tests, messages = _tests(attempts, Provenance.of(scores).layout, permutations, seed)
     if math.isnan(at):
         messages.append(ALL_REJECTED)
     elif rule.name == "fixed":
@@ -147,7 +147,7 @@ def zoo(
         **_errors(attempts, people),
     }
     over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
-    attrs = about_attrs(reader.about, "zoo", "zoo", messages)
+    attrs = about_attrs(Provenance.of(scores), "zoo", "zoo", messages)
     ds = dataset(
         over_subjects | _animals(means["genuine_mean"], means["impostor_mean"], quantile) | tests,
         ZOO,

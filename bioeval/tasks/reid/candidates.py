@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import BlockReader, require_subjects, require_templates
+from bioeval.scores.blocks import require_subjects, require_templates
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
 from bioeval.scores.labels import Codes
@@ -76,7 +76,7 @@ class Candidates:
 
     def people(self, rule: str) -> Parts:
         """Return whole rows of these scores, in which people are side by side."""
-        return RowParts(BlockReader(self.under(rule, by_label=True)))
+        return RowParts(self.under(rule, by_label=True))
 
     def removed_entries(self, rule: str) -> np.ndarray:
         """Return how many gallery templates are removed for each query, itself not counted."""

@@ -13,7 +13,7 @@ from bioeval.counting.thresholds import to_user
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import dataset
 from bioeval.results.variables import GOM, Variable, entries
-from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.blocks import attempted, require_subjects
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores, require_scores
@@ -52,7 +52,7 @@ def ranked_lists(
     whole = gom(scores, thresholds=[np.inf], **options)
     rules = convention_of(convention, ("reid", "gom"))
     compared = kept_scores(with_exclusions(scores, convention), rules)
-    values = BlockReader(compared).attempted(0, m)
+    values = attempted(compared, 0, m)
     left_out = left_out_rows(compared, 0, m)
     assert left_out is not None  # the convention is a mask
     kept = ~left_out

@@ -10,7 +10,6 @@ import bioeval as be
 from bioeval.counting.identification import search as search_all
 from bioeval.counting.left_out import LeftOut
 from bioeval.protocol.tasks import OpenSet
-from bioeval.scores.blocks import BlockReader
 from bioeval.stats.identification import SearchColumns
 from bioeval.stats.options import IntervalMethod
 
@@ -73,9 +72,8 @@ def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
         columns = np.flatnonzero(enrolled.gallery_labels >= 6)
         scores = enrolled.select(gallery=columns)
     search = OpenSet(rank_unit=unit, fusion="min", ties=ties, impostors="auto")
-    reader = BlockReader(scores)
-    tally = search_all(reader, search)
-    left_out = LeftOut.of(tally, reader, ties, ranks=1)
+    tally = search_all(scores, search)
+    left_out = LeftOut.of(tally, scores, ties, ranks=1)
     people = SearchColumns(tally, ties, IntervalMethod("people"), left_out=left_out)
     recognised = people.cms(np.array([1]))[0, 1:]
     at_far = people.dir_at_far(np.array(TARGETS))[:, 1:]

@@ -15,7 +15,6 @@ from scipy import stats
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import Codes
 from bioeval.studies.zoo.attempts import attempts_by_subject
 from bioeval.studies.zoo.existence import (
@@ -85,7 +84,7 @@ def test_halves_are_those_of_the_loops(data):
     person = people_of(scores)
     assert person.values.tolist() == people
     halves = draw_halves(scores, person, stream())
-    attempts = attempts_by_subject(BlockReader(scores), person, halves, 0.0)
+    attempts = attempts_by_subject(scores, person, halves, 0.0)
     drawn = halves.probe.tolist(), halves.gallery.tolist(), halves.group.tolist()
     expected = naive_zoo.half_means(people, *drawn, GROUPS, **arguments)
     for name, means in (
