@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -109,42 +109,6 @@ def test_a_larger_need_adds_to_the_environment(checkout):
 
 
 @pytest.mark.slow
-def test_the_lowest_versions_have_an_environment_of_their_own(checkout):
-    checkout.call("dev")
-    apart = replace(checkout, name=".venv-lowest")
-    assert apart.call("lowest") == ["venv", LOCKS["lowest"], "bioeval"]
-    assert apart.call("lowest") == []
-    assert checkout.call("dev") == []
-
-
-@pytest.mark.slow
-def test_a_changed_lock_is_followed_in_place(checkout):
-    checkout.call("base")
-    checkout.call("dev")
-    (checkout.venv / "kept").touch()
-    for layer in ("base", "dev"):
-        (checkout.folder / "requirements" / LOCKS[layer]).write_text("# changed\n")
-    assert checkout.call("dev") == [LOCKS["dev"]]
-    for layer in ("base", "dev"):  # back again: no mark of what was exchanged is left
-        (checkout.folder / "requirements" / LOCKS[layer]).write_text(f"# {layer}\n")
-    assert checkout.call("base") == [LOCKS["base"]]
-    (checkout.folder / "pyproject.toml").write_text("# changed\n")
-    assert checkout.call("base") == ["bioeval"]
-    assert (checkout.venv / "kept").exists()
-
-
-@pytest.mark.slow
-def test_an_interrupted_layer_is_completed(checkout):
-    checkout.call("base")
-    interrupt = checkout.folder / "interrupt"
-    interrupt.touch()
-    assert checkout.call("dev", code=1) == []
-    assert checkout.call("base") == []
-    interrupt.unlink()
-    assert checkout.call("dev") == [LOCKS["dev"]]
-
-
-@pytest.mark.slow
 def test_an_environment_that_is_not_sound_is_built_anew(checkout):
     everything = ["venv", LOCKS["base"], "bioeval"]
     checkout.call("base")
@@ -169,16 +133,3 @@ def test_a_folder_that_is_no_environment_is_left_alone(checkout):
     (checkout.venv / "letters").write_text("mine")
     assert checkout.call("base", code=1) == []
     assert (checkout.venv / "letters").read_text() == "mine"
-
-
-@pytest.mark.slow
-def test_scripts_started_at_once_install_once(checkout):
-    pytest.importorskip("fcntl")
-    if shutil.which("flock") is None:
-        pytest.skip("flock is not installed")
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(checkout.call, ["base"] * 4))
-    calls = (checkout.folder / "calls").read_text().split()
-    assert calls.count("venv") <= 1

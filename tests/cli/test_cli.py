@@ -17,7 +17,6 @@ import click
 import numpy as np
 import pytest
 import xarray as xr
-from report_text import rates
 from twins import crossed
 
 import bioeval as be
@@ -178,12 +177,6 @@ def test_streams_and_codes_of_the_real_program(scores):
     assert one_line(bad.stderr) == "bioeval: error: lost.npz: no such file."
 
 
-def in_bash(command: str) -> subprocess.CompletedProcess[str]:
-    """Run a line in which BIOEVAL is the program."""
-    line = command.replace("BIOEVAL", f"{sys.executable} -m bioeval")
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
-
-
 class Broken(io.StringIO):
     """A standard output whose every write fails."""
 
@@ -222,23 +215,6 @@ def test_an_output_that_is_full(scores, capsys, monkeypatch, line):
     assert run(*line.split()) == 1
     monkeypatch.undo()
     assert one_line(capsys.readouterr().err).endswith("No space left on device")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["run scores.npz", "--help"])
-@pytest.mark.cases(1)
-def test_a_pipe_that_nobody_reads(scores, command):
-    assert run(*command.split()) == 0  # compiles, which another process would announce
-    done = in_bash(f"BIOEVAL {command} | true; exit ${{PIPESTATUS[0]}}")
-    assert (done.returncode, done.stderr) == (141, "")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-@pytest.mark.slow
-def test_a_full_device(scores):
-    done = in_bash("BIOEVAL protocols > /dev/full")
-    assert done.returncode == 1
-    assert one_line(done.stderr).endswith("No space left on device")
 
 
 def test_an_output_that_is_closed(capsys, monkeypatch):
@@ -476,34 +452,6 @@ def test_of_two_runs_into_one_folder_the_later_one_is_refused(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("existing", [False, True])
-@pytest.mark.parametrize(
-    ("raised", "code"),
-    [(KeyboardInterrupt, 130), (OSError(28, "No space left on device"), 1)],
-    ids=["ctrl-c", "full"],
-)
-@pytest.mark.cases(1)
-def test_nothing_is_written_when_something_fails(
-    scores, monkeypatch, capsys, raised, code, existing
-):
-    if existing:
-        Path("results").mkdir()
-        Path("results/table.txt").write_text("old")
-
-    def fail(*args, **kwargs):
-        raise raised
-
-    monkeypatch.setattr("bioeval.cli.commands.run_outputs.curve_rows", fail)
-    assert run("run", scores, "--out", "results", "--force") == code
-    one_line(capsys.readouterr().err.lstrip("\n"))
-    if existing:
-        assert os.listdir("results") == ["table.txt"]
-        assert Path("results/table.txt").read_text() == "old"
-    else:
-        assert os.listdir() == ["scores.npz"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "kill"]
 )
@@ -574,25 +522,6 @@ def test_a_card_of_ones_own(scores, tmp_path, root, capsys):
     assert "; protocol mine\n" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_ranks_of_a_card(scores, tmp_path, root, capsys):
-    """In the table, the summary and the curves; those that no candidate has are left out."""
-    text = (root / "protocols" / "course-all-vs-all.toml").read_text(encoding="utf-8")
-    assert "ranks = [1, 5, 10]" in text
-    (tmp_path / "mine.toml").write_text(text.replace("[1, 5, 10]", "[2, 3, 500]"))
-    how = ("--protocol", "mine.toml", "--out", "results", "--interval", "none")
-    assert run("run", scores, *how) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[2] for line in lines if line.startswith("  CMS, rank ")] == ["2", "3"]
-    document = json.loads(Path("results/summary.json").read_text())
-    assert [row["rank"] for row in document["tasks"]["closed_set"]["ranks"]] == [2, 3]
-    for row in document["tasks"]["open_set"]["far_targets"]:
-        assert list(row["dir_at_far"]) == ["2", "3"]
-    with open("results/open_set.csv", newline="") as file:
-        columns = next(csv.reader(file))
-    assert [name for name in columns if name.startswith("dir")] == ["dir_rank_2", "dir_rank_3"]
-
-
 def test_order_alone_says_what_is_left_out(scores, capsys):
     assert run("run", scores, "--kind", "order") == 0
     out = " ".join(capsys.readouterr().out.split())
@@ -660,18 +589,6 @@ def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
 def test_a_rate_of_impostors_at_given_thresholds_is_a_result(unmated, capsys):
     assert run("run", unmated, "--thresholds", "4,5") == 0
     assert "FAR" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_warnings_name_options(tmp_path, capsys):
-    """The same labels on both sides of a matrix that is not said to be square."""
-    scores = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"), list("aab"))
-    be.save(scores, tmp_path / "x.npz")
-    assert run("run", "x.npz", "--out", "results") == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "leave --gallery out" in shown
-    assert "leave --gallery out" in " ".join(Path("results/table.txt").read_text().split())
-    assert "leave --gallery out" in Path("results/summary.json").read_text()
 
 
 def test_simulate(capsys):
@@ -828,50 +745,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
     assert json.loads(capsys.readouterr().out)["system"] == "plain"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "theirs", "ours"),
-    [
-        (["run"], "FNMR at FMR = 0", "FRR"),
-        (["run", "--protocol", "course-kfold"], "\n  FNMR  ", "FRR"),
-        (["threshold", "--folds", 2, "--repeats", 1, "--target", "far=0.1"], "FMR at most", "FRR"),
-        (["gallery-size", "--sizes", "2,9"], "\nTPIR by rank\n", "CMS"),
-        (["zoo", "--threshold", "far=0.1"], "FNMR with FMR at most", "FRR"),
-    ],
-)
-@pytest.mark.cases(2)
-def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
-    """Only the header, where the names of both are, has the lecture's."""
-    monkeypatch.setenv("COLUMNS", "200")
-    be.save(be.simulate(12, 3, random_state=1), "s.npz")
-    name, *options = command
-    assert run(name, "s.npz", *options, "--terms", "iso", "--verbose") == 0
-    text = capsys.readouterr().out
-    header = text[text.index("ISO/IEC") :].partition("\n\n")[0]
-    assert theirs in text and ours in header
-    assert not {ours, "FAR"} & set(re.findall(r"\w+", text.replace(header, "")))
-    assert run(name, "s.npz", *options, "--terms", "iso", "--json") == 0
-    assert "fnmr" not in capsys.readouterr().out.lower().replace("zerofnmr", "")
-
-
 # ------------------------------------------------------------------------- systems side by side
-
-
-@pytest.mark.slow
-def test_a_page_of_systems_on_different_scales_has_each_at_its_own_threshold(tmp_path, capsys):
-    """The same scores of 0..1 and of 0..100: the same rates, and no difference."""
-    made = be.simulate(20, 3, random_state=1)
-    unit = 1 / (1 + np.asarray(made.values))
-    for name, values in (("unit", unit), ("percent", 100 * unit)):
-        be.save(be.Scores(values, made.probe_labels, kind="similarity"), tmp_path / f"{name}.npz")
-    quick = ["--folds", "0", "--interval", "none", "--out", "x.html"]
-    assert run("report", "unit.npz", "percent.npz", *quick) == 0
-    assert "warning" not in capsys.readouterr().err
-    text = (tmp_path / "x.html").read_text()
-    assert "No significant difference between unit and percent" in text
-    first, second = rates(text)
-    assert (first["FAR"], first["FRR"]) == (second["FAR"], second["FRR"])
-    assert 0 < float(first["FAR"].split()[0]) <= 10
 
 
 def test_an_unknown_column_of_images_is_refused_before_anything_is_counted(tmp_path, capsys):
@@ -880,66 +754,6 @@ def test_an_unknown_column_of_images_is_refused_before_anything_is_counted(tmp_p
     said = capsys.readouterr().err
     assert "s: no metadata column 'photo' of images; it has session" in said
     assert "counting" not in said
-
-
-@pytest.fixture
-def named_pairs(tmp_path):
-    """Lists of one population: whole, in another order, and without some pairs."""
-    rng = np.random.default_rng(4)
-    names = [f"s{i // 3}-{i % 3}" for i in range(36)]
-    listed = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    rows = []
-    for a, b in listed:
-        same = a.split("-")[0] == b.split("-")[0]
-        noise = rng.normal(size=2)
-        first, second = noise + (0.0 if same else 2.0)
-        rows.append((a, b, a.split("-")[0], b.split("-")[0], first, second))
-    order = rng.permutation(len(rows))
-    kept = [k for k in order if k % 10]
-
-    def write(file, places, column):
-        lines = ["template_a,template_b,subject_a,subject_b,score"]
-        lines += [",".join([*rows[k][:4], repr(float(rows[k][column]))]) for k in places]
-        (tmp_path / file).write_text("\n".join(lines) + "\n")
-
-    write("a.csv", range(len(rows)), 4)
-    write("b.csv", range(len(rows)), 5)
-    write("turned.csv", order, 5)
-    write("fewer.csv", kept, 5)
-    write("part.csv", sorted(kept), 4)
-    write("rest.csv", sorted(kept), 5)
-    return len(rows), len(kept)
-
-
-@pytest.mark.slow
-def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
-    count, kept = named_pairs
-    options = ["--kind", "distance", "--replicates", "100", "--json"]
-
-    def compared(a, b):
-        assert run("compare", a, b, "--name", "one", "--name", "two", *options) == 0
-        return json.loads(capsys.readouterr().out)
-
-    whole = compared("a.csv", "b.csv")
-    assert "not-in-common" not in [message["code"] for message in whole["messages"]]
-    assert compared("a.csv", "turned.csv")["differences"] == whole["differences"]
-    fewer = compared("a.csv", "fewer.csv")
-    assert "not-in-common" in [message["code"] for message in fewer["messages"]]
-    assert fewer["differences"] == compared("part.csv", "rest.csv")["differences"]
-    assert fewer["differences"] != whole["differences"]
-
-
-@pytest.mark.slow
-def test_a_page_says_which_named_pairs_are_not_common(named_pairs, tmp_path, capsys):
-    count, kept = named_pairs
-    quick = ["--kind", "distance", "--folds", "0", "--interval", "none", "--force"]
-    assert run("report", "a.csv", "turned.csv", "--out", "x.html", *quick) == 0
-    assert "warning" not in capsys.readouterr().err
-    assert "lacks" not in (tmp_path / "x.html").read_text()
-    assert run("report", "a.csv", "fewer.csv", "--out", "x.html", *quick) == 0
-    said = f"fewer lacks {count - kept} pairs of a and has 0 others"
-    assert said in capsys.readouterr().err
-    assert said in (tmp_path / "x.html").read_text()
 
 
 def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys):

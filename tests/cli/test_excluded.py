@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 import pytest
 
@@ -26,12 +24,7 @@ def folder(tmp_path, monkeypatch):
             session=session,
             quality=rng.random(72),
             group=np.where(labels % 2, "f", "m"),
-            camera=session,
         )
-    for name in ("market1501", "course-all-vs-all"):
-        card = (files("bioeval.protocol") / "cards" / f"{name}.toml").read_text()
-        head, source, rest = card.partition("[source]")
-        (tmp_path / f"{name}.toml").write_text(f'{head}exclude = ["session"]\n{source}{rest}')
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -67,15 +60,3 @@ def test_a_command_says_what_is_excluded(command, output_of):
     arguments = [command.partition(",")[0], *COMMANDS[command].split()]
     assert SAID in output_of(*arguments, "--exclude", "session")
     assert SAID not in output_of(*arguments)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "run a.npz --protocol course-all-vs-all.toml",
-        "compare a.npz b.npz --protocol market1501.toml",
-    ],
-)
-def test_what_a_card_excludes_is_said(arguments, output_of):
-    assert SAID in output_of(*arguments.split(), "--columns", "camera=camera")

@@ -125,6 +125,7 @@ def compressed(folder):
     return folder / "x.npz"
 
 
+@pytest.mark.slow
 def test_a_matrix_has_the_same_results(client, looks):
     assert_same_bits(*both(client, lambda: be.evaluate(be.Scores(VALUES, LABELS))))
     assert looks
@@ -261,6 +262,7 @@ def test_a_missing_package_is_named_with_its_extra(tmp_path, capsys, monkeypatch
     assert "[cluster]" in line
 
 
+@pytest.mark.slow
 def test_small_scores_stay_here(looks, monkeypatch):
     monkeypatch.setattr(blocks, "LISTED", 1 << 18)  # as users have it
     with be.set_options(client=Nothing()):

@@ -225,7 +225,7 @@ def test_embeddings_give_what_their_matrix_gives(case):
 @pytest.mark.parametrize("layout", ["square", "gallery", "selection", "overlap"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("call", [results, of_folds])
-@pytest.mark.cases(5)
+@pytest.mark.cases(3)
 def test_tiles_are_what_is_counted(layout, metric, call):
     """No pass over the rows replaces them; and tiles of mates need not be held."""
     case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2), metric=metric, layout=layout, exclude=("session",))
@@ -269,7 +269,7 @@ FALLBACKS = {
 @pytest.mark.parametrize("name", FALLBACKS)
 @pytest.mark.parametrize("layout", ["square", "gallery"])
 @pytest.mark.parametrize("nan", ["reject", "exclude", "raise"])
-@pytest.mark.cases(6)
+@pytest.mark.cases(3)
 def test_what_tiles_cannot_count_is_counted_by_rows(name, layout, nan):
     case, change = FALLBACKS[name]
     case = replace(case, layout=layout)
@@ -277,65 +277,3 @@ def test_what_tiles_cannot_count_is_counted_by_rows(name, layout, nan):
         return
     for call in (results, of_folds):
         check(case, call, change, nan)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("most", [8, 480])
-@pytest.mark.cases(2)
-def test_failed_templates_are_refused_by_default(metric, most):
-    case = Case((2, 3, 5, 1, 4), metric=metric)
-    messages = []
-    with by_tiles(most):
-        for matrix in (True, False):
-            with pytest.raises(be.DataError, match="NaN, the first at row 0, column") as error:
-                be.verification(case.scores(matrix=matrix, change=failed))
-            messages.append(str(error.value))
-    assert messages[0] == messages[1]
-
-
-# ------------------------------------------------------------------------- by the definition
-
-
-def brute(scores: np.ndarray, labels: np.ndarray, fold: np.ndarray, k: int, threshold: float):
-    """False accepts, impostor attempts, false rejects and genuine attempts within a fold."""
-    fa = impostors = fr = genuine = 0
-    for i in range(len(labels)):
-        for j in range(len(labels)):
-            if i == j or fold[i] != k or fold[j] != k:
-                continue
-            if labels[i] == labels[j]:
-                genuine += 1
-                fr += not scores[i, j] <= threshold
-            else:
-                impostors += 1
-                fa += scores[i, j] <= threshold
-    return [fa, impostors, fr, genuine]
-
-
-def equal_error(scores: np.ndarray, labels: np.ndarray, fold: np.ndarray, k: int) -> float:
-    """The threshold of the EER among those in no part of a fold, by all thresholds in turn."""
-    inside = np.where(fold != k, 0, -1)
-    for t in sorted(set(scores[np.ix_(inside == 0, inside == 0)].ravel().tolist())):
-        fa, impostors, fr, genuine = brute(scores, labels, inside, 0, t)
-        if fa * genuine >= fr * impostors:
-            return t
-    return np.inf
-
-
-def test_the_definition_of_folds():
-    """Rates of each fold, at a threshold beyond which training pairs have no fewer accepts."""
-    case = Case((3, 1, 4, 4, 2, 5, 1, 3, 3, 2, 6, 1), metric="l1", whole=True)
-    matrix = case.scores(matrix=True)
-    values, labels = np.asarray(matrix.values), matrix.probe_labels
-    fold = (np.unique(labels, return_inverse=True)[1] + 1) % 3
-    with by_tiles(8) as answers:
-        result = be.cross_evaluate(case.scores(), be.partition.PredefinedFolds(fold))
-    assert answers[0]
-    for k, name in enumerate(sorted(set(fold.tolist()))):
-        one = result.isel(repeat=0, fold=k)
-        counts = [int(one[x]) for x in ("fa", "impostor_attempts", "fr", "genuine_attempts")]
-        assert counts == brute(values, labels, fold, name, one.threshold.item())
-        # The point is at the first crossing, or at the score before it.
-        at = equal_error(values, labels, fold, name)
-        known = sorted({*values[np.ix_(fold != name, fold != name)].ravel().tolist(), -np.inf})
-        assert one.threshold.item() in (at, known[known.index(at) - 1])

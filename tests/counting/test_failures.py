@@ -122,40 +122,8 @@ def test_an_infinite_score_is_accepted_at_infinity_and_a_failure_is_not():
 @each_kind
 @each_world
 @each_way
-@pytest.mark.parametrize("templates", ["single", "multi"])
-def test_verification(seed, kind, way, templates):
-    scores, case = world(seed, kind)
-    genuine, impostor = attempts_of(case, templates)
-    targets = [0.0, 0.1, 0.5, 1.0]
-    options = {"templates": templates, "far_targets": targets, "frr_targets": targets}
-    both = genuine, impostor, kind
-    with way_of(way):
-        ds = be.verification(scores, **options)
-        grid = be.verification(scores, thresholds=[-INF, 0, 2.5, INF], templates=templates)
-    error = naive.eer(*both)
-    assert ds.failed_attempts == sum(x is FAILED for x in genuine + impostor)
-    same(ds.eer, error.value)
-    same(ds.eer_threshold, error.threshold)
-    same(ds.eer_hull, naive.eer_hull(*both))
-    same(ds.auc, naive.auc(*both))
-    same(ds.zero_frr, naive.zero_frr(*both))
-    same(ds.min_cost.values[0], naive.min_cost(*both)[0])
-    for i, x in enumerate(targets):
-        for name, at in (("far", naive.frr_at_far), ("frr", naive.far_at_frr)):
-            rate, threshold = at(*both, x)
-            other = "frr" if name == "far" else "far"
-            same(ds[f"{other}_at_{name}"][i], rate)
-            same(ds[f"threshold_at_{name}"][i], threshold)
-    ga, fr, fa, gr = naive.verification_counts(genuine, impostor, [-INF, 0, 2.5, INF], kind)
-    for name, expected in (("ga", ga), ("fr", fr), ("fa", fa), ("gr", gr)):
-        assert grid[name].values.tolist() == expected
-    assert (ds.frr.values >= sum(x is FAILED for x in genuine) / len(genuine) - 1e-12).all()
-
-
-@each_kind
-@each_world
-@each_way
 @pytest.mark.parametrize("rule", RULES)
+@pytest.mark.cases()
 def test_rules(seed, kind, way, rule):
     """A threshold chosen on all data, and judged there; by all pairs of the list, too."""
     scores, case = world(seed, kind)
@@ -183,6 +151,7 @@ def test_rules(seed, kind, way, rule):
 @each_world
 @each_way
 @pytest.mark.parametrize("rule", [*RULES, "inf"])
+@pytest.mark.cases()
 def test_folds(seed, kind, way, rule):
     """The threshold of each training part, and the errors of each test part."""
     scores, case = world(seed, kind)
@@ -235,43 +204,6 @@ def test_people_and_groups(seed, kind):
     same(ds.frr.sel(group="a"), Fraction(int(mine[1] - mine[0]), int(mine[1])))
     zoo = be.zoo(scores, threshold=at)
     assert zoo.fr.values.tolist() == (np.diag(attempts) - np.diag(accepted)).tolist()
-
-
-@each_kind
-@each_world
-@each_way
-@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
-def test_identification(seed, kind, way, ties):
-    """A mate that failed ranks after every score, and is detected at no threshold."""
-    scores, case = world(seed, kind)
-    grid = [-INF, 0, 2.5, INF]
-    with way_of(way):
-        found = be.open_set(scores, thresholds=grid, ties=ties, far_targets=[0.1, 0.5, 1.0])
-        closed = be.closed_set(scores, ties=ties)
-    expected = naive.open_set(**case, thresholds=grid, ties=ties)
-    np.testing.assert_allclose(found["dir"].values, np.array(expected.dir, float), atol=1e-12)
-    assert found.fa.values.tolist() == expected.fa
-    np.testing.assert_allclose(found.ttr.values, np.array(expected.ttr, float), atol=1e-12)
-    same(found.eer, naive.open_set_eer(1, **case, ties=ties).value)
-    for i, x in enumerate([0.1, 0.5, 1.0]):
-        rate, threshold = naive.dir_at_far(x, 1, **case, ties=ties)
-        same(found.dir_at_far[i, 0], rate)
-        same(found.threshold_at_far[i, 0], threshold)
-    cms = naive.closed_set(**case, ties=ties).cms
-    np.testing.assert_allclose(closed.cms.values, np.array(cms, float), atol=1e-12)
-
-
-@pytest.mark.parametrize("fusion", ["mean", "max", "median", "kth:2"])
-@each_kind
-@each_world
-def test_a_fused_group_is_rejected_only_if_all_of_it_failed(seed, kind, fusion):
-    for dtype in (float, np.float32):
-        scores, case = world(seed, kind, dtype)
-        genuine, impostor = naive.attempts_multi(**case, fusion=fusion)
-        ds = be.verification(scores, templates="multi", fusion=fusion, thresholds=[-INF, 1, INF])
-        ga, fr, fa, gr = naive.verification_counts(genuine, impostor, [-INF, 1, INF], kind)
-        assert (ds.ga.values.tolist(), ds.fr.values.tolist()) == (ga, fr)
-        assert (ds.fa.values.tolist(), ds.gr.values.tolist()) == (fa, gr)
 
 
 @each_kind

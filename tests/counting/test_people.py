@@ -88,6 +88,7 @@ def assert_counts(
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("nan", ["reject", "exclude"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.cases()
 def test_matrices(way, fusion, kind, nan, dtype):
     for seed in range(3):
         case = world(seed, nan, kind)
@@ -120,6 +121,7 @@ def test_no_threshold_and_people_that_are_never_compared(way):
 @each_fusion
 @pytest.mark.parametrize("exclude", [None, "all:camera", "all:camera=0/1"])
 @pytest.mark.parametrize("both", [False, True])
+@pytest.mark.cases()
 def test_embeddings_in_tiles(way, fusion, exclude, both, monkeypatch):
     """Of one set each pair of tiles is computed once."""
     for size in LARGEST:
@@ -175,11 +177,11 @@ def test_listed_pairs(way, nan):
 
 
 def test_many_people_need_no_table_of_all_their_pairs():
-    """Sums of 6,000 people, of whom each is compared with each."""
+    """Sums of 3,000 people, of whom each is compared with each."""
     import tracemalloc
 
     rng = np.random.default_rng(0)
-    n = 6000
+    n = 3000
     values = rng.random((n, n), dtype=np.float32)
     values[0, 1] = values[2, 3] = 0
     scores = be.Scores(values, np.arange(n))

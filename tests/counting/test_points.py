@@ -150,38 +150,6 @@ def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
             same_threshold(at.threshold_at_far, threshold)
 
 
-@pytest.mark.parametrize(
-    ("impostors", "genuine", "expected"),
-    [
-        (20, 5, "target-not-supported"),
-        (200, 5, "target-not-supported"),
-        (2000, 5, "target-uncertain"),
-        (40_000, 5, None),
-    ],
-)
-def test_targets_beyond_the_data_are_named(impostors, genuine, expected):
-    rng = np.random.default_rng(0)
-    scores = be.Scores.from_pairs(
-        np.concatenate([rng.normal(0, 1, genuine), rng.normal(3, 1, impostors)]),
-        np.arange(genuine + impostors) < genuine,
-    )
-    ds = be.verification(scores, far_targets=[0.01 if impostors != 200 else 0.012])
-    found = [x.code for x in be.messages(ds)]
-    assert found == ([] if expected is None else [expected])
-
-
-@pytest.mark.slow
-def test_rarer_targets_are_reported_where_the_data_support_them():
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(1400), 2)
-    d = rng.uniform(size=(2800, 2800)).astype("float32")
-    single = be.evaluate(be.Scores(d, labels), auc=False, max_rank=2)["verification/single"]
-    assert single.far_target.values.tolist() == [0.1, 0.01, 0.001, 0.0001, 1e-5]
-    assert (np.diff(single.frr_at_far) >= 0).all()
-    chosen = be.evaluate(be.Scores(d, labels), auc=False, max_rank=2, far_targets=[0.01])
-    assert chosen["verification/single"].far_target.values.tolist() == [0.01]
-
-
 def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
     rng = np.random.default_rng(0)
     d = rng.uniform(size=(60, 60))
@@ -221,12 +189,6 @@ def test_crowds_closer_than_any_cell_are_told_apart(values, way):
     with by(way):
         ds = be.verification(scores, **WANTED)
     check_points(ds, genuine, impostor, "distance")
-
-
-def test_scores_without_spread_have_no_d_prime():
-    labels = np.arange(12) // 2
-    d = np.where(np.equal.outer(labels, labels), 0.1, 0.7)
-    assert math.isnan(be.verification(be.Scores(d, labels)).d_prime)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -282,12 +244,6 @@ def test_rounding_does_not_choose_among_equal_costs():
     flags = [1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 0]
     ds = be.verification(be.Scores.from_pairs(scores, flags))
     assert ds.min_cost_threshold.item() == 0.0
-
-
-def test_the_half_total_error_is_that_of_far_and_frr():
-    scores = be.simulate(12, 3, random_state=5)
-    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
-    np.testing.assert_allclose(ds.hter, (ds.far + ds.frr) / 2)
 
 
 @pytest.mark.parametrize("given", [{"far_targets": [1]}, {"far_targets": [0.1, 0.6]}])

@@ -319,7 +319,7 @@ def check_verification(scores: be.Scores, way: str, **options: Any) -> None:
 
 @each_world
 @each_way
-@pytest.mark.cases(10)
+@pytest.mark.cases(5)
 def test_verification(world, way):
     scores = WORLDS[world]().scores()
     check_verification(scores, way)
@@ -328,7 +328,7 @@ def test_verification(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(10)
+@pytest.mark.cases(4)
 def test_evaluation(world, way):
     """Of all tasks at once; with rows at all operating points, and at more thresholds."""
     scores = WORLDS[world]().scores()
@@ -347,7 +347,7 @@ def test_evaluation(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(10)
+@pytest.mark.cases(5)
 def test_identification(world, way):
     """Ranks under every tie policy, among templates and among subjects, by any rule of fusion."""
     scores = WORLDS[world]().scores()
@@ -364,7 +364,7 @@ def test_identification(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(10)
+@pytest.mark.cases(3)
 def test_folds(world, way):
     """Thresholds chosen on training parts by every rule, of disjoint people and of templates."""
     scores = WORLDS[world]().scores()
@@ -380,7 +380,7 @@ def test_folds(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(10)
+@pytest.mark.cases(4)
 def test_groups(world, way):
     """Attempts of groups of people, at the threshold that every rule chooses on all of them."""
     scores = WORLDS[world]().scores()
@@ -423,7 +423,7 @@ def test_the_cells_in_which_folds_need_scores(rule, cells, expected):
 
 @pytest.mark.parametrize("world", ["excluded", "gallery", "similarities"])
 @each_way
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_fusions_and_claims(world, way):
     """What is counted by whole rows."""
     scores = WORLDS[world]().scores()
@@ -438,7 +438,7 @@ def test_fusions_and_claims(world, way):
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("name", ["infinite", "ties", "similarities", "one class"])
 @each_way
-@pytest.mark.cases(5)
+@pytest.mark.cases(3)
 def test_listed_pairs(name, known, way):
     world = WORLDS["ties" if name == "one class" else name]()
     off = ~np.eye(len(world.values), dtype=bool)
@@ -460,7 +460,7 @@ def test_listed_pairs(name, known, way):
 @pytest.mark.parametrize("stored", ["limited", "HDF5", "mapped", "columns", "strided"])
 @pytest.mark.parametrize("world", ["infinite", "float32", "gallery", "similarities", "rejected"])
 @each_way
-@pytest.mark.cases(5)
+@pytest.mark.cases(3)
 def test_stored_matrices(world, stored, way, tmp_path):
     """Genuine scores that are not at hand are found by a first look."""
     world = WORLDS[world]()
@@ -487,7 +487,7 @@ def test_stored_matrices(world, stored, way, tmp_path):
 
 @pytest.mark.parametrize("world", ["mask", "gallery", "float32"])
 @each_way
-@pytest.mark.cases(3)
+@pytest.mark.cases(2)
 def test_selections(world, way):
     """Of rows and columns in another order."""
     scores = WORLDS[world]().scores()
@@ -525,7 +525,7 @@ def embedded(metric: str, layout: str, dtype: str = "float64", **options: Any) -
 @pytest.mark.parametrize("layout", ["square", "gallery"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @each_way
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 def test_embeddings(metric, layout, dtype, way):
     scores = embedded(metric, layout, dtype)
     assert scores.streams
@@ -553,7 +553,7 @@ def test_embeddings(metric, layout, dtype, way):
 
 @pytest.mark.parametrize("world", [x for x in WORLDS if x != "mask alone"])
 @each_way
-@pytest.mark.cases(8)
+@pytest.mark.cases(6)
 def test_the_slow_twins_say_the_same(world, way):
     world = WORLDS[world]()
     scores, case = world.scores(), world.naive()

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
-from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.counting import thresholds as thr
-from bioeval.counting.thresholds import cell_exponent
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)
@@ -56,21 +51,6 @@ def test_an_array_of_thresholds_is_used_as_given(task, given_as):
     mirror = task(scores(-D, kind="similarity"), thresholds=[-0.75, -0.5, -0.25])
     assert mirror.threshold.values.tolist() == [-0.75, -0.5, -0.25]
     np.testing.assert_array_equal(mirror.fa, ds.fa[::-1])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("task", TASKS)
-def test_one_threshold_is_enough_and_may_be_infinite(task):
-    whole = scores()
-    attempts = int(task(whole).impostor_attempts)
-    for t, accepted in ((0.0, 0), (INF, attempts), (-INF, 0), (10**6, attempts)):
-        for given_as in ([t], float(t), np.float64(t)):
-            ds = task(whole, thresholds=given_as)
-            assert ds.threshold.values.tolist() == [t]
-            assert ds.fa.values.tolist() == [accepted]
-    similar = scores(D, kind="similarity")
-    ds = task(similar, thresholds=[-INF, 0.0, INF])
-    assert ds.fa.values.tolist() == [attempts, attempts, 0]
 
 
 @pytest.mark.parametrize("task", [*TASKS, be.evaluate])
@@ -135,52 +115,7 @@ def test_a_number_of_thresholds_where_scores_are_infinite_or_all_equal():
     assert be.verification(scores(d), thresholds=5).threshold.values.tolist() == [INF]
 
 
-@pytest.mark.parametrize(
-    ("low", "high"), [(-LARGEST, LARGEST), (0.0, LARGEST), (0.0, TINY), (-TINY, TINY), (1e-310, 1)]
-)
-def test_a_linear_grid_reaches_over_any_range(low, high):
-    grid = thr.linear_grid(low, high, 5)
-    assert (grid[0], grid[-1]) == (low, high) and (np.diff(grid) > 0).all()
-    steps = [Fraction(low) + (Fraction(high) - Fraction(low)) * i / 4 for i in range(5)]
-    if high > 1e-300:
-        assert len(grid) == 5
-        np.testing.assert_allclose(grid, [float(x) for x in steps], rtol=1e-12, atol=1e-300)
-
-
 # ------------------------------------------------------------------------------- the default grid
-
-
-def check_grid(t: np.ndarray, low: float, high: float, count: int = 1000) -> None:
-    """Ascending, about as many as wanted, evenly spaced, just below the smallest to the end."""
-    # Below the lowest scores of all there is no edge but -inf.
-    assert np.isfinite(t if low > -LARGEST / 2 else t[1:]).all() and (np.diff(t) > 0).all()
-    assert t[0] < low and t[-1] >= high
-    wide = Fraction(high) - Fraction(low)
-    gaps = {Fraction(b) - Fraction(a) for a, b in zip(t[1:-1], t[2:-1], strict=False)}
-    assert len(gaps) <= 1, "evenly spaced, but for the ends"
-    if wide > Fraction(max(abs(low), abs(high))) / 2**40 and wide > 1e-300:
-        assert 0.6 * count < len(t) < 1.5 * count
-        step = max(gaps, default=wide)
-        assert Fraction(t[1]) - Fraction(low) < step and Fraction(high) - Fraction(t[-2]) >= 0
-
-
-@pytest.mark.slow
-@settings(max_examples=examples_of(150))
-@given(st.data())
-def test_the_default_grid_covers_the_range(data):
-    number = st.one_of(
-        st.floats(allow_nan=False, allow_infinity=False),
-        st.floats(-1, 1),
-        st.sampled_from([0.0, -0.0, TINY, -TINY, LARGEST, -LARGEST, 1.0, 2.0**-1022]),
-    )
-    low, high = sorted([data.draw(number), data.draw(number)])
-    check_grid(thr.default_grid(low, high, cell_exponent(low, high), 1000), low, high)
-
-
-@pytest.mark.parametrize("count", [10, 100, 5000])
-def test_the_default_grid_of_another_number(count):
-    grid = thr.default_grid(0.137, 0.9, cell_exponent(0.137, 0.9), count)
-    check_grid(grid, 0.137, 0.9, count)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -230,47 +165,6 @@ def test_infinite_genuine_scores_add_the_infinite_threshold_too():
     assert ds.di[-1].sum() == ds.di[-2].sum() + 1
 
 
-EXTREMES = [
-    ([[5.0, 0.0]], "all impostor scores 0, genuine ones far away"),
-    ([[1e300, 1e-300]], "classes 600 orders apart"),
-    ([[-1e300, 1e-300]], "a huge negative genuine score"),
-    ([[1e-300, 1e300]], "huge impostor scores"),
-    ([[0.0, 0.0]], "all zero"),
-    ([[1.0, 1.0]], "all equal"),
-    ([[1.0, 1.0 + 2**-52]], "neighbouring floats"),
-    ([[TINY, 0.0]], "the smallest of all floats"),
-    ([[-TINY, TINY]], "both sides of zero, denormal"),
-    ([[LARGEST, -LARGEST]], "the ends of the floats"),
-    ([[LARGEST, LARGEST]], "the largest float alone"),
-    ([[-LARGEST, -LARGEST]], "the smallest float alone"),
-    ([[LARGEST, INF]], "the largest float and infinity"),
-    ([[-LARGEST, -INF]], "the smallest float and minus infinity"),
-    ([[INF, -INF]], "both infinities"),
-    ([[INF, INF]], "infinity alone"),
-    ([[-INF, 0.5]], "minus infinity"),
-]
-
-
-@pytest.mark.parametrize(("d", "why"), EXTREMES, ids=[why for _, why in EXTREMES])
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
-def test_the_default_grid_of_extreme_scores(d, why, task, kind):
-    for labels in (["a", "b"], ["b", "a"]):
-        ds = task(be.Scores(d, ["a"], labels, kind=kind))
-        t = ds.threshold.values
-        assert (t[1:] > t[:-1]).all()
-        loose = -1 if kind == "distance" else 0
-        assert ds.fa[loose] == ds.impostor_attempts == 1
-        impostor = d[0][labels.index("b")]
-        expected = impostor <= t if kind == "distance" else impostor >= t
-        np.testing.assert_array_equal(ds.fa, expected)
-        genuine = d[0][labels.index("a")]
-        accepted = ds.ga if task is be.verification else ds.di.sum("rank")
-        expected = genuine <= t if kind == "distance" else genuine >= t
-        np.testing.assert_array_equal(accepted, expected)
-
-
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize(
     "impostors",
@@ -312,6 +206,3 @@ def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, 
 def test_thresholds_of_similarities_have_no_negative_zero():
     ds = be.verification(be.Scores([[0.0, 0.0]], ["a"], ["a", "b"], kind="similarity"))
     assert not np.signbit(ds.threshold.values[ds.threshold.values == 0]).any()
-
-
-# ------------------------------------------------------------------------------- units

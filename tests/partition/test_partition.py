@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
-import json
 import pickle
 from collections import Counter
 
@@ -24,10 +23,8 @@ from sklearn.neighbors import KNeighborsClassifier
 import bioeval as be
 from bioeval import partition as bp
 from bioeval.base.errors import DataError
-from bioeval.base.random import seed_sequence
-from bioeval.partition import shuffling
 from bioeval.partition.any_splitter import split_samples
-from bioeval.partition.base import LabelCodes, Splitter
+from bioeval.partition.base import Splitter
 from bioeval.scores.matrix import Scores
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
@@ -153,10 +150,6 @@ def test_folds_of_subjects(labels, data, seed):
         sizes.append(len(names_at(labels, test)))
     assert tested == Counter(range(len(labels)))
     assert len(sizes) == k and spread(sizes) <= 1 and min(sizes) >= 1
-
-
-def bp_codes(labels):
-    return LabelCodes(labels, "labels").codes
 
 
 @given(subjects(2), seeds, seeds)
@@ -426,17 +419,6 @@ def test_unenrolled_subjects(labels, data, seed):
 # --------------------------------------------------------------------------- predefined
 
 
-@given(st.lists(st.sampled_from((0, 3, 7, -1)), min_size=4, max_size=20))
-def test_folds_as_given_agree_with_scikit_learn(folds):
-    if len({*folds} - {-1}) < 2:
-        return
-    ours, theirs = bp.PredefinedFolds(folds), model_selection.PredefinedSplit(folds)
-    assert ours.get_n_splits() == theirs.get_n_splits()
-    for mine, other in zip(ours.split(X=folds), theirs.split(), strict=True):
-        assert all((a == b).all() for a, b in zip(mine, other, strict=True))
-    assert (fold_codes(ours, folds) == fold_codes(theirs, folds)).all()
-
-
 def test_folds_as_given_are_tested_in_sorted_order():
     given_folds = ["b", "a", "a", "c"]
     assert fold_codes(bp.PredefinedFolds(given_folds), list("wxyz")).tolist() == [1, 0, 0, 2]
@@ -455,37 +437,7 @@ def test_pair_folds():
         splitter.split(X=range(5))
 
 
-def test_the_ten_folds_of_lfw(shared):
-    """The accuracy that was computed beside the data, and no subject is in two folds."""
-    folder = shared / "lfw_dlib"
-    truth = json.loads((folder / "README.json").read_text(encoding="utf-8"))
-    truth = truth["basic_truth_sklearn"]["view 2 pairs, euclidean distance"]
-    with np.load(folder / "embeddings.npz") as file:
-        a, b, fold, same = file["pairs"].T
-        x, label = file["dlib128"].astype(np.float64), file["label"]
-    distance, same = np.sqrt(((x[a] - x[b]) ** 2).sum(axis=1)), same.astype(bool)
-    splitter = bp.PredefinedPairFolds(fold)
-    accuracy = []
-    for train, test in splitter.split(distance, same):
-        assert not {*label[a[train]], *label[b[train]]} & {*label[a[test]], *label[b[test]]}
-        order = train[np.argsort(distance[train], kind="stable")]
-        right = np.cumsum(np.where(same[order], 1, -1))
-        threshold = distance[order][np.argmax(right)]
-        accuracy.append(((distance[test] <= threshold) == same[test]).mean())
-    assert np.mean(accuracy) == pytest.approx(truth["accuracy_10_fold_mean"], abs=1e-12)
-    assert np.std(accuracy, ddof=1) == pytest.approx(truth["accuracy_10_fold_std_ddof1"], abs=1e-12)
-
-
 # ------------------------------------------------------------------------- scikit-learn
-
-
-@given(subjects(2))
-def test_one_fold_a_subject_is_leave_one_group_out(labels):
-    codes = bp_codes(labels)
-    ours = bp.SubjectKFold(len(set(labels))).split(y=labels)
-    theirs = model_selection.LeaveOneGroupOut().split(labels, groups=codes)
-    for mine, other in zip(ours, theirs, strict=True):
-        assert all((a == b).all() for a, b in zip(mine, other, strict=True))
 
 
 @given(st.lists(st.integers(2, 9), min_size=1, max_size=6), st.integers(2, 4))
@@ -616,15 +568,6 @@ def test_goldens():
         [2, 5, 8, 11, 14],
     ]
     assert at(SPLITTERS[8].split(y=SUBJECT), 1) == [[2, 8, 12]]
-
-
-def test_the_permutation_in_plain_python():
-    seed = np.random.SeedSequence(5, spawn_key=(0x50415254, shuffling.SUBJECT_FOLDS, 2))
-    raw = [int(x) >> 29 for x in np.random.PCG64(seed).random_raw(20)]
-    expected = sorted(range(10), key=lambda i: (raw[10 + i], raw[i]))
-    stream = shuffling.stream(seed_sequence(5), shuffling.SUBJECT_FOLDS, 2)
-    drawn = stream.permutation(10)
-    assert drawn.tolist() == expected
 
 
 def test_seeds():

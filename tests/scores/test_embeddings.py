@@ -114,16 +114,6 @@ def test_near_pairs_keep_their_digits(metric, given, dtype):
         np.testing.assert_allclose(pairs, expected, rtol=1e-7, atol=1e-40)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_directions_of_the_shortest_and_the_longest_vectors(dtype):
-    """Lengths near the ends of float64 have no inverse, or squares beyond them."""
-    x = features(4, seed=7)
-    plain = distance_matrix(x, x, "cosine")
-    for scale in (1e-320, 5e-310, 1e306):
-        d = distance_matrix(x * scale, x, "cosine", dtype)
-        np.testing.assert_allclose(d, plain, atol=1e-2 if scale == 1e-320 else 2e-7)
-
-
 def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
     monkeypatch.setattr(embeddings, "_BLOCK", 12)
     x, y = features(7, dtype="int16"), features(6, seed=3, dtype="float32")
@@ -252,24 +242,6 @@ def test_a_function_as_metric_states_its_kind():
         be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("features", [3, 64])
-@pytest.mark.cases(4)
-def test_a_few_rows_of_a_large_matrix_have_the_bits_of_the_whole(
-    metric, dtype, features, monkeypatch
-):
-    """They are computed alone and not with the other rows of their tiles."""
-    monkeypatch.setattr(embeddings, "TILE", 48)
-    x = np.random.default_rng(features).random((150, features)) + 0.1
-    x[9] = x[120]
-    source = EmbeddingSource(x, x, metric, dtype)
-    whole = source.whole()
-    monkeypatch.setattr(embeddings, "MANY_TO_MAKE", 0)
-    for low, high in ((0, 7), (40, 60), (130, 150), (149, 150)):
-        np.testing.assert_array_equal(source.read(low, high), whole[low:high])
-
-
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
 def test_distances_are_the_same_on_any_number_of_threads(metric):
     """To the last bit: of 700 features, a library on two threads adds up in another order."""
@@ -292,12 +264,3 @@ def test_distances_are_the_same_on_any_number_of_threads(metric):
     numba.set_num_threads(1)
     for one, two in zip(found[0], found[-1], strict=True):
         np.testing.assert_array_equal(one, two)
-
-
-def test_rows_are_written_to_memory_that_is_given():
-    x = features(300)
-    for metric in ("cosine", lambda a, b: a @ b.T):
-        source = EmbeddingSource(x, x, metric)
-        out = np.full((20, 300), NAN)
-        assert source.read(250, 270, out) is out
-        np.testing.assert_array_equal(out, source.whole()[250:270])

@@ -74,24 +74,6 @@ def test_every_dtype_is_read_as_it_is(dtype, kind):
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype"),
-    [
-        (2**53 + 1, "int64"),
-        (-(2**53) - 1, "int64"),
-        (-(2**63), "int64"),
-        (2**63 - 1, "int64"),
-        (2**53 + 1, "uint64"),
-        (2**64 - 1, "uint64"),
-    ],
-)
-def test_whole_numbers_that_float64_cannot_hold_are_refused(value, dtype):
-    scores = be.Scores(np.array([[1, value]], dtype=dtype), ["a"], ["a", "b"])
-    for task in (be.verification, be.open_set, be.closed_set):
-        with pytest.raises(be.DataError, match=rf"exactly in float64, the first is {value}"):
-            task(scores)
-
-
 @pytest.mark.skipif(np.finfo(np.longdouble).eps == np.finfo(float).eps, reason="no long double")
 @pytest.mark.parametrize("text", ["0.1", "1e4000", "-1e4000", "1e-4000"])
 def test_extended_floats_that_float64_cannot_hold_are_refused(text):

@@ -101,6 +101,7 @@ ROWS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rate", ["far", "frr"])
 @pytest.mark.parametrize("call", ROWS)
+@pytest.mark.cases()
 def test_the_threshold_of_a_rule_keeps_its_rate(call, rate, kind):
     scores = scores_of(kind)
     text = in_a_line(as_text(ROWS[call](scores, f"{rate}={TARGET}")))
@@ -178,6 +179,7 @@ def test_the_command_rounds_a_bound_of_frr_to_the_looser_side(tmp_path, capsys, 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bound", ["far", "frr"])
+@pytest.mark.cases(1)
 def test_the_page_that_opens_at_a_study_keeps_what_the_study_states(bound, kind, tmp_path):
     scores = scores_of(kind)
     target = 0.05

@@ -56,8 +56,8 @@ RESULTS = {
 }
 
 
-@pytest.mark.cases(6)
 @pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.cases(4)
 def test_every_table_withholds_the_same_targets(name, capsys):
     make, supported = RESULTS[name]
     results = make()
@@ -103,8 +103,8 @@ OPTIONS = {
 }
 
 
-@pytest.mark.cases(4)
 @pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.cases(3)
 def test_the_command_withholds_what_the_tables_do(options, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     be.save(small(), "s.npz")

@@ -88,6 +88,7 @@ def test_letters_join_the_groups_that_are_not_separated():
 
 
 @pytest.mark.parametrize("rate", ["frr", "far"])
+@pytest.mark.cases(1)
 def test_pairs_are_told_apart_step_by_step(rate):
     """As by Holm: at the level of so many pairs as are not told apart yet."""
     scores, group = of_people(0, people=160, groups="abcd")

@@ -20,7 +20,6 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.cli.program import main
 from bioeval.tasks.reid import matches as matches_module
-from bioeval.tasks.reid.counts import unscaled
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
@@ -290,19 +289,6 @@ def test_a_list_by_hand():
     np.testing.assert_allclose(shots, [1 / 3, 2 / 3, 2 / 3, 1])
 
 
-def test_the_camera_rules_by_hand():
-    """The nearest two are the query's own person and a stranger, both on its camera."""
-    row, matches, cameras = [1, 2, 3, 4, 5], [1, 0, 0, 1, 0], [1, 1, 2, 2, 2]
-    ranks = {
-        rule: int(lists(row, matches, cameras, removed=rule, per_query=True).first_match_rank[0])
-        for rule in RULES
-    }
-    assert ranks == {"same-id-same-camera": 3, "same-camera": 2, "none": 1}
-    other = {"removed": "same-camera", "removed_for_ap": "same-id-same-camera"}
-    assert lists(row, matches, cameras, **other).cmc[1] == 1
-    assert lists(row, matches, cameras, **other).mean_ap == pytest.approx(1 / 3)
-
-
 @pytest.mark.parametrize("unmatched", ["skip", "zero"])
 @pytest.mark.parametrize("options", [{"junk": "keep"}, {"junk_ids": (), "distractor_ids": (-1,)}])
 def test_junk_and_distractors_match_no_query_in_any_layout(options, unmatched):
@@ -367,13 +353,6 @@ def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
         assert "queries-left-out" in [message.code for message in be.messages(result)]
 
 
-def test_single_shot_by_hand():
-    """One match; identity 7 is before it with one of its two entries, identity 8 always."""
-    scores = be.Scores([[3, 1, 9, 2]], [5], [5, 7, 7, 8])
-    ds = be.reid(scores, "cuhk03", removed="none", removed_for_ap="none", max_rank=3)
-    np.testing.assert_allclose(ds.cmc, [0, 0.5, 1])
-
-
 @pytest.mark.parametrize("kind", ["similarity", "distance"])
 def test_gom_where_a_threshold_falls_on_0(kind):
     """Cosines from -1 to 1: the threshold 1/2 is 0, near which too many numbers stand to try."""
@@ -384,19 +363,6 @@ def test_gom_where_a_threshold_falls_on_0(kind):
     expected = [1, 2] if kind == "distance" else [0, 1]
     assert hits[[49, 50]].tolist() == expected
     assert ds.precision.values[50] == (2 / 3 if kind == "distance" else 1 / 3)
-
-
-def test_thresholds_on_the_scale_of_the_scores():
-    """The largest number within each threshold, and no larger one."""
-    rng = np.random.default_rng(3)
-    tau = np.array([-np.inf, -2.0, 0.0, 1e-9, 0.3, 0.5, 1.0, 7.0, np.inf])
-    for low, span in ((-1.0, 2.0), (0.0, 3.7), (-1e-310, 1.0), (5.0, 1e-9), (-1e200, 1e200),
-                      *zip(rng.normal(size=20), rng.random(20) + 0.01, strict=True)):  # fmt: skip
-        result = unscaled(tau, low, span)
-        inner = result[1:-1]
-        assert ((inner - low) / span <= tau[1:-1]).all()
-        assert ((np.nextafter(inner, np.inf) - low) / span > tau[1:-1]).all()
-        assert result[0] == -np.inf and result[-1] == np.inf
 
 
 def test_gom_by_hand():
@@ -492,19 +458,6 @@ def test_gom_of_a_card_with_expected_ties(tmp_path):
         be.gom(scores, convention=tmp_path / "mine.toml")
     result = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
     assert result.attrs["ties"] == "stable"
-
-
-def test_the_rule_of_market1501_is_an_exclusion_by_camera():
-    scores = population()
-    ds = be.reid(scores, per_query=True)
-    other = be.reid(scores.excluding("camera"), removed="none", per_query=True)
-    for name in ("cmc", "mean_ap", "mean_inp", "average_precision", "matches"):
-        np.testing.assert_array_equal(ds[name], other[name])
-    for part in (scores, scores.excluding("camera")):
-        ones = be.verification(kept(part), thresholds=[-1.0, 0.5])
-        twos = be.verification(scores.excluding("camera"), thresholds=[-1.0, 0.5])
-        np.testing.assert_array_equal(ones.fa, twos.fa)
-        np.testing.assert_array_equal(ones.ga, twos.ga)
 
 
 def test_what_lists_do_not_tell_of_a_convention():
@@ -684,20 +637,6 @@ def test_the_worst_queries(on_disk, capsys):
     assert "queries.csv" not in os.listdir("plain")
 
 
-def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
-    from bioeval.protocol.loading import load
-
-    text = load("market1501").to_toml().replace('name = "market1501"', 'name = "mine"')
-    path = tmp_path / "mine.toml"
-    path.write_text(text + '\n[verification]\ntemplates = ["single"]\n', encoding="utf-8")
-    scores = population()
-    tree = be.evaluate(scores, path)
-    seen = be.verification(kept(scores))
-    assert tree["verification/single"].genuine_attempts == seen.genuine_attempts
-    assert tree["verification/single"].impostor_attempts == seen.impostor_attempts
-    assert tree["reid"].mean_ap == be.reid(scores).mean_ap
-
-
 # ------------------------------------------------------------------------ precision and recall
 
 
@@ -708,36 +647,6 @@ def ranked(seed: int = 3) -> be.Scores:
     query = rng.integers(0, 6, 15)
     values = rng.random((15, len(gallery))) - 0.3 * (query[:, None] == gallery)
     return be.Scores(values, query, gallery)
-
-
-def test_precision_and_recall_are_those_of_scikit_learn():
-    from sklearn.metrics import f1_score, precision_recall_curve, precision_score, recall_score
-
-    scores, taus = ranked(), [-1.0, 0.1, 0.4]
-    n = scores.shape[1]
-    ds = be.reid(scores, "viper", max_rank=n + 2, thresholds=taus)
-    truth = scores.probe_labels[:, None] == scores.gallery_labels
-    ranks = np.argsort(np.argsort(scores.values, axis=1), axis=1) + 1
-    for k in (1, 4, n):
-        for name, score in (("precision_at_k", precision_score), ("recall_at_k", recall_score)):
-            assert ds[name].sel(rank=k) == pytest.approx(
-                score(truth, ranks <= k, average="samples", zero_division=0)
-            )
-    # Beyond its end a list holds nothing more.
-    assert ds.precision_at_k[-1] == pytest.approx(ds.precision_at_k.sel(rank=n) * n / (n + 2))
-    assert ds.recall_at_k[-1] == pytest.approx(1)
-    for t, tau in enumerate(taus):
-        within = scores.values <= tau
-        for name, average in (("f1", "samples"), ("micro_f1", "micro")):
-            expected = f1_score(truth, within, average=average, zero_division=0)
-            assert ds[name][t] == pytest.approx(expected), (name, tau)
-    levels = []
-    for row, mates in zip(scores.values, truth, strict=True):
-        precision, recall, _ = precision_recall_curve(mates, -row)
-        some = recall[:-1] > 0  # the last point, precision 1 at recall 0, is not of the list
-        precision, recall = precision[:-1][some], recall[:-1][some]
-        levels.append([precision[recall >= j / 10 - 1e-12].max() for j in range(11)])
-    np.testing.assert_allclose(ds.interpolated_precision, np.mean(levels, axis=0), atol=1e-12)
 
 
 def test_a_recall_level_is_reached_exactly():

@@ -210,19 +210,6 @@ def test_open_reid_with_its_flags(folder, name):
             hold(results, "cmc", reference, key, unsure="sort=default" in marks)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.cases(4)
-def test_single_shots_of_torchreid(folder, name):
-    scores, result = load(folder, name)
-    for key, reference in result.items():
-        if "eval_cuhk03" in key and key.endswith("/mean"):
-            error = result[key.removesuffix("mean") + "standard_error"]
-            length = min(len(reference), len(np.unique(scores.gallery_labels)))
-            exact = be.reid(scores, "cuhk03-torchreid", max_rank=length).cmc.values
-            allowed = np.maximum(5 * error[:length], 5e-3)
-            assert (np.abs(exact - reference[:length]) <= allowed).all(), key
-
-
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.cases(2)
@@ -368,13 +355,3 @@ def test_published_table_from_the_published_curves(shared):
                 )
                 cells += 1
     assert cells == 84
-
-
-def test_distinct_identities_of_the_lecture(shared):
-    text = (shared / "lecture" / "identity_dedup.json").read_text(encoding="utf-8")
-    lesson = json.loads(text)
-    distances = np.arange(len(lesson["retrieved_ids"]), dtype=float)[None]
-    scores = be.Scores(distances, [lesson["query_id"]], lesson["retrieved_ids"])
-    ds = be.reid(scores, "identity-dedup", max_rank=4, per_query=True)
-    assert ds.cmc.values.tolist() == list(lesson["cmc_at"].values())
-    assert ds.first_match_rank[0] == lesson["template_rank"]
