@@ -17,9 +17,8 @@ import numpy as np
 from bioeval.studies.compare.results import ComparedMeasure
 from bioeval.studies.tracking.counting import TrackingOptions
 from bioeval.studies.tracking.inputs import sources_of
-from bioeval.studies.tracking.intervals import SequenceSums
-from bioeval.studies.tracking.scalars import MEASURES
-from bioeval.studies.tracking.trackers import COMPARED as NAMES, ranked_measure
+from bioeval.studies.tracking.measures import MEASURES, SequenceSums
+from bioeval.studies.tracking.tracking import COMPARED as NAMES, ranked_measure
 from simulations.claims import Cell, Claim, Interval, Outcomes, Verdict, cells
 
 #: Sequences of a pool.
@@ -142,7 +141,7 @@ def pool(population: str, equal: bool) -> dict[str, SequenceSums]:
 def true_values(population: str, measure: str) -> dict[str, float]:
     """Return a measure of each tracker on all sequences of a population."""
     trackers = pool(population, False).items()
-    return {name: tracker.value(MEASURES[measure]) for name, tracker in trackers}
+    return {name: float(tracker.values[measure]) for name, tracker in trackers}
 
 
 def _of(tracker: SequenceSums, places: np.ndarray) -> SequenceSums:
@@ -158,7 +157,7 @@ def _drawn(cell: Cell, rng: np.random.Generator, trackers: Iterable[str]) -> lis
 
 
 def _ranked(measure: str, trackers: Sequence[SequenceSums]) -> ComparedMeasure:
-    return ranked_measure(MEASURES[measure], trackers, CONFIDENCE)
+    return ranked_measure(measure, trackers, CONFIDENCE)
 
 
 def intervals(cell: Cell, rng: np.random.Generator) -> Outcomes:
@@ -166,7 +165,7 @@ def intervals(cell: Cell, rng: np.random.Generator) -> Outcomes:
     (tracker,) = _drawn(cell, rng, "A")
     outcomes = {}
     for name in NAMES:
-        limits = tracker.limits(MEASURES[name], CONFIDENCE)
+        limits = tracker.limits(name, CONFIDENCE)
         truth = true_values(cell.population, name)["A"]
         outcomes[MEASURES[name].label] = Interval(*limits, truth)
     return outcomes

@@ -28,7 +28,7 @@ from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.results.words import excluded, method_in_words
 from bioeval.studies.compare.results import places_of, scalar_at
-from bioeval.studies.tracking.intervals import FEWEST
+from bioeval.studies.tracking.measures import FEWEST
 from bioeval.studies.tracking.section import classes_fact
 
 #: Of three systems and more, readers are shown the ranks of up to this many measures.

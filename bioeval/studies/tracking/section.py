@@ -12,7 +12,7 @@ from bioeval.document.cells import Count, Label, Rate
 from bioeval.document.results import result_messages, table_of_variables
 from bioeval.document.scalars import cell_of_scalar, label_of
 from bioeval.document.text import Strong, Text, say
-from bioeval.studies.tracking.scalars import MEASURES, OF_HOTA
+from bioeval.studies.tracking.measures import HOTA, MEASURES
 
 
 def _labels(*names: str) -> dict[str, str]:
@@ -24,7 +24,7 @@ def _labels(*names: str) -> dict[str, str]:
 _RATES = _labels(
     *("mota", "motp", "idf1", "idp", "idr", "recall", "precision", "far", "fp_per_frame")
 )
-_HOTA = _labels(*(measure.name for measure in OF_HOTA))
+_HOTA = _labels(*HOTA)
 _COUNTS = {
     "frames": "frames",
     "targets": "targets",
