@@ -62,7 +62,7 @@ def command(
     """
     with StudyCommand(data, options, reads=False) as run:
         from bioeval.studies.attacks.pad import pad
-        from bioeval.studies.attacks.presentation_lists import read_presentations
+        from bioeval.studies.attacks.presentations import read_presentations
 
         listed = read_presentations(data)
         kinds, dev_set = {kind, listed.kind}, None

@@ -24,8 +24,7 @@ from bioeval.partition.base import Parameters
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
-from bioeval.studies.calibration.derived_rows import derived
-from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
+from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
 from bioeval.views.messages import sentence_about
 
 

@@ -50,9 +50,8 @@ from bioeval.studies.check.failure_codes import (
 )
 from bioeval.studies.check.findings import Finding, LabelError, listed_pairs, passed
 from bioeval.studies.check.label_checks import label_checks
-from bioeval.studies.check.label_errors import label_errors
+from bioeval.studies.check.label_errors import label_errors, two_names
 from bioeval.studies.check.section import DataCheck
-from bioeval.studies.check.two_names import two_names
 from bioeval.tasks.plan import compared, resolve_card
 
 # The most scores of a class by which the kind is judged, and as many distinct scores in equal steps

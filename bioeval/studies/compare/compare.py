@@ -34,7 +34,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import left_out, notes_of
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant
-from bioeval.studies.calibration import measures as calibration_measures
+from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
 from bioeval.studies.compare.measures import (
     MeasuredSystem,
     SystemMeasure,
@@ -188,7 +188,7 @@ def compare(
         targets,
         at_frr,
         retrieval=rules is not None,
-        functions=calibration_measures.MEASURES if rules is None else (),
+        functions=OF_CALIBRATION if rules is None else (),
     )
 
     def measure(scores: Scores) -> MeasuredSystem:

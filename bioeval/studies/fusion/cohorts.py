@@ -1,17 +1,23 @@
-"""``be.read_cohort``: the scores of the templates of trials against a cohort, from a file."""
+"""Cohorts of normalised scores: read from a file, listed for each trial, and their moments."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.memory import require_memory
+from bioeval.counting.thresholds import require_values
 from bioeval.scores.columns import CodedSides
+from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats import load
 from bioeval.scores.formats.faults import say
 from bioeval.scores.formats.files import existing_file
@@ -21,9 +27,11 @@ from bioeval.scores.formats.lists import both_sides, how_read
 from bioeval.scores.formats.options import LOAD_NAMES, Given
 from bioeval.scores.formats.reading import is_text
 from bioeval.scores.formats.tables import Columns, head_of, read_columns
+from bioeval.scores.labels import NAME_COLUMNS, plain
 from bioeval.scores.listed_templates import places
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.pairs import PairList
+from bioeval.scores.people import knows_people
 
 _EXAMPLES = 3
 
@@ -175,3 +183,266 @@ def _subjects(table: Columns, layout: Layout, names: CodedSides, given: Given) -
     number = {subject: i for i, subject in enumerate(known)}
     code = np.array([number[subject] for subject in subjects], dtype=np.int32)
     return CodedSides(known, code[names.a], code[names.b])
+
+
+# Cells that are worked on together.
+_BLOCK = 1 << 20
+
+
+class CohortMoments(NamedTuple):
+    """Mean and standard deviation of cohort scores, one per template."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+
+
+def require_cells(rows: int, columns: int) -> None:
+    """Raise unless the scores of templates against a cohort fit into memory."""
+    require_memory(
+        8 * rows * columns,
+        f"the scores of {rows:,} templates against a cohort of {columns:,}",
+        "give a smaller cohort",
+    )
+
+
+def cells_of_matrix(cohort: Scores, by_rows: bool, input_name: str) -> np.ndarray:
+    """Return the scores of a matrix with a template of the data in each row.
+
+    They are NaN for a template or a subject against itself, and where the mask leaves them out.
+    """
+    m, n = cohort.shape
+    require_cells(*(cohort.shape if by_rows else cohort.shape[::-1]))
+    codes = cohort.codes if knows_people(cohort) else None
+    parts = []
+    step = max(1, _BLOCK // max(1, n))
+    for low in range(0, m, step):
+        high = min(low + step, m)
+        values = np.array(cohort.cells.read(low, high), dtype=np.float64)
+        left_out = cohort.probe_ids[low:high, None] == cohort.gallery_ids
+        if codes is not None:
+            left_out |= codes.probe[low:high, None] == codes.gallery
+        if (ignored := left_out_rows(cohort, low, high)) is not None:
+            left_out |= ignored
+        failed = np.argwhere(np.isnan(values) & ~left_out)
+        if len(failed) and cohort.nan == "raise":
+            i, j = failed[0].tolist()
+            refuse_failed(len(failed), f"at row {low + i}, column {j}", input_name)
+        values[left_out] = np.nan
+        parts.append(values)
+    values = np.concatenate(parts)
+    return values if by_rows else values.T
+
+
+def refuse_failed(number: int, where: str, input_name: str) -> NoReturn:
+    """Raise :class:`DataError` of failed comparisons, of which the scores say nothing."""
+    raise DataError(
+        f"{input_name} holds {counted(number, 'failed comparisons')} (NaN), the first {where}; "
+        f"choose how to treat failed comparisons: with {Argument('nan', 'reject')} or "
+        f"{Argument('nan', 'exclude')} they are left out of mean and standard deviation"
+    )
+
+
+def require_other_people(people: Iterable[Any], data: set[Any], cohort: str, whose: str) -> None:
+    """Raise :class:`DataError` where people of the data are in the cohort."""
+    if shared := [label for label in dict.fromkeys(people) if label in data]:
+        raise DataError(
+            f"{cohort} shares {counted(len(shared), 'subjects')} with {whose}, the first is "
+            f"{shared[0]!r}; expected other people"
+        )
+
+
+def moments_of(
+    values: np.ndarray,
+    top: int | None,
+    kind: str,
+    input_name: str,
+    labels: Sequence[Any] | np.ndarray,
+) -> CohortMoments:
+    """Return mean and standard deviation of the finite scores of each row, or of the closest.
+
+    Raise :class:`DataError` where a row has too few of them, or none that differ; `labels` name the
+    rows.
+    """
+    parts = []
+    step = max(1, _BLOCK // max(1, values.shape[1]))
+    for low in range(0, len(values), step):
+        part = values[low : low + step], top, kind, input_name, labels[low : low + step], low
+        parts.append(_moments_of_rows(*part))
+    return CohortMoments(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _moments_of_rows(
+    values: np.ndarray,
+    top: int | None,
+    kind: str,
+    input_name: str,
+    labels: Sequence[Any] | np.ndarray,
+    done: int,
+) -> CohortMoments:
+    """Return the moments of some rows, of which the first is template `done`."""
+    closer = -1.0 if larger_is_closer(kind) else 1.0
+    finite = np.isfinite(values)
+    number = finite.sum(axis=1)
+    least = top or 1
+    few = f"{input_name} has fewer than {counted(least, 'finite scores')} of"
+    _refuse(number < least, done, labels, few)
+    if top is not None and top < values.shape[1]:
+        ordered = np.where(finite, closer * values, np.inf)
+        values = closer * np.sort(np.partition(ordered, top - 1, axis=1)[:, :top], axis=1)
+        finite, number = np.isfinite(values), np.full(len(values), top)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(finite, values, 0.0).sum(axis=1) / number
+        spread = np.where(finite, values - mean[:, None], 0.0)
+        sd = np.sqrt(np.square(spread).sum(axis=1) / number)
+        largest = np.where(finite, values, -np.inf).max(axis=1)
+        same = largest == np.where(finite, values, np.inf).min(axis=1)
+    no_spread = f"{input_name} has no spread (standard deviation 0) in the scores of"
+    _refuse(same | (sd == 0), done, labels, no_spread)
+    return CohortMoments(mean, sd)
+
+
+def _refuse(
+    wrong: np.ndarray, done: int, labels: Sequence[Any] | np.ndarray, statement: str
+) -> None:
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise DataError(
+            f"{statement} {counted(int(wrong.sum()), 'templates')}, the first is template "
+            f"{done + first} ({plain(labels[first])!r}); leave them out, or give a larger cohort"
+        )
+
+
+def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) -> CohortMoments:
+    """Return mean and standard deviation of each pair's template on a side, 0 or 1."""
+    name = ("first", "second")[side]
+    input_name = f"the cohort of the {name} names of the trials"
+    require_scores(cohort, f"{'probe' if side else 'gallery'}_cohort")
+    require_values(cohort, "score normalisation")
+    if cohort.kind != scores.kind:
+        raise DataError(
+            f"the cohort holds {noun_of(cohort.kind, plural=True)}, and the trials are "
+            f"{noun_of(scores.kind, plural=True)}; expected scores of one system"
+        )
+    listed = scores.pairs.templates
+    assert listed is not None
+    everyone = set(map(str, listed.values))
+    if cohort.layout == "pairs":
+        cohort = _trials_first(cohort, everyone)
+    used, row = np.unique(listed.b if side else listed.a, return_inverse=True)
+    wanted = [str(listed.values[i]) for i in used.tolist()]
+    names = _names_of_sides(cohort)
+    mine = int(len({*wanted} & {*names[1]}) > len({*wanted} & {*names[0]}))
+    counts = Counter(names[mine])
+    if missing := [x for x in wanted if not counts[x]]:
+        raise DataError(
+            f"the cohort has no scores of {len(missing):,} of the {len(wanted):,} {name} "
+            f"names of the trials, the first is {missing[0]!r}; its names are such as "
+            f"{names[0][0]!r} and {names[1][0]!r}; expected the scores of every name against the "
+            "cohort, with the same spelling"
+        )
+    if twice := [x for x in wanted if counts[x] > 1]:
+        raise DataError(
+            f"{counts[twice[0]]:,} templates of the cohort scores are called {twice[0]!r}; "
+            "expected one of each name of the trials"
+        )
+    others = names[1 - mine]
+    if shared := [x for x in others if x in everyone]:
+        raise DataError(
+            f"the cohort shares {counted(len(shared), 'templates')} with the trials, the first is "
+            f"{shared[0]!r}; expected templates of other people"
+        )
+    _require_different_people(scores, cohort, 1 - mine)
+    require_cells(len(wanted), len(others))
+    place = {x: i for i, x in enumerate(names[mine])}
+    at = np.array([place[x] for x in wanted], dtype=np.int64)
+    if cohort.layout == "pairs":
+        if cohort.nan == "raise" and (failed := np.isnan(cohort.values)).any():
+            failed_at = cohort.pairs.failed_at
+            line = "in the list" if failed_at is None else failed_at[1]
+            refuse_failed(int(failed.sum()), line, "the cohort")
+        values = _cells_of_list(cohort, mine)[at]
+        # One list may have the cohorts of both sides.
+        of_side = np.flatnonzero(~np.isnan(values).all(axis=0))
+        values, lacking = values[:, of_side], np.argwhere(np.isnan(values[:, of_side]))
+        if len(lacking) and cohort.nan == "raise":
+            i, j = lacking[0].tolist()
+            raise DataError(
+                f"the cohort scores lack {len(lacking):,} of the {values.size:,} pairs of the "
+                f"{name} names of the trials and the cohort, the first is {wanted[i]!r} and "
+                f"{others[of_side[j]]!r}; give the scores of all, or {Argument('nan', 'exclude')} "
+                "to leave these pairs out of mean and standard deviation"
+            )
+    else:
+        values = cells_of_matrix(cohort, not mine, "the cohort")[at]
+    if top is not None and top > values.shape[1]:
+        raise DataError(
+            f"{Argument('top', top)} is more than there are in {input_name}, which has "
+            f"{counted(values.shape[1], 'templates')}"
+        )
+    mean, sd = moments_of(values, top, scores.kind, input_name, wanted)
+    return CohortMoments(mean[row.reshape(-1)], sd[row.reshape(-1)])
+
+
+def _trials_first(cohort: Scores, everyone: set[str]) -> Scores:
+    """Return a list of cohort scores with the name of the trials first on each line."""
+    names = cohort.pairs.templates
+    if names is None:
+        return cohort
+    tried = np.array([str(name) in everyone for name in names.values])
+    return cohort.with_pairs(cohort.pairs.exchanged(tried[names.b] & ~tried[names.a]))
+
+
+def _names_of_sides(cohort: Scores) -> tuple[list[str], list[str]]:
+    """Return the names of the templates of both sides of cohort scores."""
+    if cohort.layout == "pairs":
+        listed = cohort.pairs.templates
+        if listed is None:
+            raise ProtocolError("the cohort is a list of pairs that does not name its templates")
+        values = list(map(str, listed.values))
+        first, second = (
+            [values[i] for i in np.unique(side).tolist()] for side in (listed.a, listed.b)
+        )
+        return first, second
+    require_all_scores(cohort)
+    sides = []
+    for meta, labels in (
+        (cohort.probe_meta, cohort.probe_labels if knows_people(cohort) else None),
+        (cohort.gallery_meta, cohort.gallery_labels if knows_people(cohort) else None),
+    ):
+        column = next((meta[name] for name in NAME_COLUMNS if name in meta), labels)
+        if column is None:
+            raise ProtocolError(
+                "the cohort is a matrix that does not name its templates; give the metadata column "
+                "template, or the names as labels"
+            )
+        sides.append(list(map(str, column.tolist())))
+    return sides[0], sides[1]
+
+
+def _cells_of_list(cohort: Scores, mine: int) -> np.ndarray:
+    """Return the scores of a list as a matrix, NaN where there is none.
+
+    The rows are the distinct names of side `mine`.
+    """
+    listed = cohort.pairs.templates
+    assert listed is not None
+    sides = [np.unique(side, return_inverse=True) for side in (listed.a, listed.b)]
+    (names, row), (others, column) = sides[mine], sides[1 - mine]
+    values = np.full((len(names), len(others)), np.nan)
+    values[row.reshape(-1), column.reshape(-1)] = cohort.values
+    return values
+
+
+def _require_different_people(scores: Scores, cohort: Scores, side: int) -> None:
+    """Raise :class:`DataError` where people of the trials are on this side of the cohort scores."""
+    if not (knows_people(scores) and knows_people(cohort)):
+        return
+    if cohort.layout == "pairs":
+        listed = cohort.pairs.sides
+        assert listed is not None
+        codes = np.unique(listed.b if side else listed.a).tolist()
+        people = [listed.values[code] for code in codes]
+    else:
+        people = (cohort.gallery_labels if side else cohort.probe_labels).tolist()
+    tried = set(map(str, scores.subjects.tolist()))
+    require_other_people(map(str, people), tried, "the cohort", "the trials")

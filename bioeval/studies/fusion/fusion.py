@@ -25,8 +25,7 @@ from bioeval.studies.calibration.calibrator import (
     fit_log_odds,
     require_spread,
 )
-from bioeval.studies.calibration.derived_rows import derived
-from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
+from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
 METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)

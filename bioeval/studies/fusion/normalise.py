@@ -19,14 +19,14 @@ from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people
-from bioeval.studies.calibration.derived_rows import derived
-from bioeval.studies.fusion.cohort_moments import (
+from bioeval.studies.calibration.several_systems import derived
+from bioeval.studies.fusion.cohorts import (
     CohortMoments,
     cells_of_matrix,
     moments_of,
+    moments_of_list,
     require_other_people,
 )
-from bioeval.studies.fusion.listed_cohorts import moments_of_list
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)

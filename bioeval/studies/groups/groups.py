@@ -25,8 +25,12 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
-from bioeval.studies.groups.conditions import condition_intervals
-from bioeval.studies.groups.group_rates import GroupRates, group_intervals, groups_dataset
+from bioeval.studies.groups.group_rates import (
+    GroupRates,
+    condition_intervals,
+    group_intervals,
+    groups_dataset,
+)
 from bioeval.views.messages import warn_of_kind
 
 # More groups are refused: counts of all their pairs would take too much memory.

@@ -14,7 +14,6 @@ from bioeval.base.errors import Argument, DataError, Part, require_choice
 from bioeval.base.messages import Message
 from bioeval.base.progress import report
 from bioeval.studies.tracking.inputs import LAYOUTS, Layout, Pair, SequenceSource, read_pairs
-from bioeval.studies.tracking.measures import SequenceSums
 from bioeval.studies.tracking.matching import (
     DISTRACTORS,
     ROUNDING,
@@ -28,6 +27,7 @@ from bioeval.studies.tracking.matching import (
     most_in_common,
     serials,
 )
+from bioeval.studies.tracking.measures import SequenceSums
 
 #: States of a target, by its coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")

@@ -28,59 +28,57 @@ Counts = Mapping[str, Any]
 MatchSums = Mapping[str, np.ndarray]
 
 
-def _measures(texts: str, **more: Any) -> dict[str, Variable]:
-    """Return variables from lines of a name, a label and a meaning."""
-    rows = [re.split("  +", line.strip(), maxsplit=2) for line in texts.strip().splitlines()]
+def _measures(meanings: Mapping[str, tuple[str, str]], **more: Any) -> dict[str, Variable]:
+    """Return variables from their labels and meanings."""
     more = {"larger_is_better": True, **more}
-    return {name: Variable(meaning, name=name, label=label, **more) for name, label, meaning in rows}
+    return {
+        name: Variable(words, name=name, label=label, **more)
+        for name, (label, words) in meanings.items()
+    }
 
 
 _PER_FRAME: dict[str, Any] = {"decimals": 3, "bounds": (0.0, np.inf), "larger_is_better": False}
 
 #: HOTA and its parts, at one localisation threshold.
-HOTA = _measures("""
-    hota   HOTA   higher order tracking accuracy: sqrt(DetA * AssA)
-    deta   DetA   detection accuracy: TP / (TP + FN + FP)
-    assa   AssA   association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)
-    detre  DetRe  detection recall: TP / (TP + FN)
-    detpr  DetPr  detection precision: TP / (TP + FP)
-    assre  AssRe  association recall: mean over the TP of TPA / (TPA + FNA)
-    asspr  AssPr  association precision: mean over the TP of TPA / (TPA + FPA)
-    loca   LocA   localisation accuracy: mean overlap (IoU) of the TP
-""")
+HOTA = _measures(
+    {
+        "hota": ("HOTA", "higher order tracking accuracy: sqrt(DetA * AssA)"),
+        "deta": ("DetA", "detection accuracy: TP / (TP + FN + FP)"),
+        "assa": ("AssA", "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)"),
+        "detre": ("DetRe", "detection recall: TP / (TP + FN)"),
+        "detpr": ("DetPr", "detection precision: TP / (TP + FP)"),
+        "assre": ("AssRe", "association recall: mean over the TP of TPA / (TPA + FNA)"),
+        "asspr": ("AssPr", "association precision: mean over the TP of TPA / (TPA + FPA)"),
+        "loca": ("LocA", "localisation accuracy: mean overlap (IoU) of the TP"),
+    }
+)
+
+_MOTA = "multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"
+_MOTP = "multiple object tracking precision: mean overlap (IoU) of the matches"
+_DISTANCE = "MOTP as a distance", "mean of 1 - IoU over the matches: MOTP as a distance"
+_FAR = "errors/frame", "false alarm rate of CityFlow: FN + FP + IDSW in a frame"
+_FP = "FP/frame", "false positives in a frame (FAF of MOTChallenge)"
 
 #: Every measure by its name, in the order of the variables.
 MEASURES: dict[str, Variable] = {
+    **_measures({"mota": ("MOTA", _MOTA)}, bounds=(-np.inf, 1.0)),
+    **_measures({"motp": ("MOTP", _MOTP)}),
+    **_measures({"motp_distance": _DISTANCE}, larger_is_better=False),
     **_measures(
-        "mota  MOTA  multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets",
-        bounds=(-np.inf, 1.0),
+        {
+            "recall": ("recall", "proportion of the boxes of targets that are matched"),
+            "precision": ("precision", "proportion of the boxes of the result that are matched"),
+        }
     ),
+    **_measures({"far": _FAR}, units="errors/frame", **_PER_FRAME),
+    **_measures({"fp_per_frame": _FP}, units="boxes/frame", **_PER_FRAME),
     **_measures(
-        "motp  MOTP  multiple object tracking precision: mean overlap (IoU) of the matches"
+        {
+            "idp": ("IDP", "identification precision: IDTP / (IDTP + IDFP)"),
+            "idr": ("IDR", "identification recall: IDTP / (IDTP + IDFN)"),
+            "idf1": ("IDF1", "identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"),
+        }
     ),
-    **_measures(
-        "motp_distance  MOTP as a distance  mean of 1 - IoU over the matches: MOTP as a distance",
-        larger_is_better=False,
-    ),
-    **_measures("""
-        recall     recall     proportion of the boxes of targets that are matched
-        precision  precision  proportion of the boxes of the result that are matched
-    """),
-    **_measures(
-        "far  errors/frame  false alarm rate of CityFlow: FN + FP + IDSW in a frame",
-        units="errors/frame",
-        **_PER_FRAME,
-    ),
-    **_measures(
-        "fp_per_frame  FP/frame  false positives in a frame (FAF of MOTChallenge)",
-        units="boxes/frame",
-        **_PER_FRAME,
-    ),
-    **_measures("""
-        idp   IDP   identification precision: IDTP / (IDTP + IDFP)
-        idr   IDR   identification recall: IDTP / (IDTP + IDFN)
-        idf1  IDF1  identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)
-    """),
     **{
         name: replace(x, long_name=f"{x.long_name}; mean over localisation thresholds")
         for name, x in HOTA.items()
@@ -98,7 +96,8 @@ def hota_by_threshold(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
     TrackEval, for else few means were defined; without a match at any threshold they are NaN.
     """
     tp = sums["tp"]
-    targets, identities = (np.asarray(counts[x])[..., None] for x in ("truth_boxes", "result_boxes"))
+    targets = np.asarray(counts["truth_boxes"])[..., None]
+    identities = np.asarray(counts["result_boxes"])[..., None]
     detections = targets + identities - tp
     curves = {
         "hota": np.sqrt(_over(sums["assa"], detections)),  # the number of matches cancels

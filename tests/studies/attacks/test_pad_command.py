@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bioeval.cli.program import main
-from bioeval.studies.attacks.presentation_lists import read_presentations
+from bioeval.studies.attacks.presentations import read_presentations
 
 HAND = """score,attack,subject,instrument
 0.9,,a,

@@ -14,7 +14,7 @@ from scipy.stats import t
 import bioeval as be
 from bioeval.cli.program import main
 from bioeval.protocol.tasks import OpenSet
-from bioeval.studies.calibration import measures as of_calibration
+from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
 from bioeval.studies.compare.measures import by_attempts
 from bioeval.studies.compare.section import section
 from bioeval.studies.compare.wanted import WantedMeasures
@@ -51,7 +51,7 @@ def measured(scores, measures=tuple(ALL), gallery="new"):
         np.array([0.1]),
         np.empty(0),
         retrieval=False,
-        functions=of_calibration.MEASURES,
+        functions=OF_CALIBRATION,
     )
     interval = FEW
     return by_attempts(scores, wanted, OpenSet(), interval, gallery).measures

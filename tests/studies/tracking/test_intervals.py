@@ -11,8 +11,7 @@ import scipy
 from mot_sequences import Rows, sequences, write_benchmark
 
 import bioeval as be
-from bioeval.studies.tracking.measures import FEWEST
-from bioeval.studies.tracking.measures import MEASURES
+from bioeval.studies.tracking.measures import FEWEST, MEASURES
 
 TRACKER = {"A": (0.15, 0.03)}
 JACKKNIFE = {"interval": "sequence-jackknife"}
