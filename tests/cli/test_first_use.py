@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -54,30 +53,6 @@ def test_a_refused_promise_names_the_people_that_are_needed(saved, said):
         be.simulate(60, 3, random_state=1), "far=0.1", assure=0.95, folds=5, repeats=2
     )
     assert 0 < given.people_estimated <= 60
-
-
-@pytest.mark.slow
-def test_the_people_that_settle_a_claim_settle_it():
-    claim = be.check_promise(be.simulate(30, 3, random_state=2), 3.9, far=0.01)
-    assert claim.verdict == "open"
-    assert claim.people_to_settle > 30
-    more = int(2 * claim.people_to_settle)
-    assert be.check_promise(be.simulate(more, 3, random_state=2), 3.9, far=0.01).verdict == "shown"
-    with_half = be.check_promise(be.simulate(more // 4, 3, random_state=2), 3.9, far=0.01)
-    assert with_half.verdict == "open"
-
-
-@pytest.mark.slow
-def test_scores_of_the_wrong_kind_have_no_threshold_to_install(saved, said):
-    scores = be.simulate(20, 3, random_state=1)
-    file = saved("s.npz", be.Scores(scores.values, scores.probe_labels, kind="similarity"))
-    for options in ((), ("--assure", 0.95)):
-        _, out, _ = said("threshold", file, *STUDY, *options)
-        assert "No threshold to install" in out and "Install:" not in out
-        assert "accept where" not in out
-    _, document, _ = said("threshold", file, *STUDY, "--assure", 0.95, "--json")
-    assert json.loads(document)["answer"].startswith("No threshold to install")
-    assert "AUC below 0.5: impostor scores are nearer; d' has no sign" in (said("run", file)[1])
 
 
 def test_a_rate_that_is_none_is_answered(said):

@@ -37,16 +37,3 @@ def test_each_list_is_a_system(lists, capsys):
         assert eer == be.verification(scores).eer.item()
     assert main(["run", files[0], options[1], *options[2:]]) == 0  # the trials may be unnamed
     assert main(["run", *files, *options[2:]]) == 2  # of two files, the second is the trials
-
-
-@pytest.mark.slow
-def test_the_curves_of_all_systems_are_drawn_together(lists):
-    options = ["--trials", str(lists / "trials.txt"), "--kind", "similarity"]
-    files = [str(lists / f"{system}.scores") for system in "ab"]
-    out = lists / "out"
-    assert (
-        main(["run", *files, *options, "--out", str(out), "--plots", "--plot-format", "pdf"]) == 0
-    )
-    drawn = {file.name for file in out.glob("*.pdf")}
-    assert {"det.pdf", "roc.pdf", "a-det.pdf", "b-det.pdf"} <= drawn
-    assert "score-distributions.pdf" not in drawn  # of one system each

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-import xarray as xr
 from report_text import EVIL, Elements, answer, plain, points, rates, written
 
 import bioeval as be
@@ -252,13 +251,6 @@ def test_text_from_the_data_is_never_markup(tmp_path):
     assert EVIL in plain(text)
 
 
-@pytest.mark.slow
-def test_a_saved_result_gives_the_same_page(tree, tmp_path):
-    tree.to_netcdf(tmp_path / "saved.nc", engine="h5netcdf")
-    with xr.open_datatree(tmp_path / "saved.nc", engine="h5netcdf") as again:
-        assert written(again.load(), tmp_path) == written(tree, tmp_path)
-
-
 def test_worst_pairs_are_shown_with_their_images(tmp_path):
     from PIL import Image
 
@@ -377,40 +369,6 @@ def test_files_of_results_of_one_system_are_one_page(inside):
     text = (inside / "p.html").read_text(encoding="utf-8")
     assert answer(text)[0].startswith(("Install", "Provisional"))
     assert len({x.get("system") for x in rates(text)}) == 1
-
-
-CARD = """
-schema = 1
-name = "cameras"
-title = "Across cameras"
-summary = "Verification between cameras"
-layout = "all-against-all"
-exclude = ["camera"]
-[source]
-text = "X"
-[verification]
-"""
-
-
-@pytest.mark.slow
-def test_two_systems_under_a_card_are_compared_on_one_page(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for seed, name in enumerate(("a", "b")):
-        drawn = be.simulate(20, 4, random_state=seed)
-        meta = {"camera": np.tile([0, 0, 1, 1], 20)}
-        be.save(be.Scores(drawn.values, drawn.probe_labels, probe_meta=meta), f"{name}.npz")
-    (tmp_path / "card.toml").write_text(CARD)
-    quick = ["--folds", "0", "--interval", "none", "--replicates", "100", "--force"]
-    for card in ("card.toml", "market1501"):
-        data = [f"{name}.npz" for name in ("a", "b")]
-        if card == "market1501":  # odd templates as probes, even ones as gallery
-            for file in data:
-                scores = be.load(file)
-                odd = np.arange(80) % 2 == 1
-                be.save(scores.select(probes=odd, gallery=~odd), file)
-        words = ["report", *data, "--protocol", card, "--worst", "2", "--out", "p.html"]
-        assert main([*words, *quick]) == 0
-        assert "Comparison of 2 systems" in (tmp_path / "p.html").read_text(encoding="utf-8")
 
 
 # ----------------------------------------------------------------------------------- figures

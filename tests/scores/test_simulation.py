@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from closed_forms import GaussianEmbeddings, GaussianScores
+from closed_forms import GaussianScores
 from scipy import stats
 
 import bioeval as be
@@ -205,31 +205,6 @@ def test_simulated_verification_fits_the_truth(genuine_sd, kind):
     others = others[np.isfinite(others)]
     assert close_to((mates <= -2.0).mean(), truth.gar(-2.0 * sign, templates=7), 480)
     assert close_to((others <= -2.0).mean(), truth.far(-2.0 * sign, templates=8), len(others))
-
-
-# ------------------------------------------------------------------------------- embeddings
-
-
-@pytest.mark.slow
-def test_simulated_embeddings_fit_the_truth():
-    """Attempts of one person are correlated: the standard error is taken over populations."""
-    truth = GaussianEmbeddings(dimensions=6, between=1.0, within=0.5)
-    t = np.array([1.0, truth.eer_threshold, 2.5])
-    runs = []
-    for seed in range(30):
-        scores = simulate(
-            60, 4, dimensions=6, between=1.0, within=0.5, random_state=seed, metric="l2"
-        )
-        genuine, impostor = genuine_cells(scores)
-        g, i = scores.values[genuine], scores.values[impostor]
-        auc = stats.mannwhitneyu(i, g).statistic / len(g) / len(i)
-        d_prime = (i.mean() - g.mean()) / math.sqrt((i.var() + g.var()) / 2)
-        rates = [*(g[:, None] <= t).mean(axis=0), *(i[:, None] <= t).mean(axis=0)]
-        runs.append([*rates, auc, d_prime])
-    runs = np.array(runs)
-    expected = [*truth.gar(t), *truth.far(t), truth.auc, truth.d_prime]
-    error = runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
-    assert (np.abs(runs.mean(axis=0) - expected) < SIGMAS * error).all()
 
 
 # ------------------------------------------------------------------------------- bad arguments

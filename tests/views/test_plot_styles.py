@@ -157,16 +157,6 @@ def test_title_none_leaves_out_the_title_and_the_lines_below_it(name):
     assert display.ax_.get_title("left") == "Mine"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(PLOTS))
-@pytest.mark.cases(4)
-def test_figsize_is_the_size_of_the_figure(name, tmp_path):
-    display = drawn(name, figsize=(7.5, 5.5))
-    assert display.figure_.get_size_inches().tolist() == [7.5, 5.5]
-    with Image.open(be.plot.save(display, tmp_path / "a.png", dpi=40)) as picture:
-        assert picture.size == (300, 220)
-
-
 # ------------------------------------------------------------------------------- choosing
 
 

@@ -113,18 +113,6 @@ def test_curves_hold_the_arrays_of_the_dataset(single, open_set, tree):
     np.testing.assert_array_equal(cmc.y, closed.cms)
 
 
-@pytest.mark.slow
-def test_the_roc_is_drawn_in_steps_in_the_order_of_far(single, similarity):
-    for dataset in (single, be.verification(similarity)):
-        (line,) = plot.roc(dataset).lines_.values()
-        assert line.get_drawstyle() == "steps-post"
-        x, y = line.get_data()
-        assert (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
-        assert set(zip(x, y, strict=True)) == set(
-            zip(dataset.far.values, dataset.gar.values, strict=True)
-        )
-
-
 def test_error_rates_step_where_the_counts_change(similarity, single):
     assert plot.error_rates(single).lines_["FAR"].get_drawstyle() == "steps-post"
     display = plot.error_rates(be.verification(similarity))
@@ -290,21 +278,6 @@ def test_infinite_scores_are_counted_and_reported(scores):
 # ---------------------------------------------------------------------------------- matrix
 
 
-@pytest.mark.slow
-def test_matrix_is_sorted_by_subject_without_the_diagonal():
-    values = np.arange(16.0).reshape(4, 4)
-    display = plot.matrix(be.Scores(values, ["b", "a", "b", "a"]))
-    order = [1, 3, 0, 2]
-    expected = values[np.ix_(order, order)]
-    np.fill_diagonal(expected, np.nan)
-    np.testing.assert_array_equal(display.rows, order)
-    np.testing.assert_array_equal(display.image, expected)
-    np.testing.assert_array_equal(display.state, np.eye(4))
-    draw(display)
-    assert names_of(display) == ["not compared"]
-    assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["a", "b"]
-
-
 def test_matrix_reduces_to_means_of_finite_scores():
     rng = np.random.default_rng(5)
     values = rng.random((23, 17))
@@ -396,16 +369,6 @@ def test_a_given_axis_is_used_and_nothing_else(name, tree, scores):
     assert display.ax_ is ax and display.figure_ is figure
     assert plt.get_fignums() == []
     draw(display)
-
-
-@pytest.mark.slow
-def test_a_subfigure_is_used(tree, tmp_path):
-    figure = plt.figure(layout="constrained")
-    left, right = figure.subfigures(1, 2)
-    plot.roc(tree, left.subplots())
-    display = plot.cmc(tree, right.subplots())
-    assert display.figure_ is figure
-    assert plot.save(display, tmp_path / "both.png").stat().st_size > 1000
 
 
 MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}

@@ -12,11 +12,8 @@ from rich.console import Console
 
 import bioeval as be
 from bioeval.base.messages import Message, as_json
-from bioeval.counting.points import per_cent
 from bioeval.tables.sections import table_of
-from bioeval.views.sections.rows import fvc_name
 from bioeval.views.writers.lines import written
-from bioeval.views.writers.numbers import score_text as threshold
 
 TARGETS = [0.1, 0.01, 0.001, 0.0001]
 
@@ -165,12 +162,6 @@ def test_subjects_are_those_who_made_the_attempts():
     assert "2 genuine attempts of 2 subjects" in as_text(tree["closed_set"].to_dataset())
 
 
-def test_the_origin_is_told():
-    text = as_text(verification().assign_attrs(origin="128-dimensional x"))
-    assert row(text, "Made of") == "Made of 128-dimensional x"
-    assert "Made of" not in as_text(verification().assign_attrs(origin=""))
-
-
 @pytest.mark.parametrize(
     ("values", "why"),
     [
@@ -239,27 +230,6 @@ def test_names_are_not_markup():
     stream = io.StringIO()
     Console(file=stream, force_terminal=True, width=80).print(table_of(be.closed_set(scores)))
     assert "[red]:smile:[/]" in stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (np.inf, "inf"),
-        (-np.inf, "-inf"),
-        (3.0, "3"),
-        (-250.0, "-250"),
-        (0.123456789, "0.123457"),
-        (1e-12, "1e-12"),
-        (1e20, "1e+20"),
-    ],
-)
-def test_thresholds(value, text):
-    assert threshold(value) == text
-
-
-def test_targets():
-    assert [per_cent(x) for x in (0.1, 0.01, 1e-6, 0.025)] == ["10 %", "1 %", "0.0001 %", "2.5 %"]
-    assert [fvc_name(x) for x in (0.01, 0.001, 0.02, 0.1)] == ["FMR100", "FMR1000", "", ""]
 
 
 @pytest.mark.parametrize("width", [20, 40, 100])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import naive
@@ -19,7 +18,6 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
-from bioeval.cli.program import main
 from bioeval.studies.calibration.calibration import LOG_ODDS
 
 PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)
@@ -315,30 +313,3 @@ def test_ratios_are_similarities_everywhere_else(people, tmp_path):
         assert one.identical(other)
     be.save(ratios, tmp_path / "ratios.npz")
     assert be.load(tmp_path / "ratios.npz").kind == "llr"
-
-
-@pytest.mark.slow
-def test_the_command(people, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    be.save(people, "people.npz")
-    options = ["--calibrate", "logistic", "--train", "people.npz", "--priors", "0.5,0.01"]
-    assert main(["calibration", "people.npz", *options, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    expected = be.calibration(be.Calibrator().fit_transform(people), [0.5, 0.01])
-    assert document["results"]["people, calibrated"]["cllr"] == expected.cllr
-    assert [x["act_dcf"] for x in document["priors"]] == expected.act_dcf.values.tolist()
-    assert document["train"] == "people.npz"
-    assert main(["calibration", "people.npz", "--calibrate", "pav", "--save", "llr.npz"]) == 0
-    assert "the scores that it is applied to, and results are optimistic" in " ".join(
-        capsys.readouterr().out.split()
-    )
-    assert be.load("llr.npz").kind == "llr"
-    assert np.isfinite(be.load("llr.npz").values).all()
-    assert main(["calibration", "people.npz", "--train", "people.npz"]) == 2
-    assert "--train needs --calibrate" in capsys.readouterr().err
-    assert main(["calibration", "people.npz", "--priors", "2"]) == 2
-    assert "--priors" in capsys.readouterr().err
-    assert main(["calibration", "people.npz", *options, "--out", "found", "--plots"]) == 0
-    names = {file.name for file in (tmp_path / "found").iterdir()}
-    assert {"results.nc", "table.txt", "reliability.png", "tippett.png"} <= names
-    assert {"empirical-cross-entropy.png", "bayes-error.png"} <= names

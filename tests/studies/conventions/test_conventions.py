@@ -100,13 +100,3 @@ def test_a_card_of_ones_own():
     card = protocol.load("market1501")
     ds = be.conventions(street(), cards=["market1501", card])
     assert ds.mean_ap.values[0] == ds.mean_ap.values[1]
-
-
-def test_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    be.save(street(), "street.npz")
-    assert main(["conventions", "street.npz", "--card", "market1501", "--out", "out"]) == 0
-    assert "market1501" in capsys.readouterr().out
-    loaded = be.conventions(street(), cards=["market1501"])
-    assert f"{100 * loaded.mean_ap.item():.2f} %" in (tmp_path / "out" / "table.txt").read_text()
-    assert (tmp_path / "out" / "reid_by_card.csv").exists()

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
-import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,19 +10,7 @@ from hypothesis import given, strategies as st
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli.program import main
 from bioeval.studies.planning import sample_size as planning
-
-SCRIPTS = Path(__file__).parents[3] / "scripts"
-
-
-def study():
-    """Return the simulations of this topic as a module."""
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        return importlib.import_module("simulations.planning")
-    finally:
-        sys.path.remove(str(SCRIPTS))
 
 
 def by_pairs(tables, symmetric):
@@ -219,27 +203,3 @@ def test_doubts_are_said():
     (message,) = be.messages(wide)
     assert message.code == "plan-uncertain"
     assert be.messages(be.sample_size(frr=0.02, icc=0.2)) == []
-
-
-@pytest.mark.slow
-def test_the_command_line(tmp_path, capsys):
-    file, out = tmp_path / "pilot.npz", tmp_path / "out"
-    be.save(be.simulate(30, 4, random_state=1), str(file))
-    run = ["sample-size", str(file), "--far", "0.01", "--width", "0.05"]
-    assert main([*run, "--json", "--out", str(out)]) == 0
-    document = json.loads(capsys.readouterr().out)
-    plan = be.sample_size(be.simulate(30, 4, random_state=1), far=0.01, frr_width=0.05)
-    assert [x["subjects"] for x in document["plans"]] == plan.subjects.values.tolist()
-    assert document["trials_rule_of_3"] == 300 and document["pilot_subjects"] == 30
-    files = ["people.csv", "people_for_frr.csv", "plans.csv"]
-    assert sorted(x.name for x in out.iterdir()) == [
-        *files, "results.nc", "summary.json", "table.txt",
-    ]  # fmt: skip
-    stated = ["sample-size", "--frr", "2%", "--icc", "0.2", "--far", "0.1%"]
-    assert main([*stated, "--templates", "3,6"]) == 0
-    shown = capsys.readouterr().out
-    assert (
-        "rule of 3" in shown and f"{int(be.sample_size(frr=0.02, icc=0.2).subjects[1]):,}" in shown
-    )
-    assert main(["sample-size"]) == 2
-    assert "--frr is missing" in capsys.readouterr().err

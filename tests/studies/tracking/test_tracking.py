@@ -58,82 +58,12 @@ def test_both_pairings_by_hand(pairing, idsw, mota, motp):
     assert ds.attrs["pairing"] == pairing
 
 
-def test_what_is_assigned_first():
-    """A row of boxes: two good pairs, or three that just overlap."""
-    truth = [(1, who, 40 * who, 0, 100, 10) for who in (1, 2, 3)]
-    result = [(1, 1, 76, 0, 100, 10), (1, 2, 116, 0, 100, 10), (1, 3, 150, 0, 100, 10)]
-    # Overlaps with the left neighbour of 0.47, 0.47, 0.54; with the right of 0.92, 0.92.
-    most = be.tracking(truth, result, iou=0.4)
-    best = be.tracking(truth, result, iou=0.4, pairing="previous-frame")
-    assert (int(most.tp), int(best.tp)) == (3, 2)
-    assert float(most.motp) < float(best.motp)
-    # Two overlaps of 0.11, or one of 0.96.
-    truth = [(1, 1, 0, 0, 100, 10), (1, 2, 82, 0, 100, 10)]
-    result = [(1, 1, 2, 0, 100, 10), (1, 2, -80, 0, 100, 10)]
-    assert int(be.tracking(truth, result, iou=0.1).tp) == 2
-    assert int(be.tracking(truth, result, iou=0.1, pairing="previous-frame").tp) == 1
-
-
-def steps(hits: str) -> tuple[list[Any], list[Any]]:
-    """A target, ``x`` where the tracker has it, ``.`` not, blank where it is away; and another."""
-    frames = list(enumerate(hits, 1))
-    always = [(f, 2, 50, 0, 10, 10) for f, _ in frames]
-    truth = [(f, 1, *BOX) for f, hit in frames if hit != " "]
-    return truth + always, [(f, 1, *BOX) for f, hit in frames if hit == "x"] + always
-
-
-@pytest.mark.parametrize(
-    ("hits", "rule", "state"),
-    [
-        ("xxxx.", "at-least", "mostly tracked"),
-        ("xxxx.", "more-than", "partially tracked"),
-        ("xxxxx.", "more-than", "mostly tracked"),
-        ("x....", "at-least", "partially tracked"),
-        ("x.....", "at-least", "mostly lost"),
-        ("xxxx    .", "at-least", "mostly tracked"),  # of the frames in which it is
-    ],
-)
-def test_coverage_on_the_edge(hits, rule, state):
-    ds = be.tracking(*steps(hits), mostly_tracked=rule)
-    assert ds.state.values.tolist() == [state, "mostly tracked"]
-    assert [int(ds[name]) for name in ("ml", "pt", "mt")] == [
-        *(int(state == other) for other in ("mostly lost", "partially tracked")),
-        1 + (state == "mostly tracked"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("hits", "fragmentations", "resumptions"),
-    [
-        ("xx", 0, 0),
-        ("x.x", 1, 1),
-        ("..x..", 0, 0),
-        ("x x", 0, 1),
-        ("x.x x..x", 2, 3),
-        ("x. x", 1, 1),
-    ],
-)
-def test_being_away_is_no_fragmentation(hits, fragmentations, resumptions):
-    ds = be.tracking(*steps(hits))
-    assert (int(ds.fragmentations), int(ds.resumptions)) == (fragmentations, resumptions)
-
-
 def test_a_match_at_exactly_the_threshold():
     # 40 of 80 pixels, in decimals whose sums are not exact: 0.49999999999999994 in floats.
     truth, result = [(1, 1, 4.4, 0.3, 60, 90)], [(1, 1, 24.4, 0.3, 60, 90)]
     assert int(be.tracking(truth, result).tp) == 1
     assert int(be.tracking(truth, result, iou=0.5 + 1e-9).tp) == 0
     assert int(be.tracking(truth, truth, iou=1).tp) == 1
-
-
-def test_the_oldest_target_keeps_what_two_have_had():
-    """Both have had identity 7; in the third frame it overlaps both, and better the second."""
-    truth = [(1, 1, *BOX), (2, 2, 5, 0, 10, 10), (3, 1, 0, 0, 10, 10), (3, 2, 5, 0, 10, 10)]
-    result = [(1, 7, *BOX), (2, 7, 5, 0, 10, 10), (3, 7, 3, 0, 10, 10)]
-    ds = be.tracking(truth, result)
-    assert ds.frames_covered.values.tolist() == [2, 1]
-    other = be.tracking(truth, result, pairing="previous-frame")
-    assert other.frames_covered.values.tolist() == [1, 2]
 
 
 # ------------------------------------------------------------------------ the naive twin
@@ -233,13 +163,6 @@ def test_ignored_ground_truth(ignored, category, fp):
     assert messages(ds)["ignored-boxes"]["boxes"] == 1
 
 
-def test_a_result_on_a_target_stays_the_targets():
-    """It overlaps a distractor too, but the target better."""
-    truth = [(1, 1, *BOX, 1, 1, 1), (1, 2, 3, 0, 10, 10, 0, 8, 1)]
-    ds = be.tracking(truth, [(1, 1, 1, 0, 10, 10)])
-    assert (int(ds.tp), int(ds.fp), int(ds.removed_result_boxes)) == (1, 0, 0)
-
-
 def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
     """Whatever file has the others: classes 0 and 1 are those of YOLO."""
     zero, one = [(1, 1, *BOX, 1, 0)], [(1, 1, *BOX, 1, 1), (1, 2, 50, 0, 10, 10, 1, -1)]
@@ -328,12 +251,6 @@ def test_classes_that_no_row_has_are_refused_and_world_coordinates_read_as_class
     assert "column 8 is a world coordinate and no class" in be.to_markdown(ds)
     ds = be.tracking(world, [(1, 1, *BOX)], classes=[3])
     assert int(ds.tp) == 1 and ds.attrs["classes_evaluated"] == "3"
-
-
-def test_a_comparison_of_trackers_names_the_classes():
-    ds = be.tracking({"a": GROUND}, {"A": {"a": GROUND}, "B": {"a": GROUND[:1]}}, classes=[3])
-    assert ds.attrs["classes_evaluated"] == "3"
-    assert "3 evaluated; 1 ignored" in be.to_markdown(ds)
 
 
 def test_where_no_box_matches_the_message_names_what_to_compare():
@@ -570,16 +487,6 @@ TRACKEVAL = {
     **{name: name.lower() for name in ("HOTA", "DetA", "AssA", "DetRe", "DetPr", "AssRe", "AssPr")},
     "LocA": "loca",
 }
-
-
-@pytest.mark.parametrize("name", ["TUD-Campus", "TUD-Stadtmitte"])
-def test_published_sequences(shared, name):
-    folder = shared / "mot_tud"
-    expected = json.loads((folder / "README.json").read_text())["computed_with_motmetrics_1_4_0"]
-    ds = be.tracking(folder / f"{name}_gt.txt", folder / f"{name}_test.txt")
-    result = {key: float(ds[MOTMETRICS[key]]) for key in expected[name] if key in MOTMETRICS}
-    assert len(result) == 15
-    assert result == pytest.approx({key: expected[name][key] for key in result}, abs=1e-12)
 
 
 def reference_runs() -> list[tuple[str, str]]:

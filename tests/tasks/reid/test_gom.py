@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from kept_pairs import kept
 
 import bioeval as be
-from bioeval.cli.program import main
 from bioeval.protocol.loading import parse
 from bioeval.tasks.reid.results import gom_from_curves
 
@@ -179,57 +174,3 @@ def test_options_without_effect_are_refused():
         be.evaluate(scores, CARD, per_query=True)
     with pytest.raises(be.DataError, match="thresholds = 5; of GOM expected None or an increasing"):
         be.evaluate(scores, CARD, thresholds=5)
-
-
-# ------------------------------------------------------------------------ command and figure
-
-
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for seed, name in enumerate(("a", "b")):
-        be.save(searched(seed), f"{name}.npz")
-    return ["a.npz", "b.npz"]
-
-
-@pytest.mark.slow
-def test_the_command(files, capsys):
-    args = ["gom", *files, "--budget", "9", "--interval", "subject-bootstrap",
-            "--replicates", "100"]  # fmt: skip
-    assert main([*args, "--out", "o", "--plots"]) == 0
-    shown = capsys.readouterr().out
-    expected = {
-        name: be.gom(
-            searched(seed),
-            convention=CARD,
-            budget=9,
-            interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        )
-        for seed, name in enumerate("ab")
-    }
-    columns = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
-    document = json.loads((Path("o") / "summary.json").read_text())
-    for row, (name, result) in zip(document["gom"], expected.items(), strict=True):
-        assert (row["system"], row["cmc"]) == (name, float(result.cmc[0]))
-        assert [row[x] for x in columns] == [float(result[x]) for x in columns]
-        assert f"{100 * float(result.mean_ap):.2f} %" in shown
-    mean_ap = [row for row in document["intervals"] if row["measure"] == "mAP"]
-    assert [x["value_low"] for x in mean_ap] == [float(x.mean_ap_low) for x in expected.values()]
-    assert (Path("o") / "table.txt").read_text() == shown
-    assert document["results"]["b"]["mrep_area"] == float(expected["b"].mrep_area)
-    assert {"gom.png", "cmc.png", "curves.csv"} <= set(document["files"])
-    rows = list(csv.DictReader((Path("o") / "curves.csv").read_text().splitlines()))
-    assert [row["system"] for row in rows] == ["a"] * 101 + ["b"] * 101
-    assert [float(row["mrep"]) for row in rows[101:]] == expected["b"].mrep.values.tolist()
-    at_1 = expected["b"].dir.sel(rank=1).values.tolist()
-    assert [float(row["dir_rank_1"]) for row in rows[101:]] == at_1
-    assert main(["gom", "a.npz", "a.npz", "--name", "one", "--name", "two", "--json"]) == 0
-    systems = json.loads(capsys.readouterr().out)["results"]
-    assert list(systems) == ["one", "two"]
-
-
-def test_the_command_takes_distances_as_given(files, capsys):
-    assert main(["gom", "a.npz", "--as-given", "--json"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)["results"].values()
-    assert result["mrep_area"] == float(be.gom(searched(0), scaled=False).mrep_area)
-    assert result["mrep_area"] != float(be.gom(searched(0)).mrep_area)

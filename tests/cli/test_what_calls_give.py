@@ -1,0 +1,150 @@
+"""A command gives what its call gives, number for number, and its options are arguments of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from shown import META
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.cli.program import main
+
+WHO = np.repeat(np.arange(12), 3)
+COLUMNS = {name: np.tile(column, 2) for name, column in META.items()}
+HALF = np.arange(36) % 3 == 0
+USE = {"people_per_day": 9, "impostor_share": 0.1}
+GOM = "gom-market1501"
+PEOPLE = be.stats.IntervalMethod("people", replicates=200)
+
+
+def made(name: str) -> be.Scores:
+    """Scores of systems a and b; of c queries against a gallery, some of them not enrolled."""
+    drawn = be.simulate(12, 3, within=0.9, random_state="abc".index(name))
+    values = np.asarray(drawn.values)
+    if name != "c":
+        return be.Scores(values, WHO, probe_meta=COLUMNS, name=name)
+    rows, columns = HALF, ~HALF & (WHO < 9)
+    sides = [{k: x[side] for k, x in COLUMNS.items()} for side in (rows, columns)]
+    return be.Scores(
+        values[np.ix_(rows, columns)], WHO[rows], WHO[columns], name=name,
+        probe_meta=sides[0], gallery_meta=sides[1],
+    )  # fmt: skip
+
+
+#: Words of lines without a plot, or with an empty one.
+WITHOUT_PLOT = {"conventions", "sample-size", "workload", "--on", "--promise", "--as-given"}
+
+#: Lines of commands, and the calls of them.
+LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
+    "calibration a.npz --priors 0.5,0.01": lambda a, b, c: be.calibration(a, [0.5, 0.01]),
+    "calibration a.npz --calibrate logistic --train b.npz": lambda a, b, c: be.calibration(
+        be.Calibrator().fit(b).transform(a)
+    ),
+    "compare a.npz b.npz --measure auc --replicates 200": lambda a, b, c: be.compare(
+        {"a": a, "b": b}, measures=["auc"], interval=PEOPLE
+    ),
+    "conventions c.npz --card market1501 --card viper": lambda a, b, c: be.conventions(
+        c, cards=["market1501", "viper"]
+    ),
+    "error-discard a.npz --quality quality --threshold 4": lambda a, b, c: be.error_discard(
+        a, "quality", threshold=4.0
+    ),
+    "gallery-size a.npz --sizes 2,6 --max-rank 2 --thresholds 10": lambda a, b, c: be.gallery_size(
+        a, [2, 6], max_rank=2, thresholds=10
+    ),
+    "gom c.npz --budget 9": lambda a, b, c: be.gom(c, convention=GOM, budget=9),
+    "gom c.npz --as-given": lambda a, b, c: be.gom(c, convention=GOM, scaled=False),
+    "groups a.npz --by sex --threshold far=0.2 --interval people": lambda a, b, c: be.by_group(
+        a, "sex", threshold="far=0.2", interval="people"
+    ),
+    "sample-size --frr 2% --icc 0.2 --far 0.1% --templates 3,6": lambda a, b, c: be.sample_size(
+        frr=0.02, icc=0.2, far=0.001, n_templates=[3, 6]
+    ),
+    "sample-size a.npz --far 0.1 --width 0.2": lambda a, b, c: be.sample_size(
+        a, far=0.1, frr_width=0.2
+    ),
+    "threshold a.npz --target far=0.1 --folds 3 --repeats 2": lambda a, b, c: be.study_threshold(
+        a, "far=0.1", folds=3, repeats=2
+    ),
+    "threshold a.npz --on b.npz --target min-dcf=0.1": lambda a, b, c: be.judge_threshold(
+        a, b, "min-dcf=0.1"
+    ),
+    "threshold a.npz --promise far=10% --threshold 3": lambda a, b, c: be.check_promise(
+        a, 3.0, far=0.1
+    ),
+    "workload --rates far=0.01,frr=0.02 --people 9 --impostors 0.1": lambda a, b, c: be.workload(
+        {"far": 0.01, "frr": 0.02}, **USE
+    ),
+    "zoo a.npz --threshold far=0.1 --permutations 20 --quantile 0.3": lambda a, b, c: be.zoo(
+        a, threshold="far=0.1", permutations=20, quantile=0.3
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("systems")
+    for name in "abc":
+        be.save(made(name), place / f"{name}.npz")
+    return place
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+@pytest.mark.parametrize("line", LINES)
+def test_a_command_gives_what_its_call_gives(line, folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    out = tmp_path / "out"
+    assert main([*line.split(), "--out", str(out), "--verbose"]) in (0, 1)  # 1: a refuted promise
+    printed = capsys.readouterr().out
+    expected = LINES[line](*map(made, "abc"))
+    with xr.open_datatree(out / "results.nc", engine="h5netcdf") as tree:
+        saved = tree.load()
+    (node,) = (x.to_dataset() for x in saved.leaves)
+    for name, values in expected.data_vars.items():
+        if values.dtype.kind in "fiub":
+            np.testing.assert_allclose(node[name], values, rtol=1e-12, err_msg=str(name))
+    summary = json.loads((out / "summary.json").read_text())
+    assert set(summary["files"]) == {x.name for x in out.iterdir()}
+    assert (out / "table.txt").read_text().split() == printed.split()
+    assert [*out.glob("*.csv")]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+@pytest.mark.parametrize("line", [x for x in LINES if not WITHOUT_PLOT & {*x.split()}])
+def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    words = [*line.split(), "--out", str(tmp_path / "out"), "--plots", "--plot-format", "svg"]
+    assert main(words) in (0, 1)
+    assert [*(tmp_path / "out").glob("*.svg")]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("calibration a.npz --train b.npz", "--train needs --calibrate"),
+        ("calibration a.npz --priors 2", "--priors"),
+        ("compare a.npz", "expected two or more"),
+        ("gallery-size a.npz --sizes 0", "--sizes is [0]; expected increasing whole numbers"),
+        ("gallery-size a.npz --sizes 13", "--sizes is [13]; expected increasing whole numbers"),
+        ("gallery-size a.npz --sizes a", "expected comma-separated whole numbers"),
+        ("sample-size", "--frr is missing"),
+        ("threshold a.npz --folds 13", "only 12 subjects"),
+        ("threshold a.npz --on b.npz --folds 3", "--folds"),
+        ("threshold a.npz --on b.npz --target min-dcf", "min-dcf"),
+        ("workload --people 9 --impostors 0.1", "give DATA or --rates"),
+        ("workload --rates far --people 9 --impostors 0.1", "expected rates by name"),
+        ("workload --rates far=0.1,frr=0.1 --people 0 --impostors 0", "--people is 0"),
+    ],
+)
+def test_wrong_usage_is_one_line(line, says, folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert main(line.split()) == 2
+    said = capsys.readouterr()
+    assert says in said.err and said.err.count("\n") == 1 and not said.out
