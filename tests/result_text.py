@@ -13,4 +13,4 @@ from bioeval.views.writers.terminal import as_text as text_of_section
 
 def as_text(results: Any, width: int = 100, naming: Naming = python_naming) -> str:
     vocabulary = next((words_of(dataset) for _, dataset in datasets(results)), "lecture")
-    return text_of_section(section(results), width, vocabulary, naming)
+    return text_of_section(section(dict(datasets(results))), width, vocabulary, naming)

@@ -216,7 +216,7 @@ class StudyCommand:
         At given thresholds a rate of one class of attempts is a result, too. Raise
         :class:`NoResultError` if no task has a result.
         """
-        from bioeval.views.sections.evaluation import rows_of_task
+        from bioeval.views.sections.rows import rows_of_task
         from bioeval.views.tasks import datasets, has_folds
 
         results = dict(datasets(tree))

@@ -6,7 +6,7 @@ a terminal's table, a page, LaTeX, Markdown or data of it, and know no study.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -168,47 +168,53 @@ def _supported_table(table: Table) -> Table:
     return replace(table, rows=rows, shown=None, brief=None)
 
 
-#: Messages, besides alarms, that a short view has.
-FEW_MESSAGES = 5
-
-
-def in_brief(section: Section, messages: int | None = FEW_MESSAGES) -> Section:
-    """Return a section for one screen: the most important rows, facts and `messages`.
+def in_brief(section: Section) -> Section:
+    """Return a section with the most important rows and facts.
 
     It has no numbers that the data do not support.
-
-    What is left out of the messages is counted in a last line; None: all of them stay.
     """
-    listed = [x for _, block in walk(section) for x in _notes_of(block)]
-    kept = set(list(dict.fromkeys(listed))[:messages])
-    more = len(set(listed)) - len(kept)
-    blocks = list(_brief_blocks(section.blocks, kept))
+    return replace(section, blocks=list(_brief_blocks(section.blocks)))
+
+
+def notes_of(section: Section) -> list[Message]:
+    """Return the messages of a section, each once, but no alarms."""
+    notes = (x for _, x in walk(section) if isinstance(x, Messages) and not x.alarm)
+    return list(dict.fromkeys(message for block in notes for message in block.messages))
+
+
+def with_notes(section: Section, kept: Sequence[Message]) -> Section:
+    """Return a section with these of its messages, and its alarms; a last line counts the rest."""
+
+    def rest(block: Block) -> Block:
+        match block:
+            case Messages(alarm=False):
+                return Messages([x for x in block.messages if x in kept])
+            case Section():
+                return replace(block, blocks=[*map(rest, block.blocks)])
+        return block
+
+    more = len(notes_of(section)) - len(kept)
+    blocks = [*map(rest, section.blocks)]
     if more:
-        text = say("and {more:count more notes}: {arg.verbose}", more=more)
-        blocks.append(Paragraph(text, "note"))
+        nouns = "more notes" if kept else "notes"
+        text = say(f"{{more:count {nouns}}}: {{arg.verbose}}", more=more)
+        blocks.append(Paragraph(say("and {text}", text=text) if kept else text, "note"))
     return replace(section, blocks=blocks)
 
 
-def _notes_of(block: Block) -> Sequence[Message]:
-    """Return the messages of a block, but no alarms."""
-    return block.messages if isinstance(block, Messages) and not block.alarm else ()
-
-
-def _brief_blocks(blocks: Iterable[Block], kept: Container[Message]) -> Iterator[Block]:
-    """Yield blocks without the rows, terms and messages that a short view leaves out."""
+def _brief_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks without the rows and terms that a short view leaves out."""
     for block in blocks:
         match block:
             case Facts():
                 yield replace(
                     block, facts=[x for x in block.facts if not isinstance(x.text, Vocabulary)]
                 )
-            case Messages(alarm=False):
-                yield Messages([x for x in block.messages if x in kept])
             case Table():
                 if block.brief is not None:
                     block = replace(block, shown=block.brief)
                 yield _supported_table(block)
             case Section():
-                yield replace(block, blocks=list(_brief_blocks(block.blocks, kept)))
+                yield replace(block, blocks=list(_brief_blocks(block.blocks)))
             case _:
                 yield block

@@ -117,8 +117,8 @@ SENTENCES: dict[str, str] = {
     ),
     "lines-left-out": "{lines:count lines} of {file:name} left out: they have {have}",
     "arrays-left-out": (
-        "the arrays {arrays:names} are no metadata: such an array has one value a template, and "
-        "probe_ or gallery_ before its name where the two sides differ"
+        "the arrays {arrays:names} are no metadata: one value a template, named probe_ or gallery_ "
+        "where sides differ"
     ),
     "in-order-of-trials": (
         "the scores are taken to be in the order of the trials of {file:name}; check the order: a "
@@ -162,11 +162,11 @@ SENTENCES: dict[str, str] = {
     ),
     "target-not-supported": (
         "{rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts} "
-        "(rule of 3: {needed:counts} needed)"
+        "(rule of 3 needs {needed:range})"
     ),
     "target-uncertain": (
         "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 errors expected of "
-        "{have:amounts} (rule of 30: {needed:counts} needed)"
+        "{have:amounts} (rule of 30 needs {needed:range})"
     ),
     "near-chance": (
         "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check the "

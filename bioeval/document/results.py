@@ -165,10 +165,9 @@ def interval_note(
         by_method.setdefault(str(method), []).append(str(attrs.get("task", "")))
         methods[str(method)] = method
     texts = list(methods.values())
-    if len(texts) > 1:
-        for i, tasks in enumerate(by_method.values()):
-            named = Enumeration(list(dict.fromkeys(filter(None, tasks))))
-            texts[i] = say("{method} ({tasks})", method=texts[i], tasks=named)
+    for i, tasks in list(enumerate(by_method.values()))[1:]:
+        named = Enumeration(list(dict.fromkeys(filter(None, tasks))))
+        texts[i] = say("of {tasks}: {method}", method=texts[i], tasks=named)
     if texts:
         note = say(
             "{where}: {methods}{more}.{ends}",
@@ -205,8 +204,6 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     if "replicates" in attrs:
         text += " ({replicates:count replicates})"
         arguments["replicates"] = int(attrs["replicates"])
-    if attrs.get("interval_for") == "this gallery" and attrs.get("result_type") != "gom":
-        text += "; bioeval compare has limits for new people"
     return say(text, **arguments)
 
 

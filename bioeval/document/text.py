@@ -10,7 +10,8 @@ A format in the plural is that of a list, or of values by name: ``{species:count
 3}`` is ``mask (3)``. ``{names:names}`` are the first of many names, ``{rate:term}`` a term that an
 argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is ``78 people with
 3,000 pairs``. ``{size:spread templates}`` of ``[3, 4, 4]``, the least, the median and the largest
-number, is ``3 to 4 templates each (median 4)``. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
+number, is ``3 to 4 templates each (median 4)``, and ``{needed:range}`` of more than
+three numbers the least and the largest. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
 are numbers, ``{words:template}`` is a template without arguments, and ``{notes:messages}`` are
 messages one after the other.
 
@@ -21,6 +22,7 @@ FAR-net keeps its name.
 
 from __future__ import annotations
 
+import itertools
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,8 +47,8 @@ from bioeval.document.terms import is_term
 #: Before the name of an argument of a public function, in a template.
 _ARGUMENT = "arg."
 
-#: Names that a sentence has; of more, their number.
-_NAMED = 6
+#: Names, and characters of them, that a sentence has; of more, their number.
+_NAMED, _LONG = 6, 120
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,10 @@ def _typed(value: Any, form: str) -> Text:
         return Enumeration([Count(n, noun=noun) for noun, n in value.items()], "with")
     if kind == "messages":
         return Enumeration(value, ";")
+    if kind == "range":
+        several = Enumeration([Count(x) for x in value])
+        ends = say("{least:count} to {most:count}", least=min(value), most=max(value))
+        return ends if len(value) > 3 else several
     if kind == "spread":
         return _spread(value, noun)
     if kind == "digits":
@@ -171,9 +177,11 @@ def _spread(numbers: Sequence[float], noun: str) -> Text:
 
 def _first(names: Sequence[Text]) -> Enumeration:
     """Return names as an enumeration; of many, the first ones and the number of the others."""
-    if len(names) <= _NAMED:
+    lengths = itertools.accumulate(len(x.text) if isinstance(x, Label) else 0 for x in names)
+    shown = max(1, sum(length <= _LONG for length in itertools.islice(lengths, _NAMED)))
+    if len(names) <= shown:
         return Enumeration(names)
-    return Enumeration([*names[:_NAMED], say("{number} more", number=len(names) - _NAMED)])
+    return Enumeration([*names[:shown], say("{number} more", number=len(names) - shown)])
 
 
 def parts(phrase: Phrase) -> Iterator[Text]:

@@ -30,7 +30,6 @@ from bioeval.document.blocks import (
     Section,
     Table,
     in_brief,
-    supported,
 )
 from bioeval.document.cells import Picture, Quantity, Rate
 from bioeval.document.results import cell_of, span_of_thresholds, threshold_rule
@@ -44,9 +43,8 @@ from bioeval.results.histogram import ScoreHistograms
 from bioeval.studies.thresholds.section import new_people
 from bioeval.tables.sections import study_sections
 from bioeval.views.images import Images
-from bioeval.views.sections import systems as side_by_side
-from bioeval.views.sections.evaluation import is_identification, section as evaluation
-from bioeval.views.sections.header import about
+from bioeval.views.sections.evaluation import section as evaluation
+from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import value_of
 from bioeval.views.terms import words_of
 from bioeval.views.writers.html import CSS, HtmlLines, body
@@ -183,13 +181,11 @@ class Page:
 
     def _sections(self) -> Iterator[tuple[str, Section]]:
         if self.evaluated:
-            known = {f"{x.system}/{x.path}": x.dataset for x in self.evaluated}
-            if self.several:
-                section = side_by_side.section(known, turned=len(self.systems) <= FEW)
-                said = supported(Section("data", "", [about(known), *section.blocks]))
-            else:
-                tree = {x.path: x.dataset for x in self.evaluated}
-                said = in_brief(evaluation(xr.DataTree.from_dict(tree)), None)
+            known = {
+                f"{x.system}/{x.path}" if self.several else x.path: x.dataset
+                for x in self.evaluated
+            }
+            said = in_brief(evaluation(known))
             yield (
                 "Measures, each at its own threshold",
                 self.parts.rest_of(said, answering=False, facts=False),
@@ -206,7 +202,7 @@ class Page:
                 named += [(x.name, x.system, section) for section in x.sections()]
         first = bool(self.evaluated)
         for name, system, section in named:
-            section = in_brief(section, None)
+            section = in_brief(section)
             title = self._lines().write(section.title) or escape(printable(name))
             title = title or section.id.replace("_", " ").capitalize()
             if self.several and system in self.systems:

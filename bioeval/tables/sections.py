@@ -29,10 +29,10 @@ from bioeval.studies.tracking import section as tracking
 from bioeval.studies.worst_pairs import section as worst_pairs
 from bioeval.studies.zoo import section as zoo
 from bioeval.tasks.reid import section as gom
-from bioeval.views.sections import ranks, systems as side_by_side
+from bioeval.views.sections import ranks, systems as in_rows_of
 from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.show import Shown
-from bioeval.views.tasks import datasets, has_folds, systems
+from bioeval.views.tasks import datasets, each_once, systems
 from bioeval.views.terms import words_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
@@ -115,16 +115,9 @@ def sections_of(results: Any) -> list[Section]:
         if study:
             made += _of_study(study, parts)
         elif parts:
-            tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
-            made.append(_of_evaluation(tree))
+            in_folds = any("fold" in dataset.dims for dataset in parts.values())
+            made.append(folds.section(each_once(parts)) if in_folds else evaluation(parts))
     return made
-
-
-def _of_evaluation(tree: Any) -> Section:
-    """Return what a study says of whole evaluations if one fits, else the usual tables."""
-    if has_folds(tree):
-        return folds.section(dict(datasets(tree, once=True)))
-    return evaluation(tree)
 
 
 def _vocabulary_of(results: Any) -> str:
@@ -163,7 +156,9 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
-    """Return the table of any result; of several systems, or `measures`, one row for each system.
+    """Return the table of any result; with `measures` one row for each system.
+
+    So it is of several systems over folds, repeats or partitions.
 
     Raise :class:`DataError` if `results` are something else, or have no such measures.
     """
@@ -173,8 +168,9 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
         for study, of_study in _grouped(results).items():
             in_rows = in_rows and study in ("", "partitions")
             by_path |= of_study
-    if in_rows and (measures or len(systems(by_path)) > 1):
-        section = side_by_side.section(by_path, measures)
+    parts = len(systems(by_path)) > 1 and any(map(in_rows_of.in_parts, by_path.values()))
+    if in_rows and (measures or parts):
+        section = in_rows_of.section(by_path, measures)
         return TerminalDocument(section, words_of(next(iter(by_path.values()))))
     if measures:
         raise DataError(

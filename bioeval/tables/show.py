@@ -60,9 +60,9 @@ def show(results: Any, *, verbose: bool = False) -> None:
 def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = False) -> str:
     r"""Return the table of a result as LaTeX, with the rules of the package booktabs.
 
-    Titles, remarks and warnings are comments; in a `document` they are text. Of several systems by
-    name the table has a row for each system and a column for each measure; over folds, repeats and
-    partitions its values are means and standard deviations.
+    Titles, remarks and warnings are comments; in a `document` they are text. Two systems by name
+    stand side by side; more of them, and those of chosen `measures`, have a row each. Over folds,
+    repeats and partitions values are means and standard deviations.
 
     Parameters
     ----------

@@ -114,8 +114,12 @@ def test_a_row_for_each_system():
         for name, ds in systems.items()
     ]
     assert rows == [["", "Rank 1", "mAP", "MRR"], *expected]
-    (every,) = markdown_tables(be.to_markdown(systems))
-    assert every[0][1] == "mAP" and len(every[0]) > 10 and len(every) == 3
+    three = systems | {"third": systems["ours_1"]}
+    (every,) = markdown_tables(be.to_markdown(three))
+    assert every[0][1] == "mAP" and len(every[0]) > 10 and len(every) == 4
+    (beside,) = markdown_tables(be.to_markdown(systems))
+    assert beside[0] == ["", *systems]
+    assert beside[1] == ["mAP", expected[0][2], expected[1][2]]
     (one,) = markdown_tables(be.to_markdown(systems["ours_1"], ["mAP"]))
     assert one == [["mAP"], [expected[0][2]]]  # a system without a name
     named = be.to_latex(systems, measures=["cmc=1", "mean_ap", "mrr"])

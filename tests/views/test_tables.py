@@ -119,7 +119,7 @@ def test_rows_of_open_set():
     text = as_text(open_set())
     said = " ".join(text.split())
     assert "N = 60 subjects (59 for impostor attempts); the rank counts templates" in said
-    assert "the mate ranks last among equal scores (pessimistic)" in said
+    assert "ties: the mate ranks last (pessimistic)" in said
     assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.00 %"
     assert row(text, "EER") == "EER, rank 1 n/a"
     many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)

@@ -13,12 +13,12 @@ from bioeval.base.errors import Naming
 from bioeval.base.version import __version__
 from bioeval.cli.command import naming
 from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, write_results
-from bioeval.document.blocks import Section, Table
+from bioeval.document.blocks import Paragraph, Section, Table
 from bioeval.document.results import is_doubt, messages_of_result
 from bioeval.document.text import Text, say
 from bioeval.results.support import withheld_targets
 from bioeval.results.variables import TARGETS
-from bioeval.tables.sections import paper_table, sections_of
+from bioeval.tables.sections import sections_of
 from bioeval.views.sections.header import alarms, left_out, optimistic
 from bioeval.views.sections.rows import precision_of_queries
 from bioeval.views.tasks import asked_thresholds, datasets, has_folds, report_ranks
@@ -199,8 +199,7 @@ def finish(run: StudyCommand, systems: Sequence[Evaluation], files: Iterable[str
         if document and one.queries:
             of_system = document if len(systems) == 1 else document["systems"][one.name]
             of_system["tasks"]["reid"]["worst_first"] = one.queries
-    for_paper = output.markup is not None and len(systems) > 1  # a row for each system
-    run.keep(paper_table(shown) if for_paper else table_of(systems), document, written_files)
+    run.keep(table_of(systems), document, written_files)
 
 
 def table_of(systems: Sequence[Evaluation]) -> TerminalDocument:
@@ -213,8 +212,8 @@ def table_of(systems: Sequence[Evaluation]) -> TerminalDocument:
     for one in systems:
         for x in one.lines():
             lines.append(say("{name:name}: {line}", name=one.name, line=x) if several else x)
-    whole = Section("results", "", sections_of(shown))
-    return TerminalDocument(whole, words, first.name_of).with_lines(lines)
+    whole = Section("results", "", [*sections_of(shown), *map(Paragraph, lines)])
+    return TerminalDocument(whole, words, first.name_of)
 
 
 def _write_all(

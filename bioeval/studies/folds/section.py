@@ -30,7 +30,7 @@ from bioeval.document.results import (
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.support import withheld_targets
-from bioeval.views.sections.evaluation import is_identification
+from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import Averaged, averaged, system_of, systems, unit_of
 
 _LONGEST = 160  # characters of a splitter that are shown

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import xarray as xr
 
-from bioeval.document.blocks import Block, Fact, Messages, Paragraph, Section, Table, tables
+from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables
 from bioeval.document.results import data_facts, result_messages, table_of
 from bioeval.document.text import Text
 from bioeval.results.layouts import expanded
-from bioeval.views.sections import systems
+from bioeval.views.sections.evaluation import verification_of_systems
 
 
 def section(
@@ -21,16 +20,16 @@ def section(
     datasets = {name: expanded(ds) for name, ds in results.items()}
     dims = next(iter(datasets.values())).dims
     made_of = dict(list(datasets.items())[:-1])
-    measures = [*map(_as_measures, systems.section(datasets, turned=True).blocks)]
-    # Below the table of a task is what it lacks.
-    noted = [x for block in measures if isinstance(block, Table) for x in block.notes]
-    messages = [x for x in result_messages(results).messages if x not in noted]
+    measures = verification_of_systems(datasets, "measures")
+    (shown,) = tables(measures)
+    # Below the table is what the data do not support.
+    messages = [x for x in result_messages(results).messages if x not in shown.notes]
     return Section(
         "side_by_side",
         title,
         (
             data_facts(made_of, *facts),
-            *measures,
+            measures,
             Paragraph(note, "note"),
             _together("systems", datasets),
             *(_together(f"{x}s", datasets, x) for x in ("far_target", "frr_target") if x in dims),
@@ -38,14 +37,6 @@ def section(
         ),
         task="verification",
     )
-
-
-def _as_measures(block: Block) -> Block:
-    """Return the table of verification under one name, whatever its templates."""
-    if isinstance(block, Section):
-        (table,) = tables(block)
-        return replace(table, id="measures")
-    return block
 
 
 def _together(id: str, datasets: Mapping[str, xr.Dataset], *dims: str) -> Table:

@@ -13,7 +13,7 @@ from bioeval.document.results import result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
 from bioeval.results.support import withheld_targets
-from bioeval.views.sections.evaluation import is_identification
+from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import averaged
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import xarray as xr
@@ -11,7 +12,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.counting.points import FAR_TARGETS
-from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table
+from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table, tables
 from bioeval.document.cells import Count, Label
 from bioeval.document.results import (
     candidates_in_words,
@@ -21,41 +22,37 @@ from bioeval.document.results import (
 )
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
+from bioeval.results.dataset import task_code
 from bioeval.scores.arrays import parse_fusion
 from bioeval.views.sections.header import about, alarms, optimistic, paths_of_messages
 from bioeval.views.sections.rows import (
+    SUPPORT,
     NumberRow,
-    closed_set_rows,
-    gom_rows,
-    open_set_rows,
+    is_identification,
     precision_of_queries,
-    reid_rows,
+    rows_of_task,
     sample_size,
-    verification_rows,
 )
-from bioeval.views.tasks import datasets, system_of, systems, value_of
+from bioeval.views.sections.systems import in_parts, measures_of, remarks, tables_of_systems
+from bioeval.views.tasks import each_once, system_of, systems, value_of
 
 #: Number of the worst queries that are named.
 WORST = 5
-
-#: Targets that the data do not support, and those with fewer errors than 30.
-SUPPORT = ("target-not-supported", "target-uncertain")
 
 #: The numbers of re-identification that a short view has.
 _MAIN = ("mean_ap", "rank_k_mean_ap", "cmc", "mean_inp")
 
 # What the policies of ties mean.
 _TIES = {
-    "pessimistic": "the mate ranks last among equal scores (pessimistic)",
-    "optimistic": "the mate ranks first among equal scores (optimistic)",
-    "expected": "rates are means over all orders of equal scores (expected ties)",
-    "stable": "equal scores keep the order of the gallery (stable ties)",
+    "pessimistic": "ties: the mate ranks last (pessimistic)",
+    "optimistic": "ties: the mate ranks first (optimistic)",
+    "expected": "ties: means over all orders (expected)",
+    "stable": "ties: in the order of the gallery (stable)",
 }
 
 # Which searches make impostor attempts of identification.
 _IMPOSTORS = {
-    "leave-subject-out": "impostors search without the templates of their own subject "
-    "(leave-subject-out)",
+    "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
     "unenrolled": "impostors are people who are not enrolled",
     "both": "impostors are people who are not enrolled, and all others without the templates of "
     "their own subject (both)",
@@ -75,36 +72,48 @@ _CMC = {
 }
 
 
-def section(tree: xr.DataTree | xr.Dataset) -> Section:
-    """Return what is said of an evaluation, of one or several systems."""
-    results = dict(datasets(tree, once=True))
+@dataclass(frozen=True)
+class _Task:
+    """A task of one system, with its rows."""
+
+    path: str
+    dataset: xr.Dataset
+    rows: Sequence[NumberRow]
+
+    @property
+    def name(self) -> str:
+        """Name of its tables."""
+        return self.path.replace("/", "_") or "results"
+
+    @property
+    def defined(self) -> bool:
+        """Whether one of its numbers is."""
+        return any(row.value.is_defined for row in self.rows)
+
+
+def section(results: Mapping[str, xr.Dataset]) -> Section:
+    """Return what is said of the tasks of an evaluation by path.
+
+    Two systems stand side by side; more of them have a row each.
+    """
+    results = each_once(results)
     several = len(systems(results)) > 1
-    ranked = bool(results) and all(map(_is_ranked, results.values()))
-    rows = {path: list(rows_of_task(dataset)) for path, dataset in results.items()}
-    with_rows = {
-        path: results[path] for path in results if any(row.value.is_defined for row in rows[path])
-    }
+    tasks = [_Task(path, x, list(rows_of_task(x))) for path, x in results.items()]
     blocks: list[Block] = []
     for message, paths in alarms(results).items():
         names = systems(paths) if several else ()
         blocks.append(Messages([message.concerning(*names)], alarm=True))
     blocks.append(about(results))
-    above, said = "", set[tuple[str, Message]]()
-    for path, dataset in results.items():
-        named = title(dataset, path, several)
-        details = _details(dataset.attrs, _options_and_notes(dataset)[0])
-        if "cms" in dataset:  # the same rules as those of the open set above it
-            details = "; ".join(x for x in details.split("; ") if x not in above.split("; "))
-        above = details
-        # What several tasks lack is said once, where it is met first.
-        every = [x for x in messages_of_result(dataset) if x.code in SUPPORT]
-        support = [x for x in every if (system_of(path), x) not in said]
-        said.update((system_of(path), x) for x in support)
-        blocks.append(_task(dataset, path, named, rows[path], ranked, (details, support)))
-    remarks: list[Text] = [optimistic(with_rows.values())]
+    if len(systems(results)) > 2:
+        blocks += tables_of_systems(results)
+        blocks += [table for x in tasks for table in _data_tables(x)]
+    else:
+        blocks += _by_task(tasks)
+    remarks: list[Text] = [optimistic(x.dataset for x in tasks if x.defined)]
     remarks += [note.text for note in interval_note(results)]
     notes = [Paragraph(remark, "note") for remark in remarks if remark]
     blocks.append(Section("remarks", "", notes))
+    with_rows = {x.path for x in tasks if x.defined}
     blocks.append(_messages(results, with_rows, several))
     return Section("evaluation", "", blocks)
 
@@ -117,64 +126,149 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
     return task[0].upper() + task[1:]
 
 
-def rows_of_task(dataset: xr.Dataset) -> Iterator[NumberRow]:
-    """Return the rows of the table of a task."""
-    if "mrep" in dataset:
-        return gom_rows(dataset)
-    if "mean_ap" in dataset and "queries" in dataset:
-        return reid_rows(dataset)
-    if "cms" in dataset:
-        return closed_set_rows(dataset)
-    if "dir" in dataset or "dir_at_far" in dataset:
-        return open_set_rows(dataset)
-    return verification_rows(dataset)
+def _by_task(tasks: Sequence[_Task]) -> Iterator[Block]:
+    """Yield a section for each task; what a task shares with those above is said once."""
+    together: dict[tuple[str, str], list[_Task]] = {}
+    for x in tasks:
+        together.setdefault(task_code(x.dataset.attrs), []).append(x)
+    rules, said = list[str](), list[Text]()
+    for of_task in together.values():
+        yield _section(of_task, rules, said)
+        if system_of(of_task[0].path):
+            yield from (table for x in of_task for table in _data_tables(x))
+        said += _of_each(of_task, _support)
+        rules = _rules(of_task[0].dataset)
 
 
-def is_identification(dataset: xr.Dataset) -> bool:
-    """Whether the rates of a task are those of identification."""
-    return not {"cms", "dir", "dir_at_far"}.isdisjoint(dataset)
-
-
-def _task(
-    dataset: xr.Dataset,
-    path: str,
-    named: Text,
-    rows: list[NumberRow],
-    ranked: bool,
-    about_rows: tuple[str, list[Message]],
+def _section(
+    tasks: Sequence[_Task], above: Sequence[str] = (), said: Sequence[Text] = ()
 ) -> Section:
-    """Return the table of a task, or why it has none.
+    """Return the table of a task of one system or several, or why it has none.
 
-    Above its rows are details, and below them what the data do not support.
+    Above its rows are its rules, unless those `above` say them, and below them what the data do not
+    support, unless it is `said`.
     """
-    details, support = about_rows
-    task = rates_are_of(dataset.attrs, searches=is_identification(dataset))
-    name = path.replace("/", "_") or "results"
-    undefined = [row.why_not for row in rows if not row.value.is_defined]
+    first = tasks[0]
+    task = rates_are_of(first.dataset.attrs, searches=is_identification(first.dataset))
+    named: Text = title(first.dataset, first.path, len(tasks) == 1 and system_of(first.path) != "")
+    undefined = [row.why_not for x in tasks for row in x.rows if not row.value.is_defined]
     reasons = list({repr(why): why for why in undefined}.values())
-    if rows and len(undefined) == len(rows):
-        why = Enumeration(reasons, ";")
-        none = say("{title}: no results ({why})", title=named, why=why)
-        return Section(name, none, (), task=task)
-    notes = _options_and_notes(dataset)[1]
+    if undefined and not any(x.defined for x in tasks):
+        none = say("{title}: no results ({why})", title=named, why=Enumeration(reasons, ";"))
+        return Section(first.name, none, (), task=task)
+    sizes = _of_each(tasks, lambda x: [_sample_size(x.dataset)])
+    if len(sizes) == 1:
+        named = say("{title}: {size}", title=named, size=sizes.pop())
+
+    def details(x: _Task) -> list[Text]:
+        # A closed set has the rules of the open set above it.
+        rules = [y for y in _rules(x.dataset) if "cms" not in x.dataset or y not in above]
+        return [candidates_in_words(x.dataset.attrs), "; ".join(rules)]
+
+    notes = [x for x in _of_each(tasks, _support) if x not in said]
+    notes += _of_each(tasks, lambda x: _notes(x.dataset))
     notes += [say("n/a: {why}", why=why) for why in reasons]
+    about_rows: dict[str, Any] = {
+        "title": named,
+        "details": [*sizes, *_of_each(tasks, details)],
+        "notes": notes,
+    }
+    if not system_of(first.path):
+        table = replace(_table(first), **about_rows)
+        return Section(first.name, "", (table, *_each_query(first.dataset)), task=task)
+    return Section("side_by_side", "", (side_by_side(tasks, **about_rows),), task=task)
+
+
+def verification_of_systems(results: Mapping[str, xr.Dataset], table: str) -> Section:
+    """Return verification by several systems side by side, in a table that data have, too."""
+    tasks = []
+    for name, x in results.items():
+        rows = (
+            [NumberRow(y.label, y.value) for y in measures_of(x)]
+            if in_parts(x)
+            else rows_of_task(x)
+        )
+        tasks.append(_Task(f"{name}/verification", x, list(rows)))
+    made = _section(tasks)
+    (shown,) = tables(made)
+    columns = []
+    for column in shown.columns:
+        columns.append(replace(column, only="readers" if column.heading == "threshold" else ""))
+    shown = replace(shown, id=table, columns=columns, brief=None)
+    return replace(made, blocks=(shown, *(Paragraph(x, "note") for x in remarks(results))))
+
+
+def _of_each(tasks: Sequence[_Task], texts: Callable[[_Task], Iterable[Text]]) -> list[Text]:
+    """Return what is said of the systems of a task, once, with the names if not of all."""
+    said: dict[str, tuple[Text, list[str]]] = {}
+    for task in tasks:
+        for text in texts(task):
+            if text == "":
+                continue
+            said.setdefault(repr(text), (text, []))[1].append(system_of(task.path))
+    every = []
+    for text, names in said.values():
+        of_some = say("{names:names}: {text}", names=names, text=text)
+        every.append(text if len(names) == len(tasks) else of_some)
+    return every
+
+
+def _support(task: _Task) -> list[Message]:
+    return [x for x in messages_of_result(task.dataset) if x.code in SUPPORT]
+
+
+def _table(task: _Task) -> Table:
+    """Return the numbers of a task."""
     columns = [
         Column("measure"),
         Column("value", "value"),
-        Column("threshold", "threshold", only="data" if ranked else "", priority=1),
+        Column("threshold", "threshold", only="data" if _is_ranked(task.dataset) else ""),
     ]
-    if size := _sample_size(dataset):
-        named = say("{title}: {size}", title=named, size=size)
-    table = Table(
-        name,
-        columns,
-        [(x.label, x.value, x.threshold) for x in rows],
-        title=named,
-        details=[*filter(None, [candidates_in_words(dataset.attrs)]), details],
-        notes=[*support, *notes],
-        brief=_brief(dataset, rows),
-    )
-    return Section(name, "", (table, *_each_query(dataset)), task=task)
+    rows = [(x.label, x.value, x.threshold) for x in task.rows]
+    return Table(task.name, columns, rows, brief=_brief(task.dataset, task.rows))
+
+
+def _data_tables(task: _Task) -> Iterator[Table]:
+    """Yield the tables of a task whose numbers readers have beside those of other systems."""
+    if task.defined:
+        yield replace(_table(task), shown=0, brief=None)
+    yield from _each_query(task.dataset)
+
+
+def side_by_side(tasks: Sequence[_Task], **more: Any) -> Table:
+    """Return a table for readers with a column for the values of each system, and its thresholds.
+
+    A measure at a threshold that was asked for has that in its label.
+    """
+    labels: dict[str, Text] = {}
+    rows: dict[str, dict[str, NumberRow]] = {}
+    brief: dict[str, None] = {}
+    columns = [Column("measure", only="readers")]
+    for task in tasks:
+        name = system_of(task.path)
+        short = _brief(task.dataset, task.rows)
+        for i, row in enumerate(task.rows):
+            key = repr(row.heading)
+            labels.setdefault(key, row.heading)
+            rows.setdefault(key, {})[name] = row
+            if short is None or i in short:
+                brief[key] = None
+        columns += [
+            Column(f"value_{name}", Label(name), only="readers"),
+            Column(f"threshold_{name}", "threshold", priority=1, only="readers"),
+        ]
+    cells = []
+    for key, by_system in rows.items():
+        line: list[Text | None] = [labels[key]]
+        for task in tasks:
+            if here := by_system.get(system_of(task.path)):
+                given = "threshold" in here.value.at
+                line += [here.value, None if given else here.threshold]
+            else:
+                line += [None, None]
+        cells.append(line)
+    places = [i for i, key in enumerate(rows) if key in brief]
+    return Table("side_by_side", columns, cells, brief=places, **more)
 
 
 def _each_query(dataset: xr.Dataset) -> Iterator[Table]:
@@ -204,9 +298,9 @@ def _brief(dataset: xr.Dataset, rows: Sequence[NumberRow]) -> list[int] | None:
     targets = dataset["far_target"].values.tolist() if "far_target" in dataset else []
     if targets != list(FAR_TARGETS):
         return None
-    left_out = {"eer_hull"}
+    left_out = {"eer_hull", "d_prime", "zero_frr"}
     if dataset.attrs.get("templates") == "multi":  # the table of single templates has them
-        left_out |= {"zero_far", "zero_frr"}
+        left_out |= {"zero_far"}
     return [i for i, row in enumerate(rows) if row.value.variable not in left_out]
 
 
@@ -227,7 +321,7 @@ def _sample_size(dataset: xr.Dataset) -> str:
 
 
 def _messages(
-    results: Mapping[str, xr.Dataset], with_rows: Mapping[str, xr.Dataset], several: bool
+    results: Mapping[str, xr.Dataset], with_rows: Container[str], several: bool
 ) -> Messages:
     """Return the other messages, those of all tasks first."""
     everywhere, of_tasks = [], []
@@ -237,39 +331,15 @@ def _messages(
             continue
         if len(paths) == len(results):
             everywhere.append(message)
-        elif not with_rows.keys().isdisjoint(paths):  # else the title of the task says why
+        elif any(path in with_rows for path in paths):  # else the title of the task says why
             titles = [title(results[path], path, several) for path in paths]
             of_tasks.append(message.concerning(*titles))
     return Messages([*everywhere, *of_tasks])
 
 
-def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
-    """Return the options that are said of a task, and what there is to say of its rows."""
+def _rules(dataset: xr.Dataset) -> list[str]:
+    """Return the rules of a task in words."""
     attrs = dataset.attrs
-    notes: list[Text]
-    if "mrep" in dataset:
-        notes = [_queries(dataset)] if "queries" in dataset else []
-        return ["removes", "junk", "variant", "budget", "ties"], [*notes]
-    if "mean_ap" in dataset and "queries" in dataset:
-        options = ["removes", "junk", "cmc_counts", "ties", "ap"]
-        return options, [_queries(dataset), *_worst(dataset)]
-    if "cms" in dataset:
-        return ["gallery", "rank_unit", "ties", "fusion"], []
-    if "dir" in dataset or "dir_at_far" in dataset:
-        options = ["genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors"]
-        return [*options, "fusion"], list(_at_eer(dataset))
-    options = ["claims", "fta", "fte"]
-    if attrs.get("templates") == "multi":
-        options.insert(0, "fusion")
-    notes = [*_at_eer(dataset)]
-    auc = value_of(dataset, "auc")
-    if auc is not None and auc < 0.5:
-        notes.append("AUC below 0.5: impostor scores are nearer; d' has no sign")
-    return options, notes
-
-
-def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Return the options of the evaluation in words."""
     says = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
         "gallery": lambda _: (
@@ -289,8 +359,38 @@ def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
         "variant": lambda x: {"reference": "as the authors' program"}.get(x, ""),
         "budget": lambda x: f"B = {int(x):,}",
     }
-    words = [says[name](str(attrs[name])) for name in names if name in attrs]
-    return "; ".join(filter(None, words))
+    words = [says[name](str(attrs[name])) for name in _options(dataset) if name in attrs]
+    return list(filter(None, words))
+
+
+def _options(dataset: xr.Dataset) -> list[str]:
+    """Return the options that are said of a task."""
+    if "mrep" in dataset:
+        return ["removes", "junk", "variant", "budget", "ties"]
+    if "mean_ap" in dataset and "queries" in dataset:
+        return ["removes", "junk", "cmc_counts", "ties", "ap"]
+    if "cms" in dataset:
+        return ["gallery", "rank_unit", "ties", "fusion"]
+    if is_identification(dataset):
+        searches = ["genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors"]
+        return [*searches, "fusion"]
+    fused = ["fusion"] if dataset.attrs.get("templates") == "multi" else []
+    return [*fused, "claims", "fta", "fte"]
+
+
+def _notes(dataset: xr.Dataset) -> Iterator[Text]:
+    """Yield what there is to say of the rows of a task."""
+    if "queries" in dataset:
+        yield _queries(dataset)
+    if "mrep" in dataset or "cms" in dataset:
+        return
+    if "mean_ap" in dataset and "queries" in dataset:
+        yield from _worst(dataset)
+        return
+    yield from _at_eer(dataset)
+    auc = value_of(dataset, "auc")
+    if not is_identification(dataset) and auc is not None and auc < 0.5:
+        yield "AUC below 0.5: impostor scores are nearer; d' has no sign"
 
 
 def fusion_in_words(fusion: str, kind: str) -> str:

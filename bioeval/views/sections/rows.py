@@ -44,6 +44,9 @@ from bioeval.views.tasks import (
 #: Up to this number of thresholds each has its rows: they were given.
 FEW = 12
 
+#: Targets that the data do not support, and those with fewer errors than 30.
+SUPPORT = ("target-not-supported", "target-uncertain")
+
 # Bounds of what is not known exactly, by the ends of names, in words.
 _ENDS = {"_at_least": "at least", "_at_most": "at most"}
 
@@ -67,6 +70,24 @@ class NumberRow:
             return self.label
         text = "{label} at threshold {threshold}"
         return say(text, label=self.label, threshold=self.threshold)
+
+
+def rows_of_task(dataset: xr.Dataset) -> Iterator[NumberRow]:
+    """Return the rows of the table of a task."""
+    if "mrep" in dataset:
+        return gom_rows(dataset)
+    if "mean_ap" in dataset and "queries" in dataset:
+        return reid_rows(dataset)
+    if "cms" in dataset:
+        return closed_set_rows(dataset)
+    if "dir" in dataset or "dir_at_far" in dataset:
+        return open_set_rows(dataset)
+    return verification_rows(dataset)
+
+
+def is_identification(dataset: xr.Dataset) -> bool:
+    """Whether the rates of a task are those of identification."""
+    return not {"cms", "dir", "dir_at_far"}.isdisjoint(dataset)
 
 
 # The rows of verification; the best values of measures of scripts follow.

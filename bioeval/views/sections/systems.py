@@ -19,8 +19,8 @@ from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import task_code
 from bioeval.results.support import withheld_targets
-from bioeval.views.sections.evaluation import SUPPORT, is_identification, rows_of_task
 from bioeval.views.sections.header import alarms, optimistic
+from bioeval.views.sections.rows import SUPPORT, is_identification, rows_of_task
 from bioeval.views.tasks import averaged, system_of, systems, unit_of
 from bioeval.views.writers.lines import Lines
 
@@ -81,10 +81,21 @@ def measures_of(dataset: xr.Dataset) -> Iterator[SystemNumber]:
         yield SystemNumber(row_of_task.heading, row_of_task.value)
 
 
-def section(
-    results: Mapping[str, xr.Dataset], measures: Sequence[str] = (), *, turned: bool = False
-) -> Section:
-    """Return a table for each task of results by path, `turned` with a row for each measure.
+def section(results: Mapping[str, xr.Dataset], measures: Sequence[str] = ()) -> Section:
+    """Return the tables of results by path for a paper: see :func:`tables_of_systems`."""
+    blocks: list[Block] = []
+    for message, paths in alarms(results).items():
+        about = Message(message.code, systems(paths), **message.arguments)
+        blocks.append(Messages([about], alarm=True))
+    blocks += tables_of_systems(results, measures)
+    blocks += [Paragraph(x, "note") for x in remarks(results)]
+    return Section("systems", "", blocks)
+
+
+def tables_of_systems(
+    results: Mapping[str, xr.Dataset], measures: Sequence[str] = ()
+) -> list[Section]:
+    """Return a table for each task of results by path, with a row for each system.
 
     `measures` chooses some by labels or names of variables, in this order; none: all of them.
     Raise :class:`DataError` for an unknown one.
@@ -110,18 +121,13 @@ def section(
         if not keys:
             raise DataError(bad_choice("measures", name, list(words.values())))
         chosen += keys
-    blocks: list[Block] = []
-    for message, paths in alarms(results).items():
-        about = Message(message.code, systems(paths), **message.arguments)
-        blocks.append(Messages([about], alarm=True))
+    made = []
     for code, datasets in by_task.items():
         table = _table(datasets, measured[code], chosen)
         if len(table.columns) > 1:
             first = next(iter(datasets.values()))
-            table = _turned(table) if turned else table
-            blocks.append(Section(table.id, "", (table,), task=_rates_of(first)))
-    blocks += [Paragraph(x, "note") for x in _remarks(results) if x]
-    return Section("systems", "", blocks)
+            made.append(Section(table.id, "", (table,), task=_rates_of(first)))
+    return made
 
 
 def _rates_of(dataset: xr.Dataset) -> str:
@@ -166,23 +172,13 @@ def _table(
     return Table(name, columns, rows, title=f"{title[0].upper()}{title[1:]}", notes=notes)
 
 
-def _turned(table: Table) -> Table:
-    """Return a table of systems with a row for each measure."""
-    columns = [Column("measure")]
-    for row in table.rows:
-        if isinstance(row[0], Label):
-            columns.append(Column(f"value_{row[0].text}", row[0]))
-    rows = []
-    for i, column in enumerate(table.columns[1:], start=1):
-        rows.append([column.heading, *(row[i] for row in table.rows)])
-    return replace(table, columns=columns, rows=rows)
-
-
-def _remarks(results: Mapping[str, xr.Dataset]) -> Iterator[Text]:
+def remarks(results: Mapping[str, xr.Dataset]) -> Iterator[Text]:
+    """Yield what there is to say below the tables of systems."""
     units = [f"{unit_of(x.attrs)}s" for x in results.values() if in_parts(x)]
     if units:
         over = Enumeration(list(dict.fromkeys(units)))
         yield say("Mean ± standard deviation over {units}.", units=over)
-    yield optimistic(results.values())
+    if caveat := optimistic(results.values()):
+        yield caveat
     if not units:
         yield from (note.text for note in interval_note(results))

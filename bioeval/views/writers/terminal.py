@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls, wrapped
+from bioeval.base.messages import Message
 from bioeval.document.blocks import (
     Block,
     Facts,
@@ -21,12 +22,16 @@ from bioeval.document.blocks import (
     Section,
     Table,
     in_brief,
+    notes_of,
     supported,
     walk,
+    with_notes,
 )
-from bioeval.document.text import Text
 from bioeval.views.writers.columns import PrintedColumn, printed_columns, sharing_widths
 from bioeval.views.writers.lines import Lines, Naming, python_naming
+
+#: Lines of a short view.
+SCREEN = 40
 
 #: Columns between those of a table.
 _GAP = 2
@@ -63,23 +68,23 @@ class TerminalDocument:
     """A section that rich can print, with the words of a vocabulary and of a surface."""
 
     def __init__(
-        self, section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
+        self,
+        section: Section,
+        vocabulary: str = "lecture",
+        naming: Naming = python_naming,
+        *,
+        brief: bool = False,
     ):
         self.section, self._vocabulary, self._naming = section, vocabulary, naming
+        self._brief = brief  # whether notes are left out that do not fit on a screen
         self._columns: dict[int, list[PrintedColumn]] = {}
+        self._headed: dict[int, bool] = {}  # a short view does not repeat the headings
         self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
-
-    def with_lines(self, lines: Sequence[Text]) -> TerminalDocument:
-        """Return the document with lines below it."""
-        if not lines:
-            return self
-        below = Section("lines", "", [Paragraph(line) for line in lines])
-        whole = Section("results", "", (self.section, below))
-        return TerminalDocument(whole, self._vocabulary, self._naming)
 
     def in_brief(self) -> TerminalDocument:
         """Return the document for one screen."""
-        return TerminalDocument(in_brief(self.section), self._vocabulary, self._naming)
+        short = in_brief(self.section)
+        return TerminalDocument(short, self._vocabulary, self._naming, brief=True)
 
     def supported(self) -> TerminalDocument:
         """Return the document without the numbers that the data do not support."""
@@ -109,9 +114,31 @@ class TerminalDocument:
         """Yield what rich prints of each block, with blank lines between those that need one."""
         places = [(place, block) for place, block in walk(self.section) if isinstance(block, Table)]
         printed = [printed_columns(x, self._lines.within(place)) for place, x in places]
+        above: list[str] = []
         for (_, table), columns in zip(places, sharing_widths(printed), strict=True):
             self._columns[id(table)] = columns
-        yield from self._section(self.section, self._lines, options.max_width)
+            headings = [x.heading for x in columns]
+            if columns:
+                self._headed[id(table)] = not self._brief or headings != above
+                above = headings
+        section = self.section
+        if self._brief:
+            section = self._on_a_screen(console, options)
+        yield from self._section(section, self._lines, options.max_width)
+
+    def _on_a_screen(self, console: Console, options: ConsoleOptions) -> Section:
+        """Return the section with as many of its notes as fit on a screen, and one at least."""
+
+        def height(notes: Sequence[Message]) -> int:
+            shown = self._section(with_notes(self.section, notes), self._lines, options.max_width)
+            return len(console.render_lines(Group(*shown), options, pad=False))
+
+        listed = notes_of(self.section)
+        kept = listed[:1]
+        for note in listed[1:]:
+            if height([*kept, note]) <= SCREEN:
+                kept.append(note)
+        return with_notes(self.section, kept)
 
     def _section(self, section: Section, lines: Lines, width: int) -> Iterator[RenderableType]:
         lines = lines.within(section)
@@ -139,7 +166,8 @@ class TerminalDocument:
             case Facts():
                 yield from self._facts(block, lines, width)
             case Table():
-                yield from _table(block, self._columns[id(block)], lines, width)
+                headed = self._headed.get(id(block), True)
+                yield from _table(block, self._columns[id(block)], headed, lines, width)
             case Messages():
                 yield from _messages(block, lines)
             case Section():
@@ -228,7 +256,7 @@ def _messages(block: Messages, lines: Lines) -> Iterator[RenderableType]:
 
 
 def _table(
-    table: Table, all_columns: list[PrintedColumn], lines: Lines, width: int
+    table: Table, all_columns: list[PrintedColumn], headed: bool, lines: Lines, width: int
 ) -> Iterator[RenderableType]:
     """Yield a table, without some of its columns where they do not fit, or in lines."""
     if not all_columns:
@@ -239,7 +267,7 @@ def _table(
     for line in filter(None, map(lines.write, table.details)):
         yield _indented(_text(line, "dim"))
     if columns is not None:
-        yield _indented(_laid_out(columns, width - _INDENT))
+        yield _indented(_laid_out(columns, headed, width - _INDENT))
         shown = [column.column.name for column in columns]
         left_out = [x.heading or x.column.name for x in all_columns if x.column.name not in shown]
         if left_out:
@@ -293,7 +321,7 @@ def _widths(columns: list[PrintedColumn], width: int) -> list[int]:
     return widths
 
 
-def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
+def _laid_out(columns: list[PrintedColumn], headed: bool, width: int) -> RichTable:
     """Return columns as a table without lines, numbers at the right and never broken.
 
     Headings above numbers are broken between words where there is no room for them in one line.
@@ -303,7 +331,7 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
         pad_edge=False,
         padding=(0, _GAP, 0, 0),
         header_style="dim",
-        show_header=any(column.heading for column in columns),
+        show_header=headed and any(column.heading for column in columns),
     )
     cells = []
     for column, needed in zip(columns, _widths(columns, width), strict=True):
