@@ -275,7 +275,7 @@ def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command,
     whole = " ".join(" ".join(lines).split())
     if columns > 20:  # there are longer words
         assert max(map(len, lines)) <= columns
-    for words in ("ZeroFNMR", "CMS, rank 1") if command[0] == "run" else ("Fixed pair list",):
+    for words in ("ZeroFMR", "CMS, rank 1") if command[0] == "run" else ("Fixed pair list",):
         assert words in whole
 
 
