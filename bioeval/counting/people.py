@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from bioeval.base.memory import require_memory
-from bioeval.counting.blocks import Block
-from bioeval.counting.parts import PairParts, Parts
-from bioeval.counting.reduce import Reducer
-from bioeval.counting.thresholds import rounded_down
+from bioeval.base.progress import report, rows_reported_to
+from bioeval.counting.blocks import Block, Mates
+from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts, parts_of
+from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.thresholds import guide_to, rounded_down
+from bioeval.counting.verification import Verifying, claimed
+from bioeval.kernels.count import list_pairs
 from bioeval.scores.arrays import scored
+from bioeval.scores.blocks import among_distances
+from bioeval.scores.people import People
 
 # Counts of all pairs of people that a table has room for; of more, those that occur are listed.
 MOST_CELLS = 1 << 22
+
+# Entries of a list of counts along many thresholds.
+_MOST_ENTRIES = 1 << 21
 
 # Entries that are held before equal ones are added.
 _HELD = 1 << 21
@@ -29,6 +38,17 @@ def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     total = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(total, place.reshape(-1), count)
     return distinct, total
+
+
+def _genuine(mates: Mates, person: np.ndarray, fusion: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of genuine attempts, NaN of one that failed, and the person of each."""
+    distance, owner = mates.distance, person[mates.probe]
+    if fusion is not None:
+        claims = mates.fused(fusion)
+        there = ~np.isnan(claims)
+        distance, owner = claims[there], person[there]
+    distance = scored(distance) if mates.rejected else distance
+    return distance.astype(np.float64), owner
 
 
 class CountPeople(Reducer):
@@ -67,11 +87,9 @@ class CountPeople(Reducer):
     def prepare(self, parts: Parts) -> None:
         """Number the people, and take the genuine attempts."""
         scores, codes = parts.scores, parts.scores.codes
-        who = np.unique(np.concatenate([codes.probe, codes.gallery]))
-        self.people, self.names = len(who), codes.values[who].tolist()
-        self.no_person = codes.no_person[who]
-        self._person = np.full(len(codes.values), -1, dtype=np.int64)
-        self._person[who] = np.arange(len(who))
+        people = People(codes, codes.probe, codes.gallery)
+        self.people, self.names, self.no_person = people.number, people.names, people.no_person
+        self._person = people.of_code
         self._of_probe, self._of_gallery = self._person[codes.probe], self._person[codes.gallery]
         self.listed = isinstance(parts, PairParts)
         self.sizes = np.zeros((2, self.people), dtype=np.int64)
@@ -79,18 +97,8 @@ class CountPeople(Reducer):
             enrolled = self._of_gallery if self.fusion is None else np.unique(self._of_gallery)
             for size, side in zip(self.sizes, (self._of_probe, enrolled), strict=True):
                 size += np.bincount(side, minlength=self.people)
-        #: As the distances of blocks are: none accepts a failure.
-        self._limits = self.thresholds
-        if scores.nan == "reject":
-            self._limits = np.minimum(self.thresholds, np.finfo(np.float64).max)
-        mates = parts.mates
-        distance, owner = mates.distance, self._of_probe[mates.probe]
-        if self.fusion is not None:
-            claims = mates.fused(self.fusion)
-            there = ~np.isnan(claims)
-            distance, owner = claims[there], self._of_probe[there]
-        distance = scored(distance) if mates.rejected else distance
-        self.genuine, self.genuine_person = distance.astype(np.float64), owner
+        self._limits = among_distances(scores, self.thresholds)
+        self.genuine, self.genuine_person = _genuine(parts.mates, self._of_probe, self.fusion)
         self._begin()
 
     def _begin(self) -> None:
@@ -248,3 +256,185 @@ class CountPeople(Reducer):
         )
         made = np.outer(probes, templates) + counts[t].reshape(g, h)
         return counts[:t].cumsum(axis=0).reshape(t, g, h), made
+
+
+# ---------------------------------------------------------------------- along many thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Numbers of attempts of pairs of subjects in each layer, between two thresholds."""
+
+    probe_people: np.ndarray  # int64 (s,): the people of probes
+    starts: np.ndarray  # int64 (s + 1,): where the entries of each begin
+    #: int32 (entries,).
+    claimed_person: np.ndarray
+    layer: np.ndarray
+    count: np.ndarray  # int64 (entries,)
+
+    @classmethod
+    def of(
+        cls,
+        probe_person: np.ndarray,
+        claimed_person: np.ndarray,
+        layer: np.ndarray,
+        count: np.ndarray,
+    ) -> PairCounts:
+        """Return entries in increasing order of the people of probes."""
+        changes = np.flatnonzero(probe_person[1:] != probe_person[:-1]) + 1
+        first = np.concatenate([[0] if len(probe_person) else [], changes]).astype(np.int64)
+        return cls(
+            probe_person[first].astype(np.int64),
+            np.append(first, len(probe_person)),
+            claimed_person.astype(np.int32),
+            layer.astype(np.int32),
+            count.astype(np.int64),
+        )
+
+    @property
+    def probe_person(self) -> np.ndarray:
+        """The person of the probes of each entry."""
+        return np.repeat(self.probe_people, np.diff(self.starts))
+
+
+class Sink(Protocol):
+    """A consumer of impostor counts, in any order, with one layer between each two thresholds."""
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts between different subjects."""
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has."""
+
+
+def count_layers(
+    verifying: Verifying, thresholds: np.ndarray, *sinks: Sink
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Count the impostor attempts of each pair of people between many thresholds into sinks.
+
+    Layer ``k`` of a sink receives the attempts above ``thresholds[k - 1]`` and not above
+    ``thresholds[k]``; the last layer, all others. Returned are the genuine scores (float64), NaN
+    where one failed, the person of each, and whether an impostor attempt failed.
+    """
+    scores, fused, people = verifying.scores, verifying.use.fused, verifying.people
+    if verifying.claims is not None or scores.layout == "pairs":
+        return _count_listed(verifying, thresholds, sinks)
+    probing = scores.codes.probe
+    changes = np.count_nonzero(probing[1:] != probing[:-1]) + 1
+    if changes > len(np.unique(probing)):  # make the probes of each person adjacent
+        scores = scores.select(probes=np.argsort(probing, kind="stable"))
+    rows = parts_of(scores, nearest=False)
+    tiles = parts_of(scores, nearest=fused in (None, "min"))
+    if isinstance(tiles, TileParts):  # a few of them have all mates, as verification has
+        assert isinstance(rows, RowParts)
+        rows.mates_at_hand = tiles.mates
+    with rows_reported_to(report):  # of the stage that counts them
+        (failed,) = reduce(scores, _CountLayers(people, fused, thresholds, sinks), parts=rows)
+    return *_genuine(rows.mates, people.of_code[scores.codes.probe], fused), failed
+
+
+def _count_listed(
+    verifying: Verifying, thresholds: np.ndarray, sinks: Sequence[Sink]
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Do so for listed pairs, and for claims."""
+    scores, people, codes = verifying.scores, verifying.people, verifying.scores.codes
+    probe, claimed_person = people.of_code[codes.probe], people.of_code[codes.gallery]
+    if verifying.claims is None:
+        values = scores.pair_distances()
+        some = np.flatnonzero(~np.isnan(values))
+        values = scored(values[some]) if scores.nan == "reject" else values[some]
+    else:
+        values, some = claimed(scores, verifying.use.fused, verifying.claims)
+        probe = probe[verifying.claims.probe]
+        enrolled = people.of_code[scores.gallery_order.subjects]
+        claimed_person = enrolled[verifying.claims.group]
+    values, probe, claimed_person = values.astype(np.float64), probe[some], claimed_person[some]
+    same = probe == claimed_person
+    layers, n = len(thresholds) + 1, people.number
+    layer = np.searchsorted(thresholds, values[~same])
+    key = (probe[~same] * n + claimed_person[~same]) * layers + layer
+    key, counts = np.unique(key, return_counts=True)
+    for sink in sinks:
+        sink.add(PairCounts.of(key // layers // n, key // layers % n, key % layers, counts))
+    return values[same], probe[same], bool(np.isnan(values).any())
+
+
+class _CountLayers(Reducer):
+    """Counts the impostor attempts of each pair of people into sinks; whether some failed."""
+
+    def __init__(
+        self, people: People, fusion: str | None, thresholds: np.ndarray, sinks: Sequence[Sink]
+    ):
+        self.person, self.fusion = people.of_code, fusion
+        self.thresholds, self.sinks, self.failed = thresholds, sinks, False
+
+    def prepare(self, parts: Parts) -> None:
+        """Make a guide to the thresholds."""
+        assert isinstance(parts, RowParts)
+        self._limits = among_distances(parts.scores, self.thresholds)
+        self._guide = guide_to(self._limits)  # of many thresholds it costs as much as a block
+        self._probe = self.person[parts.scores.codes.probe]
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other.sinks, other.failed = [sink.fresh() for sink in self.sinks], False
+        return other
+
+    def merge(self, other: Self) -> None:
+        """Add what a copy has counted."""
+        for mine, counted in zip(self.sinks, other.sinks, strict=True):
+            mine.merge(counted)
+        self.failed |= other.failed
+
+    def add(self, block: Block) -> None:
+        """Count a block, a few people at a time."""
+        self.failed |= block.rejected and bool((block.values == np.inf).any())
+        if self.fusion is None:
+            assert block.columns is not None
+            people, starts = block.columns.people, block.columns.starts
+        else:
+            block = block.by_person(self.fusion)
+            people, starts = block.candidates, np.arange(len(block.candidates) + 1)
+        who, layers = self._probe[block.probes], len(self._limits) + 1
+        groups = self.person[people].astype(np.int32)
+        first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
+        # A pair of people has at most one entry in each layer, and one for each score.
+        longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)
+        part = np.cumsum(longest) // _MOST_ENTRIES
+        for some in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
+            ends = first[some[0] : some[-1] + 2]
+            begin = np.cumsum(longest[some]) - longest[some]
+            size, last = int(longest[some].sum()), np.empty_like(begin)
+            claimed_person, layer = np.empty((2, size), dtype=np.int32)
+            count = np.empty(size, dtype=np.int64)
+            list_pairs(
+                block.values[ends[0] : ends[-1]],
+                starts,
+                ends - ends[0],
+                groups,
+                self._limits,
+                *self._guide,
+                begin,
+                claimed_person,
+                layer,
+                count,
+                last,
+            )
+            filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
+            entries = PairCounts(
+                who[ends[:-1]],
+                np.append(0, np.cumsum(last - begin)),
+                claimed_person[filled],
+                layer[filled],
+                count[filled],
+            )
+            for sink in self.sinks:
+                sink.add(entries)
+
+    def result(self) -> bool:
+        """Return whether some attempts failed."""
+        return self.failed

@@ -40,7 +40,7 @@ from bioeval.scores.blocks import (
 )
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores, require_all_scores
-from bioeval.scores.people import ComparedPeople, knows_people
+from bioeval.scores.people import ComparedPeople, People, knows_people
 from bioeval.scores.provenance import Provenance
 
 UnenrolledClaims = Literal["raise", "skip"]
@@ -180,7 +180,9 @@ class Verifying:
         unenrolled = None
         if attempts is None:
             assert self.claims is not None
-            values, own = claimed(self.scores, self.use.fused, self.claims)
+            values, claim = claimed(self.scores, self.use.fused, self.claims)
+            own_group = self.scores.gallery_order.probe_group[self.claims.probe]
+            own = (own_group == self.claims.group)[claim]
             attempts = Attempts.with_failures(values[own], values[~own])
         if self.not_enrolled is not None:
             unenrolled = np.sort(claimed(self.scores, self.use.fused, self.not_enrolled)[0])
@@ -193,24 +195,35 @@ class Verifying:
             self.grid,
             self.claims_of,
             self.skipped,
-            self._people(about),
+            self._compared(about),
             unenrolled,
         )
 
-    def _people(self, about: Provenance) -> ComparedPeople | None:
+    @property
+    def _sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """The codes of the people who probe, and of those who are claimed."""
+        codes = self.scores.codes
+        if self.claims is None:
+            return codes.probe, codes.gallery
+        enrolled = self.scores.gallery_order.subjects
+        return codes.probe[self.claims.probe], enrolled[self.claims.group]
+
+    @cached_property
+    def people(self) -> People:
+        """The people of the attempts, numbered."""
+        return People(self.scores.codes, *self._sides)
+
+    def _compared(self, about: Provenance) -> ComparedPeople | None:
         """Return the people who are compared, where they are known."""
         scores = self.scores
         if self.claims is not None:
-            claimed_person = self.scores.gallery_order.subjects[self.claims.group]
-            codes, probe_person = scores.codes, scores.codes.probe[self.claims.probe]
-            return ComparedPeople.listed(codes, probe_person, claimed_person, disjoint=True)
+            return ComparedPeople.listed(scores.codes, *self._sides, disjoint=True)
         if scores.layout != "pairs":
             sides = about.people
             return None if sides is None else ComparedPeople.of_sides(*sides)
         if not knows_people(scores):
             return None
-        codes = scores.codes
-        return ComparedPeople.listed(codes, codes.probe, codes.gallery, disjoint=True)
+        return ComparedPeople.listed(scores.codes, *self._sides, disjoint=True)
 
 
 def count(
@@ -238,17 +251,16 @@ def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
 
 
 def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of listed claims, NaN of one that failed, and which are genuine."""
-    values, own = [np.empty(0)], [np.empty(0, dtype=bool)]
+    """Return the scores of attempts of listed claims, NaN of one that failed, and the claims."""
+    values, made = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     with threads_for(scores):
         for block in blocks_of(scores):
             if fusion is not None:
                 block = block.fused(fusion)
             value, claim = gather_claims(block, claims)
             values.append(scored(value) if block.rejected else value)
-            probes = claims.probe[claim] - block.low
-            own.append(block.probe_group[probes] == claims.group[claim])
-    return np.concatenate(values), np.concatenate(own)
+            made.append(claim)
+    return np.concatenate(values), np.concatenate(made)
 
 
 def gather_claims(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.errors import Part, ProtocolError, counted
+from bioeval.base.errors import Argument, Part, ProtocolError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.labels import Codes, likeness, present
 from bioeval.scores.listed_templates import EXAMPLE_PATTERN
@@ -65,6 +65,27 @@ class ComparedPeople(NamedTuple):
         return cls(len(codes.people(probe, claimed)), pairs.shape[1], most)
 
 
+class People:
+    """The people of attempts, numbered in the order of their codes.
+
+    - `number` (int): how many there are; `names` (list): their labels
+    - `no_person` (bool (number,)): which of them are distractors or junk, and not left out
+    - `of_code` (int64 (codes,)): the number of each code, -1 where it is not among them
+    """
+
+    def __init__(self, codes: Codes, probe: np.ndarray, claimed: np.ndarray):
+        """Number those who probe, and those who are claimed."""
+        who = np.unique(np.concatenate([probe, claimed]))
+        self.number, self.names = len(who), codes.values[who].tolist()
+        self.no_person = codes.no_person[who]
+        self.of_code = np.full(len(codes.values), -1, dtype=np.int64)
+        self.of_code[who] = np.arange(len(who))
+
+    def among(self, some: np.ndarray) -> int:
+        """Return how many people some numbers are: distractors and junk are none."""
+        return int(np.count_nonzero(~self.no_person[np.unique(some)]))
+
+
 def knows_people(scores: Scores) -> bool:
     """Whether the subjects of all attempts are known."""
     return scores._labelled if scores.layout != "pairs" else scores.pairs.people is not None
@@ -75,15 +96,29 @@ def has_subjects(scores: Scores) -> bool:
     return scores._labelled or scores._mask_is_consistent
 
 
-def require_people(scores: Scores, input_name: Part, instead: Part = "") -> None:
-    """Raise :class:`ProtocolError` unless the subjects of pairs are known."""
-    if not knows_people(scores):
+def require_people(scores: Scores, purpose: Part = "", *, method: str | None = None) -> None:
+    """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
+
+    The message names the `method` of an interval, or another `purpose`.
+    """
+    if knows_people(scores):
+        return
+    instead = ""
+    if method is not None:
+        purpose, wilson = Argument("interval", method), Argument("interval", "wilson")
+        every = "pairs" if scores.layout == "pairs" else "attempts"
+        instead = f"; or give {wilson} to take all {every} as independent"
+    if scores.layout != "pairs":
         raise ProtocolError(
-            f"{input_name} needs the subjects of both sides of each pair: in a file, the "
-            "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
-            f"--subject-from '{subject_pattern(scores)}' where the names of templates hold them; "
-            f"in Python, subjects= to Scores.from_pairs{instead}"
+            f"{purpose} needs the subjects of probes and gallery; a mask does not give the "
+            f"subjects of the templates. Give labels{instead}"
         )
+    raise ProtocolError(
+        f"{purpose} needs the subjects of both sides of each pair: in a file, the "
+        "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
+        f"--subject-from '{subject_pattern(scores)}' where the names of templates hold them; "
+        f"in Python, subjects= to Scores.from_pairs{instead}"
+    )
 
 
 def subject_pattern(scores: Scores) -> str:

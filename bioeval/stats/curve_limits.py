@@ -13,7 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.points import EqualError
+from bioeval.counting.reduce import OfEachBlock, reduce
+from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.verification import Verified, Verifying
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import (
     Limits,
@@ -24,6 +27,61 @@ from bioeval.stats.limits import (
     student,
 )
 
+#: Up to this many distinct scores, each is a threshold, and nothing is interpolated.
+EXACT = 512
+
+# Up to this many scores are sorted; of more, the cells of the counts are used.
+_FEW = 1 << 16
+
+# Growth of the number of false accepts from one threshold to the next, at most about this.
+_FACTOR = 1.2
+
+# Proportions rejected, for thresholds at which nearly all attempts are accepted.
+_REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
+
+# The first thresholds have one more false accept each.
+_SINGLE = 10
+
+
+def thresholds_of(verifying: Verifying, tally: Verified) -> tuple[np.ndarray, bool]:
+    """Return increasing thresholds, and whether they are all the distinct scores.
+
+    They are denser around the equal error rate of the tally, and depend on the scores alone.
+    """
+    genuine = np.unique(tally.attempts.genuine.astype(np.float64))
+    total = tally.attempts.impostors
+    if total <= _FEW and len(genuine) <= _FEW:
+        every_score = tally.attempts
+        if every_score.marks is not None:
+            kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verifying.use.fused)
+            (found,) = reduce(verifying.scores, kept)
+            every_score = Attempts.listed(genuine, np.concatenate(found).astype(np.float64))
+        edges, reached = every_score.values, every_score.accepted
+        every = np.union1d(genuine, edges)
+        if len(every) <= EXACT:
+            return every, True
+    else:
+        cells = tally.attempts.cells
+        edges = cells.grid.edges
+        reached = cells.negative_infinite + np.cumsum(cells.counts)
+    if len(edges):  # else no impostor score is finite
+        error = EqualError() if tally.points is None else tally.points.equal_error
+        around = error.eer * total
+        level = _levels(total)
+        if around > 0:
+            level = np.append(level, around * np.geomspace(0.5, 2.0, 33))
+        edges = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
+    every = np.unique(edges)
+    return every[np.isfinite(every)], False
+
+
+def _levels(total: int) -> np.ndarray:
+    """Return numbers of false accepts from 1 to `total`: by ones, then by a constant factor."""
+    steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
+    ratios = _SINGLE * _FACTOR ** np.arange(steps)
+    few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
+    return np.concatenate([few, ratios[ratios < total], most, [total]])
+
 
 def marks_of(distances: np.ndarray) -> np.ndarray:
     """Return increasing distances along a curve: all finite ones, or of many some.
@@ -31,8 +89,8 @@ def marks_of(distances: np.ndarray) -> np.ndarray:
     Some are the outermost at either end, then by a constant factor of how many are beyond.
     """
     every = np.sort(distances[np.isfinite(distances)])
-    if len(np.unique(every)) > SubjectAttempts.EXACT:
-        level = np.ceil(SubjectAttempts.levels(len(every))).astype(np.int64)
+    if len(np.unique(every)) > EXACT:
+        level = np.ceil(_levels(len(every))).astype(np.int64)
         level = level[level <= len(every)]
         every = every[np.append(level - 1, len(every) - level)]
     return np.unique(every)

@@ -17,12 +17,11 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
 from bioeval.results.support import RuleOf, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
-from bioeval.stats.curve_limits import CurveLimits, marks_of
+from bioeval.stats.curve_limits import EXACT, CurveLimits, marks_of
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod, trials_of
@@ -179,7 +178,7 @@ class SearchColumns:
         """Distances along the curves; they depend on the scores alone."""
         both = self.genuine.hits.distance, self.impostor.hits.distance
         every = np.unique(np.concatenate(both))
-        if len(every) > SubjectAttempts.EXACT:
+        if len(every) > EXACT:
             every = np.union1d(*map(marks_of, both))
         return every[np.isfinite(every)]
 

@@ -16,13 +16,13 @@ import scipy
 from bioeval.base.arguments import require_numbers
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
-from bioeval.counting.by_subject import PairCounts, SubjectAttempts
-from bioeval.counting.people import CountPeople
+from bioeval.counting.people import CountPeople, PairCounts
 from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import require_people
 from bioeval.stats.weights import groups_of_people, without_each
 
 # Columns of weights that are weighed at once, at most.
@@ -215,7 +215,7 @@ def people_counts(
     """
     require_scores(scores)
     given = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
-    SubjectAttempts.require_people(scores, purpose="a table of people")
+    require_people(scores, "a table of people")
     require_values(scores, "a table of people")
     fused = Use(templates, fusion).fused
     at = -given if larger_is_closer(scores.kind) else given

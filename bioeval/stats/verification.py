@@ -11,12 +11,13 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.people import count_layers
 from bioeval.counting.points import VerificationPoints
-from bioeval.counting.verification import Verified
+from bioeval.counting.verification import Verified, Verifying
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import verification_variables
-from bioeval.stats.curve_limits import CurveLimits, marks_of
+from bioeval.scores.people import People, require_people
+from bioeval.stats.curve_limits import CurveLimits, marks_of, thresholds_of
 from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
@@ -30,25 +31,20 @@ if TYPE_CHECKING:
 def verification_intervals(
     dataset: xr.Dataset,
     tally: Verified,
-    attempts: SubjectAttempts | None,
+    verifying: Verifying,
     options: IntervalMethod,
 ) -> xr.Dataset:
-    """Return a result of verification with confidence intervals.
-
-    `tally` has its operating points; `attempts`, of the same counter, may be None for methods that
-    do not need the subjects.
-    """
+    """Return a result of verification with confidence intervals; `tally` has operating points."""
     units: dict[str, int] = {}
     if not options.by_subject:
         limits, remarks = _independent(dataset, options)
-    elif attempts is None:
-        raise TypeError(f"{options.method} intervals need the attempts by subject")
     else:
-        columns = VerificationColumns.of(tally, attempts, options)
+        require_people(verifying.scores, method=options.method)
+        columns = VerificationColumns.of(tally, verifying, options)
         limits, remarks = columns.limits()
         limits |= {"far": columns.curve.far.at(dataset["far"].values)}
         limits |= {"frr": columns.curve.frr.at(dataset["frr"].values)}
-        people = attempts.persons_among(np.arange(attempts.people))
+        people = int(np.count_nonzero(~columns.people.no_person))
         remarks = [*options.few_people(people), *options.groups(people), *remarks]
         units["genuine_subjects"] = columns.subjects
     limits |= {
@@ -98,7 +94,7 @@ class VerificationColumns:
     """
 
     tally: Verified
-    attempts: SubjectAttempts
+    people: People
     options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
     usual: np.ndarray  # those of them that depend on the scores alone
@@ -117,7 +113,7 @@ class VerificationColumns:
     def of(
         cls,
         tally: Verified,
-        attempts: SubjectAttempts,
+        verifying: Verifying,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
         *,
@@ -128,38 +124,40 @@ class VerificationColumns:
         People are `drawn` again where the method resamples them, unless it is said. Where there are
         more distinct scores than thresholds, points are interpolated linearly between two
         thresholds, and every column is corrected by the interpolation error of the data themselves.
-        `tally` has its operating points, and `attempts` are of the same counter.
+        `tally` is of `verifying`, and has its operating points.
         """
         points, measures = tally.points, measures or curve_measures()
         assert points is not None
         # The limit of the EER bounds that of the AUC.
         measures = [x for x in dict.fromkeys((EER, *measures)) if x.is_defined(points)]
-        usual, exact = attempts.thresholds(tally)
+        usual, exact = thresholds_of(verifying, tally)
+        people = verifying.people
         thresholds = usual
         if not exact:
             own = [x.own_thresholds(points) for x in measures]
             thresholds = with_finite(usual, np.concatenate([_wanted(tally), *own]))
-        persons = AttemptsOfEach.of_people(attempts.no_person, len(thresholds) + 1)
+        persons = AttemptsOfEach.of_people(people.no_person, len(thresholds) + 1)
         forms = None
         if options.resamples if drawn is None else drawn:
-            weights = options.weights(attempts.people, attempts.no_person)
+            weights = options.weights(people.number, people.no_person)
             forms = QuadraticForms(weights, len(thresholds) + 1)
         sinks = [persons] if forms is None else [persons, forms]
-        genuine = attempts.pass_over(thresholds, *sinks)
+        distances, owners, failed = count_layers(verifying, thresholds, *sinks)
+        genuine = distances, owners
         columns = cls(
             tally,
-            attempts,
+            people,
             options,
             thresholds,
             usual,
             exact,
             genuine,
             persons,
-            ErrorColumns.without_each(persons, genuine, thresholds, attempts.failed),
+            ErrorColumns.without_each(persons, genuine, thresholds, failed),
         )
         columns._measure(measures, columns.without, columns.values)
         if forms is not None:
-            columns.drawn = ErrorColumns.weighted(forms, genuine, thresholds, attempts.failed)
+            columns.drawn = ErrorColumns.weighted(forms, genuine, thresholds, failed)
             needed = [x for x in measures if options.resamples or x.scalar.quantile]
             columns._measure(needed, columns.drawn, columns.drawn_values)
         return columns
@@ -206,7 +204,7 @@ class VerificationColumns:
     @property
     def subjects(self) -> int:
         """The subjects that have genuine attempts; 0 for a single one."""
-        return trials_of(self.attempts.persons_among(self.genuine[1]))
+        return trials_of(self.people.among(self.genuine[1]))
 
     @cached_property
     def _units(self) -> dict[AttemptClass, float]:
@@ -214,11 +212,12 @@ class VerificationColumns:
 
         Those of impostor attempts are disjoint pairs of people.
         """
-        people = ~self.attempts.no_person
+        people = ~self.people.no_person
         made = np.bincount(self.genuine[1], minlength=len(people))
         probing, claimed = self.persons.made[:, people]
         sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
-        pairs = min(self.attempts.disjoint_pairs, *(x for x in sides if x), np.inf)
+        assert self.tally.people is not None
+        pairs = min(self.tally.people.disjoint, *(x for x in sides if x), np.inf)
         return {"genuine": kish(made[people]), "impostor": pairs}
 
     # -- limits
@@ -247,8 +246,8 @@ class VerificationColumns:
         values, people = self.genuine
         marks = marks_of(values)
         if self.options.resamples:
-            number = len(self.attempts.no_person)
-            weights = self.options.weights(number, self.attempts.no_person)
+            number = len(self.people.no_person)
+            weights = self.options.weights(number, self.people.no_person)
             counts = by_subject(values, people, marks, number)
             taken = linear_forms(np.cumsum(counts, axis=0), weights)
         else:

@@ -35,7 +35,7 @@ from bioeval.results.identification import open_set_rows
 from bioeval.results.variables import best_values
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
-from bioeval.scores.people import has_subjects, knows_people
+from bioeval.scores.people import has_subjects, knows_people, require_people
 from bioeval.scores.provenance import Provenance
 from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
 from bioeval.tasks.reid import tasks as reid
@@ -180,9 +180,7 @@ class CardTasks:
         The operating points of verification are rows of its `curves`.
         """
         if (limits := self.options.interval) is not None and limits.by_subject:
-            from bioeval.counting.by_subject import SubjectAttempts
-
-            SubjectAttempts.require_people(self.scores, limits.method)
+            require_people(self.scores, method=limits.method)
         searching: dict[tuple[str, str], Searching] = {}
         for task in self.searching.values():
             if task.gallery == "all":  # open and closed set share it where ranks are alike

@@ -22,7 +22,7 @@ from bioeval.results.identification import (
 )
 from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import people_of_probes
+from bioeval.scores.people import people_of_probes, require_people
 from bioeval.tasks.single_template_counts import (
     single_template_counter,
     single_template_dataset,
@@ -67,14 +67,9 @@ class VerificationCounted:
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals."""
-        from bioeval.counting.by_subject import SubjectAttempts
         from bioeval.stats.verification import verification_intervals
 
-        attempts = None
-        if limits.by_subject:
-            SubjectAttempts.require_people(self.verifying.scores, limits.method)
-            attempts = SubjectAttempts(self.verifying)
-        return verification_intervals(dataset, self.verified, attempts, limits)
+        return verification_intervals(dataset, self.verified, self.verifying, limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +122,6 @@ class SearchCounted:
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals: of all against all, for new people."""
-        from bioeval.counting.by_subject import SubjectAttempts
         from bioeval.counting.left_out import LeftOut
         from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 
@@ -135,7 +129,7 @@ class SearchCounted:
         add = open_set_intervals if isinstance(self.task, OpenSet) else closed_set_intervals
         if not limits.by_subject:
             return add(dataset, self.searches, None, limits, None)
-        SubjectAttempts.require_people(scores, limits.method)
+        require_people(scores, method=limits.method)
         codes, square = scores.codes, scores.layout == "all-against-all"
         same = square and np.array_equal(np.unique(codes.probe), np.unique(codes.gallery))
         if limits.resamples:  # of searches it draws those who search
@@ -204,9 +198,8 @@ class RetrievalCounted:
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals."""
-        from bioeval.counting.by_subject import SubjectAttempts
         from bioeval.tasks.reid import tasks as reid
 
         if limits.by_subject:
-            SubjectAttempts.require_people(self.scores, limits.method)
+            require_people(self.scores, method=limits.method)
         return reid.with_intervals(dataset, self.tally, limits)

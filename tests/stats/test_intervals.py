@@ -15,11 +15,10 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.counting import by_subject
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.points import check_costs
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.verification import Use, Verifying, count
+from bioeval.stats import curve_limits
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import VerificationColumns
 
@@ -41,7 +40,7 @@ def drawn_by(scores, interval, **options):
     verifying = Verifying(scores, use, wanted=wanted, **options)
     ((tally,), _) = count(scores, [verifying])
     tally.points = points_of(tally.attempts, wanted, symmetric=False, with_rows=False)
-    return VerificationColumns.of(tally, SubjectAttempts(verifying), interval)
+    return VerificationColumns.of(tally, verifying, interval)
 
 
 # ------------------------------------------------------------------ by hand
@@ -187,7 +186,7 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
     scores = be.simulate(30, 4, random_state=5, within=0.9)
     interval = few(number=60)
     sparse = drawn_by(scores, interval)
-    monkeypatch.setattr(by_subject.SubjectAttempts, "EXACT", 1 << 20)
+    monkeypatch.setattr(curve_limits, "EXACT", 1 << 20)
     exact = drawn_by(scores, interval)
     assert len(sparse.thresholds) < 200 < 5000 < len(exact.thresholds)
     for name, values in exact.drawn_values.items():
@@ -202,7 +201,7 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
 def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
     scores = be.simulate(9, 3, random_state=1)
     whole = drawn_by(scores, few())
-    monkeypatch.setattr("bioeval.counting.by_subject._MOST_ENTRIES", 1)
+    monkeypatch.setattr("bioeval.counting.people._MOST_ENTRIES", 1)
     monkeypatch.setattr("bioeval.stats.people._TILE", 7)
     parts = drawn_by(scores, few())
     np.testing.assert_array_equal(whole.drawn.far, parts.drawn.far)

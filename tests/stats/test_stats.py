@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.counting.by_subject import PairCounts
+from bioeval.counting.people import PairCounts
 from bioeval.scores.people import ComparedPeople
 from bioeval.stats.limits import open_limits, percentile, quantiles
 from bioeval.stats.options import interval_of

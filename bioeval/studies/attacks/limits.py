@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.thresholds import to_internal
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import marks_of
@@ -169,7 +168,6 @@ def with_limits(
     known.
     """
     attacks, confidence, kind = counts.attacks, options.confidence, parts.bona_fide.kind
-    people = SubjectAttempts(counts.verifying)
     also = [name for name in ALSO_LEFT_OUT if name in parts.attacks.probe_meta]
     columns = [parts.attacks.codes.probe, *(parts.attacks.probe_meta[name] for name in also)]
     units = [np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in columns]
@@ -224,7 +222,9 @@ def with_limits(
     for name in shown:
         names[f"{name}_low"] = Variable(f"lower end of the interval of {name}")
         names[f"{name}_high"] = Variable(f"upper end of the interval of {name}")
-    out = options.added_to(dataset, shown, names, options.few_people(people.people))
+    out = options.added_to(
+        dataset, shown, names, options.few_people(counts.verifying.people.number)
+    )
     also = [f"{name}s" for name in also]
     return out.assign_attrs(
         interval_threshold="thresholds stay",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy
@@ -15,17 +15,20 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, steps_reported
-from bioeval.counting.by_subject import SubjectAttempts
+from bioeval.counting.blocks import Block
+from bioeval.counting.parts import Parts
 from bioeval.counting.points import check_priors, trivial_cost
+from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import to_user
-from bioeval.counting.verification import Verifying
 from bioeval.results.dataset import Variables, about_attrs, along, dataset, rate
 from bioeval.results.measure import Measure
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
+from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import People, require_people
 from bioeval.stats.limits import of_sum, percentile, student
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, PeopleName, interval_of
 from bioeval.stats.people import bilinear_forms, linear_forms, ratio
@@ -311,7 +314,7 @@ def calibration(
         raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
     intervals = interval_of(interval, BY_PEOPLE)
     if intervals is not None:
-        require_people(scores, intervals)
+        require_ratios_of_people(scores, intervals)
     wanted, shifts = np.empty(0), None
     if scores.kind == "llr":
         thresholds = np.concatenate([bayes_thresholds(checked, pair), -LOG_ODDS])
@@ -328,7 +331,7 @@ def calibration(
 ENDS = ("", "_low", "_high")
 
 
-def require_people(scores: Scores, options: IntervalMethod) -> None:
+def require_ratios_of_people(scores: Scores, options: IntervalMethod) -> None:
     """Raise :class:`ProtocolError` unless these are ratios of known subjects."""
     if scores.kind != "llr":
         raise ProtocolError(
@@ -336,7 +339,7 @@ def require_people(scores: Scores, options: IntervalMethod) -> None:
             f"log-likelihood ratios have, and these scores are a {scores.kind}; calibrate them "
             "first, or leave it out"
         )
-    SubjectAttempts.require_people(scores, purpose=Argument("interval", options.method))
+    require_people(scores, Argument("interval", options.method))
 
 
 def with_intervals(
@@ -382,6 +385,55 @@ def _cost_limits(
     return of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
 
 
+class LossesOfPeople(Reducer):
+    """Losses of attempts, and their numbers: of genuine ones by person, of others by pair.
+
+    - `people`: the people of both sides
+    - `genuine` (float64 (2, people)): sums of losses, and attempts
+    - `impostor`: arrays (entries,): the person of the probe, the person claimed, sum and number
+    """
+
+    def prepare(self, parts: Parts) -> None:
+        """Number the people, and take the genuine attempts."""
+        codes, mates = parts.scores.codes, parts.mates
+        self.people = People(codes, codes.probe, codes.gallery)
+        self._sides = self.people.of_code[codes.probe], self.people.of_code[codes.gallery]
+        values = scored(mates.distance) if mates.rejected else mates.distance
+        values = np.where(np.isnan(values), np.inf, values)  # failed: a ratio of minus infinity
+        owner, losses = self._sides[0][mates.probe], np.logaddexp(0, values.astype(np.float64))
+        sums = (np.bincount(owner, x, self.people.number) for x in (losses, None))
+        self.genuine = np.array([*sums], dtype=np.float64)
+        self._found: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        other = super().fresh()
+        other._found = {}
+        return other
+
+    def add(self, block: Block) -> None:
+        """Add the losses of a block; a failure has none."""
+        n = self.people.number
+        for side, part in enumerate(block.sides()):
+            probe, claimed = self._sides[0][part.probe], self._sides[1][part.gallery]
+            some = ~np.isnan(part.values)
+            key = np.broadcast_to(probe * n + claimed, some.shape)[some]
+            key, pair = np.unique(key, return_inverse=True)
+            pair, losses = pair.reshape(-1), np.logaddexp(0, -part.values[some].astype(np.float64))
+            sums = (np.bincount(pair, x, len(key)) for x in (losses, None))
+            self._found[part.number, side] = (*np.divmod(key, max(n, 1)), *sums)
+
+    def merge(self, other: Self) -> None:
+        """Take what a copy has."""
+        self._found |= other._found
+
+    def result(self) -> Self:
+        """Put the blocks in order."""
+        found = [self._found[key] for key in sorted(self._found)]
+        self.impostor = tuple(map(np.concatenate, zip(*found, strict=True)))
+        return self
+
+
 def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of Cllr.
 
@@ -389,31 +441,17 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     a replicate a genuine attempt of a person counts as often as the person was drawn, and an
     impostor attempt as often as both were, their product.
     """
-    attempts = SubjectAttempts(Verifying(scores))
-    people = attempts.people
-    genuine = np.zeros((2, people))  # losses, and attempts
-    keys, losses, numbers = [], [], []
     with threads_for(scores):
-        for values, probe, claimed in attempts.listed_in_parts():
-            values = np.where(np.isnan(values), np.inf, values)  # failed: a ratio of minus infinity
-            same = probe == claimed
-            genuine[0] += np.bincount(probe[same], np.logaddexp(0, values[same]), minlength=people)
-            genuine[1] += np.bincount(probe[same], minlength=people)
-            key = probe[~same].astype(np.int64) * people + claimed[~same]
-            key, pair = np.unique(key, return_inverse=True)
-            pair = pair.reshape(-1)
-            keys.append(key)
-            losses.append(np.bincount(pair, np.logaddexp(0, -values[~same]), minlength=len(key)))
-            numbers.append(np.bincount(pair, minlength=len(key)))
-    key, loss, number = map(np.concatenate, (keys, losses, numbers))
-    probe, claimed = np.divmod(key, max(people, 1))
+        (losses,) = reduce(scores, LossesOfPeople())
+    no_person, genuine = losses.people.no_person, losses.genuine
+    probe, claimed, loss, number = losses.impostor
     if options.resamples:
-        weights = options.weights(people, attempts.no_person)
+        weights = options.weights(len(no_person), no_person)
         of_genuine = ratio(*linear_forms(genuine, weights))
         sums = [bilinear_forms(probe, claimed, x, weights) for x in (loss, number)]
         cllr = (of_genuine + ratio(*sums)) / (2 * LOG2)
         return percentile(cllr, options.confidence)
-    group, groups = groups_of_people(attempts.no_person)
+    group, groups = groups_of_people(no_person)
     one, other = group[probe], group[claimed]
 
     def columns(own: np.ndarray, of_pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

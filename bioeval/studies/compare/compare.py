@@ -21,7 +21,6 @@ from bioeval.base.errors import (
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.base.version import __version__
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import ImpostorProbes, RankUnit, Ties
 from bioeval.counting.points import FAR_TARGETS, check_targets
 from bioeval.protocol.pairs import with_exclusions
@@ -31,6 +30,7 @@ from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal,
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import require_people
 from bioeval.scores.provenance import left_out, notes_of
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant
@@ -297,7 +297,7 @@ class _Systems:
         scores = without_attacks(scores)
         if self.rules is not None:
             scores = with_exclusions(scores, self.protocol)
-        SubjectAttempts.require_people(scores, purpose="comparing systems")
+        require_people(scores, "comparing systems")
         return scores
 
     def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:

@@ -15,7 +15,6 @@ import numpy as np
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported_to
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import Searching
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
@@ -130,18 +129,18 @@ def by_attempts(
     messages: list[Message] = []
     with threads_for(scores):
         if verified:
-            tally, subjects = verified[0], SubjectAttempts(verifying[0])
+            tally = verified[0]
             tally.points = points_of(
                 tally.attempts, points, symmetric=False, with_rows=tally.given is None
             )
-            people = int((~subjects.no_person).sum())
+            people = int((~verifying[0].people.no_person).sum())
             attempts += [tally.attempts.genuine_attempts, tally.attempts.impostor_attempts]
             # Of a symmetric matrix each pair is one attempt.
             both_ways = is_symmetric(scores)
             genuine, impostor = (x / (1 + both_ways) for x in attempts)
             out_of = {"frr": genuine, "far": impostor}
             who = tally.people
-            measures += _verification(tally, subjects, wanted, interval, out_of, who)
+            measures += _verification(tally, verifying[0], wanted, interval, out_of, who)
             at_far, at_frr = wanted.far_targets, wanted.frr_targets
             if impostor and wanted.asks("frr_at_far"):
                 messages += support_messages(at_far, impostor, both_ways, "frr", who)
@@ -169,7 +168,7 @@ def by_attempts(
 
 def _verification(
     tally: Any,
-    subjects: SubjectAttempts,
+    verifying: Verifying,
     wanted: WantedMeasures,
     interval: IntervalMethod,
     made: dict[str, float],
@@ -181,7 +180,7 @@ def _verification(
     people do not support has no limits, as in :func:`bioeval.verification`: a pair of people
     counts once.
     """
-    points, kind = tally.points, subjects.scores.kind
+    points, kind = tally.points, verifying.scores.kind
     people = {"far": who, "frr": ComparedPeople(who.number, who.number) if who else None}
     measures = []
     for measure in curve_measures():
@@ -189,7 +188,7 @@ def _verification(
         if asked and wanted.asks(measure.name) and measure.is_defined(points):
             measures.append(measure)
     quantiles = any(x.scalar.quantile for x in measures)
-    counted = VerificationColumns.of(tally, subjects, interval, measures, drawn=quantiles)
+    counted = VerificationColumns.of(tally, verifying, interval, measures, drawn=quantiles)
     limits, _ = counted.limits()
     for measure in measures:
         columns, drawn = np.atleast_2d(counted.values[measure.name]), None

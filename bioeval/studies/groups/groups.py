@@ -11,7 +11,6 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import report_rows, rows_reported
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.reduce import reduce
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
@@ -22,6 +21,7 @@ from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain, unknown_values
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
@@ -147,7 +147,7 @@ def by_group(
     alpha = require_number("alpha", alpha, low=0, high=1)
     require_scores(scores)
     require_values(scores, "verification by group")
-    SubjectAttempts.require_people(scores, purpose="verification by group")
+    require_people(scores, "verification by group")
     by, scores, messages = _grouped(scores, group)
     if by.people is None and alpha != 0.5:
         raise ProtocolError(

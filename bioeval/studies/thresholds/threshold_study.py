@@ -15,12 +15,11 @@ from bioeval.base.errors import Argument, DataError, chosen_task
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import RankUnit
 from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.counting.verification import Verifying, is_symmetric, verify
+from bioeval.counting.verification import is_symmetric, verify
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import KindVerdict, RuleOf, beyond_scores, people_with
@@ -337,7 +336,8 @@ def _of_comparisons(
     in_folds = IntervalMethod("nadeau-bengio", interval.confidence)
     folds = cross_evaluate(scores, splitter, threshold=rule, interval=in_folds)
     of_kind = rule.as_distance(scores.kind)
-    attempts = verify(scores, wanted=PointsWanted.of_rule(of_kind)).attempts
+    verified = verify(scores, wanted=PointsWanted.of_rule(of_kind))
+    attempts, compared = verified.attempts, verified.people
     chosen = choose(of_kind, attempts)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     pairs = impostor // 2 if is_symmetric(scores) else impostor
@@ -351,11 +351,10 @@ def _of_comparisons(
         "impostor_attempts": impostor,
         "impostor_pairs": pairs,
     }
-    compared = ComparedPeople.of_scores(scores)
     if subjects:
         variables["subjects"] = subjects
-        variables["disjoint_pairs"] = SubjectAttempts(Verifying(scores)).disjoint_pairs
     if compared is not None:
+        variables["disjoint_pairs"] = compared.disjoint
         variables["pairs_of_people"] = compared.pairs
     people = min(subjects or genuine, genuine)
     fused, metric = bool(scores.claims), scores.metric

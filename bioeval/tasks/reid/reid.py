@@ -13,7 +13,6 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import rows_reported
-from bioeval.counting.by_subject import SubjectAttempts
 from bioeval.counting.identification import PlainTies, Ties, check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
 from bioeval.protocol.card import Protocol
@@ -24,7 +23,7 @@ from bioeval.results.variables import Variable
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
-from bioeval.scores.people import people_of_probes
+from bioeval.scores.people import people_of_probes, require_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.convention import (
     Cmc,
@@ -246,7 +245,7 @@ def _with_limits(
     if options is None:
         return result
     if options.by_subject:
-        SubjectAttempts.require_people(scores, options.method)
+        require_people(scores, method=options.method)
     if people is None:
         people = people_of_probes(scores)
     return query_mean_intervals(result, measures, people, names, options)
