@@ -217,12 +217,6 @@ _PLOTS = option_group(
         multiple=True,
         name="plot_formats",
     ),
-    option(
-        "--plot-style",
-        "Sizes of plots and letters: slide (16:9, read from the last row) or paper (a column of a "
-        "journal).  [default]",
-        ["default", "slide", "paper"],
-    ),
 )
 _FILES = option_group(
     option("--out DIR", "Write results.nc, summary.json, table.txt and CSV files."),

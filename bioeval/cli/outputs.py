@@ -238,7 +238,6 @@ class Output:
     as_json: bool  # whether a document is printed, in place of a table
     markup: Form | None  # of the printed table, where it is not text
     page: Path | None  # the page to write; it can be written
-    plot_style: str | None  # the sizes of plots
     formats: tuple[str, ...]  # of the plots among the files; none: there are none
     verbose: bool  # whether the printed table has all rows and messages
     remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
@@ -247,11 +246,11 @@ class Output:
     def take(cls, options: dict[str, Any]) -> Output:
         """Remove the output options from a command's, and check them before any computation."""
         out, force = options.pop("out", None), options.pop("force", False)
-        plots, style = options.pop("plots", False), options.pop("plot_style", None)
+        plots = options.pop("plots", False)
         formats = tuple(options.pop("plot_formats", ()))
-        if (plots or formats or style) and out is None:
+        if (plots or formats) and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
-        if not formats and (plots or style):
+        if plots and not formats:
             formats = ("png",)
         page = options.pop("report", None)
         folder = None if out is None else check_folder(out, force)
@@ -264,7 +263,7 @@ class Output:
             raise click.UsageError("give one of --json, --latex and --markdown")
         verbose = options.pop("verbose", False)
         form = markup[0] if markup else None
-        return cls(folder, force, as_json, form, page, style, formats, verbose)
+        return cls(folder, force, as_json, form, page, formats, verbose)
 
     def write(
         self, document: dict[str, Any], fill: Callable[[Path], None], stages: Callable[[str], None]
@@ -273,12 +272,7 @@ class Output:
         if self.folder is None:
             return []
         stages(f"writing to {self.folder}")
-        if self.plot_style is None:
-            return write_folder(self.folder, document, fill, self.force)
-        from bioeval.plot.plot_style import style
-
-        with style(self.plot_style):
-            return write_folder(self.folder, document, fill, self.force)
+        return write_folder(self.folder, document, fill, self.force)
 
     def write_page(
         self,

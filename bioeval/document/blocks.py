@@ -71,7 +71,8 @@ class Table:
 
     Readers are `shown` this number of rows, or those at these places, a short view those at the
     places that are `brief`; data have all of them. The
-    `title` stands above, the `details` below it, the `notes` below the rows.
+    `title` stands above, the `details` below it, the `notes` below the rows; and `why_undefined`
+    where a cell is that has no value.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Table:
     notes: Sequence[Text] = ()
     shown: int | Sequence[int] | None = None
     brief: Sequence[int] | None = None
+    why_undefined: Sequence[Text] = ()
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -97,6 +99,14 @@ class Table:
         if self.shown is None or isinstance(self.shown, int):
             return self.rows[: self.shown]
         return [self.rows[i] for i in self.shown]
+
+    @property
+    def remarks(self) -> Sequence[Text]:
+        """What stands below the rows that readers are shown."""
+        cells = [x for row in self.shown_rows for x in row if isinstance(x, Quantity)]
+        if all(x.is_defined for x in cells):
+            return self.notes
+        return [*self.notes, *(say("n/a: {why}", why=why) for why in self.why_undefined)]
 
 
 @dataclass(frozen=True)

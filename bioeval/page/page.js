@@ -30,14 +30,6 @@
     show();
   }
 
-  const theme = $("theme");
-  function paint(dark) {
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    theme.textContent = dark ? "Light" : "Dark";
-  }
-  paint(matchMedia("(prefers-color-scheme: dark)").matches);
-  theme.addEventListener("click", () => paint(document.documentElement.dataset.theme === "light"));
-
   // On paper nothing is folded.
   let folded = [];
   addEventListener("beforeprint", () => {

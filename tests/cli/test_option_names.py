@@ -16,7 +16,7 @@ from bioeval.cli.lazy_group import COMMANDS, root
 OF_EVERY_COMMAND = {
     *("as_json", "fail_if", "force", "images", "images_root", "latex", "markdown"),
     *("memory_limit", "name"),
-    *("no_auc", "out", "plot_formats", "plot_style", "plots", "report", "terms", "worst"),
+    *("no_auc", "out", "plot_formats", "plots", "report", "terms", "worst"),
 }
 
 #: What one command does besides its call.

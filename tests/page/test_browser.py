@@ -98,7 +98,7 @@ def test_a_page_is_whole_without_its_script(browser, page):
     visit.context.close()
 
 
-def test_on_paper_nothing_is_folded_and_the_theme_turns(visit):
+def test_on_paper_nothing_is_folded_and_the_ground_is_white(visit):
     folded = visit.page.locator("details:not([open])")
     assert folded.count() > 3
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -106,9 +106,12 @@ def test_on_paper_nothing_is_folded_and_the_theme_turns(visit):
     visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert folded.count() > 3
     ground = "getComputedStyle(document.body).backgroundColor"
-    before = visit.page.evaluate(ground)
-    visit.page.click("#theme")
-    assert visit.page.evaluate(ground) != before
+    grounds = {}
+    for media, scheme in (("screen", "light"), ("screen", "dark"), ("print", "dark")):
+        visit.page.emulate_media(media=media, color_scheme=scheme)
+        grounds[media, scheme] = visit.page.evaluate(ground)
+    assert grounds["screen", "light"] == grounds["print", "dark"] == "rgb(255, 255, 255)"
+    assert grounds["screen", "dark"] != "rgb(255, 255, 255)"
 
 
 OVERLAPS = """

@@ -167,11 +167,11 @@ def _section(
 
     notes = [x for x in _of_each(tasks, _support) if x not in said]
     notes += _of_each(tasks, lambda x: _notes(x.dataset))
-    notes += [say("n/a: {why}", why=why) for why in reasons]
     about_rows: dict[str, Any] = {
         "title": named,
         "details": [*sizes, *_of_each(tasks, details)],
         "notes": notes,
+        "why_undefined": reasons,
     }
     if not system_of(first.path):
         table = replace(_table(first), **about_rows)

@@ -140,7 +140,7 @@ def table_html(table: Table, lines: Lines) -> str:
             cells += f"<td{_how(column)}>{text}</td>"
         rows.append(f"<tr>{cells}</tr>")
     written.append(f'<div class="in"><table>{heads}<tbody>{"".join(rows)}</tbody></table></div>')
-    written += [f'<p class="in"><i>{x}</i></p>' for x in map(lines.write, table.notes) if x]
+    written += [f'<p class="in"><i>{x}</i></p>' for x in map(lines.write, table.remarks) if x]
     return "".join(written)
 
 

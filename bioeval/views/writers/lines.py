@@ -205,7 +205,7 @@ def _texts(block: Block) -> Iterable[Any]:
             yield block.title
             yield from (column.heading for column in block.columns)
             yield from block.details
-            yield from block.notes
+            yield from block.remarks
             for row in block.shown_rows:
                 yield from row
         case Section():

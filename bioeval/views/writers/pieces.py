@@ -49,5 +49,5 @@ def pieces_of(
                 for text in filter(None, map(words.write, block.details)):
                     yield "text", text, level
                 yield "table", columns, level
-                for text in filter(None, map(words.write, block.notes)):
+                for text in filter(None, map(words.write, block.remarks)):
                     yield "text", text, level

@@ -275,7 +275,7 @@ def _table(
             yield _indented(_text(line, "dim"))
     else:
         yield from _in_lines(all_columns, width)
-    for line in filter(None, map(lines.write, table.notes)):
+    for line in filter(None, map(lines.write, table.remarks)):
         yield _indented(_text(line, "dim"))
 
 
