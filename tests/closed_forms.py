@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate import quad_vec
-from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
-from scipy.stats import binom, chi, f
+from scipy.stats import binom
 
 
 def any_within(z, count):
@@ -76,43 +75,3 @@ class GaussianScores:
         for place, end in np.ndenumerate(np.clip(z, -12.0, 12.0)):
             out[place] = quad_vec(of_best_mate, -12.0, end, epsabs=1e-12, epsrel=1e-12)[0]
         return np.clip(out, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class GaussianEmbeddings:
-    """Clouds compared by "l2": a squared distance over its variance is chi-square."""
-
-    dimensions: int = 16
-    between: float = 1.0
-    within: float = 0.6
-
-    @property
-    def genuine_scale(self):
-        return np.sqrt(2.0) * self.within
-
-    @property
-    def impostor_scale(self):
-        return np.sqrt(2.0) * np.hypot(self.within, self.between)
-
-    def far(self, threshold):
-        return chi(self.dimensions).cdf(np.asarray(threshold) / self.impostor_scale)
-
-    def gar(self, threshold):
-        return chi(self.dimensions).cdf(np.asarray(threshold) / self.genuine_scale)
-
-    @property
-    def eer_threshold(self):
-        median = chi(self.dimensions).median()  # there one of the rates is 1/2
-        ends = median * self.genuine_scale, median * self.impostor_scale
-        return brentq(lambda t: self.far(t) - (1 - self.gar(t)), *ends, xtol=1e-14)
-
-    @property
-    def auc(self):
-        ratio = (self.genuine_scale / self.impostor_scale) ** 2
-        return f.sf(ratio, self.dimensions, self.dimensions)
-
-    @property
-    def d_prime(self):
-        law = chi(self.dimensions)
-        variance = (self.impostor_scale**2 + self.genuine_scale**2) / 2.0 * law.var()
-        return (self.impostor_scale - self.genuine_scale) * law.mean() / np.sqrt(variance)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 from attacked import simulated_attacks
@@ -25,10 +24,6 @@ def scores(i: int = 0, dimensions: int = 20) -> be.Scores:
     """Return scores of a system, each worse than the one before."""
     within = 0.62 + 0.05 * i
     return be.simulate(30, 4, dimensions=dimensions, within=within, random_state=i)
-
-
-def with_meta(of: be.Scores, **meta: Any) -> be.Scores:
-    return be.Scores(of.values, of.probe_labels, probe_meta=meta, name=of.name)
 
 
 def spoofed(i: int) -> be.Scores:

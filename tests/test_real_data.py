@@ -83,26 +83,6 @@ def test_orl_unseen_subjects(orl, metric):
         assert float(closed.cms.sel(rank=k)) == pytest.approx(expected[f"rank{k}"], abs=1e-12)
 
 
-@pytest.mark.slow
-def test_orl_as_similarities_and_as_a_selection(orl):
-    _, arrays = orl
-    scores = orl_scores(arrays, "pca64", "l2")
-    plain = be.evaluate(scores)
-    mirror = be.evaluate(be.Scores(-scores.values, scores.probe_labels, kind="similarity"))
-    for name in ("eer", "auc", "eer_hull", "zero_far", "frr_at_far", "d_prime"):
-        np.testing.assert_allclose(
-            plain["verification/single"][name], mirror["verification/single"][name], rtol=1e-12
-        )
-    np.testing.assert_array_equal(plain["closed_set"].cms, mirror["closed_set"].cms)
-    unseen = np.nonzero(~arrays["pca_train"])[0]
-    view = be.evaluate(scores.select(unseen, unseen))
-    alone = be.evaluate(
-        be.Scores(scores.values[np.ix_(unseen, unseen)], scores.probe_labels[unseen])
-    )
-    for node in ("verification/single", "open_set", "closed_set"):
-        assert view[node].to_dataset().equals(alone[node].to_dataset())
-
-
 # ------------------------------------------------------------------------------- faces of LFW
 
 
@@ -113,49 +93,11 @@ def lfw(request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return truth(folder), {key: arrays[key] for key in arrays}
 
 
-@pytest.mark.slow
-def test_lfw_nearest_neighbours(lfw):
-    published, arrays = lfw
-    expected = published[
-        "all images, leave-one-out nearest neighbour, probes with at least one mate"
-    ]
-    x, subjects = arrays["dlib128"], arrays["label"]
-    d = np.concatenate([distances(x[low : low + 1024], x) for low in range(0, len(x), 1024)])
-    closed = be.closed_set(be.Scores(d, subjects), max_rank=5)
-    assert closed.attempts == expected["n_probes"]
-    assert closed.attempts + closed.skipped == len(x) == expected["gallery"] + 1
-    assert float(closed.recognition_rate) == expected["rank1"]
-
-
 def distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Euclidean distances by the usual expansion, in float32: half the memory."""
     x, y = x.astype(np.float64), y.astype(np.float64)
     squared = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1)[None] - 2 * x @ y.T
     return np.sqrt(np.maximum(squared, 0)).astype(np.float32)
-
-
-def first_ten_of_the_twenty(arrays: dict[str, np.ndarray]) -> np.ndarray:
-    label, number = arrays["label"], arrays["image_number"]
-    many = [s for s in np.unique(label) if (label == s).sum() >= 10]
-    rows = [np.nonzero(label == s)[0] for s in many]
-    return np.concatenate([r[np.argsort(number[r], kind="stable")][:10] for r in rows])
-
-
-@pytest.mark.slow
-def test_lfw_twenty_subjects(lfw):
-    published, arrays = lfw
-    expected = published[
-        "20 identities with at least 10 images here, first 10 images of each, euclidean, "
-        "all unordered pairs"
-    ]
-    rows = first_ten_of_the_twenty(arrays)
-    assert len(rows) == 200
-    x = arrays["dlib128"][rows].astype(np.float64)
-    scores = be.Scores.from_embeddings(x, arrays["label"][rows], metric="l2")
-    assert_points(be.verification(scores), expected, per_pair=2)
-    closed = be.closed_set(scores)
-    for k in (1, 5, 10):
-        assert float(closed.cms.sel(rank=k)) == pytest.approx(expected[f"rank{k}"], abs=1e-12)
 
 
 def test_lfw_pairs(lfw):

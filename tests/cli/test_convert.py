@@ -13,7 +13,6 @@ import bioeval as be
 from bioeval.base.errors import in_words
 from bioeval.cli.program import main
 from bioeval.scores.formats import losses
-from bioeval.scores.formats.writing import form_of
 
 RNG = np.random.default_rng(2)
 
@@ -166,26 +165,3 @@ def test_what_cannot_be_converted(here, capsys, args, message):
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert files(here) == before
-
-
-def test_scores_without_subjects_have_intervals_of_wilson(tmp_path, capsys):
-    """The default of a page and of a workload, which says what it takes in its place."""
-    rows = [f"1 {x / 20}" for x in range(10, 30)] + [f"0 {x / 40}" for x in range(40)]
-    (tmp_path / "s.txt").write_text("\n".join(rows))
-    given = [str(tmp_path / "s.txt"), "--kind", "similarity"]
-    assert main(["workload", *given, "--people", "10", "--impostors", "0.1", "--far", "0.1"]) == 0
-    assert "intervals are Wilson's" in capsys.readouterr().err
-    assert main(["report", *given, "--folds", "0", "--out", str(tmp_path / "r.html")]) == 0
-    assert "intervals are Wilson's" in capsys.readouterr().err
-    assert (tmp_path / "r.html").exists()
-
-
-def test_the_second_of_three_files_is_that_of_the_first(here, capsys):
-    (here / "a.scores").write_text("a b 0.5\na c 0.1\n")
-    (here / "a.trials").write_text("a b 1\na c 0\n")
-    assert main(["convert", "a.scores", "a.trials", "o.npz", "--kind", "similarity"]) == 0
-    assert be.load(here / "o.npz").genuine.tolist() == [True, False]
-    four = ["convert", "a.scores", "a.trials", "a.scores", "o.npz"]
-    assert main(four) == 2 and "4 files are given" in capsys.readouterr().err
-    with pytest.raises(be.DataError, match=r"expected one of .*\.csv, \.tsv, \.txt"):
-        form_of(Path("o.scores"))

@@ -197,6 +197,16 @@ def of_folds(scores: be.Scores) -> Iterator[Any]:
     yield found_by(be.by_group, scores, "team")
 
 
+def of_retrieval(scores: be.Scores) -> Iterator[Any]:
+    """Lists of queries, where one subject is junk and another one no person."""
+    junk, nobody = np.unique(scores.gallery_labels)[[0, -1]].tolist()
+    options = {"junk_ids": [junk], "distractor_ids": [nobody], "per_query": True}
+    for removed, ties in (
+        ("same-id-same-camera", "stable"), ("same-camera", "pessimistic"), ("none", "optimistic")
+    ):  # fmt: skip
+        yield found_by(be.reid, scores, removed=removed, ties=ties, **options)
+
+
 def check(case: Case, call=results, change=None, nan="raise", **constants: Any) -> list[bool]:
     """Compare all results; return whether each pass was counted by tiles."""
     with listed():
@@ -219,13 +229,14 @@ def test_embeddings_give_what_their_matrix_gives(case):
         return
     answers = check(case)
     check(case, of_folds)
+    check(case, of_retrieval)
     assert any(answers) or min(case.sizes) != max(case.sizes) or len(set(case.sizes)) < 3
 
 
 @pytest.mark.parametrize("layout", ["square", "gallery", "selection", "overlap"])
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("call", [results, of_folds])
-@pytest.mark.cases(3)
+@pytest.mark.parametrize("call", [results, of_folds, of_retrieval])
+@pytest.mark.cases(4)
 def test_tiles_are_what_is_counted(layout, metric, call):
     """No pass over the rows replaces them; and tiles of mates need not be held."""
     case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2), metric=metric, layout=layout, exclude=("session",))
@@ -275,5 +286,5 @@ def test_what_tiles_cannot_count_is_counted_by_rows(name, layout, nan):
     case = replace(case, layout=layout)
     if layout == "gallery" and len(case.sizes) == 1:
         return
-    for call in (results, of_folds):
+    for call in (results, of_folds, of_retrieval):
         check(case, call, change, nan)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
-from limits import limited, streaming
 
 import bioeval as be
 from bioeval.counting.counted import CountedAttempts
@@ -105,34 +103,3 @@ def looks(monkeypatch) -> list[bool]:
 
     monkeypatch.setattr(CountedAttempts, "finish", noted)
     return seen
-
-
-@pytest.mark.parametrize("form", ["distances", "similarities", "embeddings"])
-def test_one_look_is_enough_where_genuine_scores_are_at_hand(looks, form):
-    """A sample of the rows, or of the squares, says where the points will be."""
-    x, d, who = population(200, seed=1)
-    if form == "embeddings":
-        scores = streaming(x, who, metric="l2", dtype="float32")
-    else:
-        kind = "distance" if form == "distances" else "similarity"
-        scores = be.Scores(-d if kind == "similarity" else d, who, kind=kind)
-    be.evaluate(scores)
-    assert looks == [False, False]
-    be.verification(scores, templates="multi", thresholds=np.linspace(-4, 4, 9))
-    assert looks == [False] * 3
-
-
-def test_two_looks_are_enough_elsewhere(looks, tmp_path):
-    """Of a matrix that is not held in memory the first has no sample."""
-    _, d, who = population(200, seed=1)
-    with h5py.File(tmp_path / "scores.h5", "w") as file:
-        file["scores"] = d
-        be.evaluate(limited(be.Scores(file["scores"], who), "100 MB"))
-        assert sorted(looks) == [False, False, True, True]
-    looks.clear()
-    be.verification(be.Scores(d, who), templates="multi", fusion="mean")
-    assert looks == [False]
-    looks.clear()
-    off = ~np.eye(len(who), dtype=bool)
-    be.verification(be.Scores.from_pairs(d[off], np.equal.outer(who, who)[off]))
-    assert looks == [False]

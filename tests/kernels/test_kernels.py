@@ -7,7 +7,6 @@ plain loops in ``tests/oracle``, and to its twin of few numbers in ``test_few.py
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -20,7 +19,7 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import compiling, fuse, hull
+from bioeval.kernels import compiling
 
 INF, NAN = np.inf, np.nan
 
@@ -36,38 +35,6 @@ def by_numpy(request, monkeypatch):
 
 def twin_where_few(kernel, *args):
     return (kernel.twin if kernel.numbers(*args) <= compiling.FEW else kernel.kernel)(*args)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("size", range(1, 13))
-def test_groups_of_one_size(size, dtype):
-    """Common sizes have loops of their own; a NaN is no template."""
-    rng = np.random.default_rng(size)
-    block = rng.normal(size=(4, 5, size)).astype(dtype)
-    starts = np.arange(0, 5 * size + 1, size)
-    block[rng.random(block.shape) < 0.4] = NAN
-    probe_position = np.array([-1, 0, 2 * size, 5 * size - 1])
-    fused = np.empty((4, 5), dtype=dtype)
-    fuse.fuse_nearest(block.reshape(4, -1), starts, probe_position, fused)
-    for i, row in enumerate(block.reshape(4, -1).tolist()):
-        for g in range(5):
-            places = [p for p in range(g * size, (g + 1) * size) if p != probe_position[i]]
-            expected = min((row[p] for p in places if not math.isnan(row[p])), default=NAN)
-            np.testing.assert_equal(float(fused[i, g]), expected)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_lower_hull(seed):
-    rng = np.random.default_rng(seed)
-    x = np.sort(rng.integers(0, 6, 9)).astype(float)
-    y = np.sort(rng.integers(0, 6, 9)).astype(float)[::-1].copy()
-    out = np.empty(9, dtype=np.int64)
-    corners = out[: hull.lower_hull(x, y, out)]
-    assert (np.diff(x[corners]) > 0).all() and (np.diff(y[corners]) < 0).all()
-    slopes = np.diff(y[corners]) / np.diff(x[corners])
-    assert (np.diff(slopes) > 0).all()  # convex, nothing in line
-    on_hull = np.interp(x, x[corners], y[corners])
-    assert (on_hull <= y + 1e-12).all()  # below all points
 
 
 @pytest.mark.slow

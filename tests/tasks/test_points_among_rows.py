@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import naive
 import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
-from limits import streaming
 from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.scores import blocks
-from bioeval.scores.embeddings import EmbeddingSource
 
 TARGETS = (0.3, 0.05)
 COUNTS = ("ga", "fr", "fa", "gr")
@@ -119,23 +116,3 @@ def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
 def test_extra_thresholds_are_numbers(wrong):
     with raises_about(be.DataError, "extra_thresholds"):
         be.evaluate(be.simulate(4, 2, random_state=1), extra_thresholds=wrong)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.cases(1)
-def test_points_as_rows_take_one_look_where_tasks_share_them_and_none_alone(shared, monkeypatch):
-    computed: Counter = Counter()
-    rows_of = EmbeddingSource.__getitem__
-
-    def counting(self, rows):
-        result = rows_of(self, rows)
-        computed["rows"] += len(result)
-        return result
-
-    crowd = be.simulate_embeddings(30, 4, random_state=1)
-    scores = streaming(crowd.embeddings, crowd.labels)
-    monkeypatch.setattr(blocks, "LISTED", 0)
-    monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
-    be.evaluate(scores, **({"extra_thresholds": ()} if shared else {}))
-    assert computed["rows"] < (2 + shared + 0.5) * 120

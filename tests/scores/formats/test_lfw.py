@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from named_arguments import raises_about
 from result_messages import arguments
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli.lazy_group import root
 
 LIST = """2 1
 ann 1 2
@@ -125,26 +121,3 @@ def test_what_does_not_go_with_it(folder):
     be.save(be.Scores.from_pairs([0.1, 0.2], [0, 1]), folder / "p.npz")
     with pytest.raises(DataError, match="no meaning for a list of pairs"):
         be.load(folder / "p.npz", **given)
-
-
-@pytest.mark.slow
-def test_lfw_by_its_own_list(shared, tmp_path):
-    """The accuracy of the list, of which 395 pairs lack an image."""
-    data = shared / "lfw_dlib"
-    options = {"metric": "l2", "columns": {"embeddings": "dlib128", "labels": "label"}}
-    by_name = be.load(
-        data / "embeddings.npz",
-        trials=data / "pairs.txt",
-        lists={"missing_pairs": "skip"},
-        **options,
-    )
-    assert by_name.pairs.missing == 395
-    words = ["run", str(data / "embeddings.npz"), "--columns", "embeddings=dlib128,labels=label"]
-    words += ["--metric", "l2", "--trials", str(data / "pairs.txt"), "--protocol", "lfw-view2"]
-    done = CliRunner().invoke(
-        root, [*words, "--lists", "missing_pairs=skip", "--json"], catch_exceptions=False
-    )
-    task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
-    assert task["accuracy_mean"] == pytest.approx(0.9810719633009473, abs=1e-12)
-    (left_out,) = [x for x in task["messages"] if x["code"] == "listed-pairs-missing"]
-    assert (left_out["pairs"], left_out["listed"]) == (395, 6000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -120,20 +119,6 @@ def test_trials_and_scores_that_are_listed_again(tmp_path):
     (tmp_path / "x.txt").write_text("b c 2\na c 1\n")
     with pytest.raises(be.DataError, match="1 of 4 lines: each has no score; the first on line 5"):
         be.load(tmp_path / "x.txt", kind="distance", trials=trials)
-
-
-@pytest.mark.slow
-def test_one_file_of_both_classes(tmp_path, capsys):
-    genuine, link, hard = tmp_path / "g.txt", tmp_path / "link.txt", tmp_path / "hard.txt"
-    genuine.write_text("0.5\n0.7\n")
-    link.symlink_to(genuine)
-    os.link(genuine, hard)
-    (tmp_path / "copy.txt").write_text("0.50\n0.7\n")
-    for other in (genuine, link, hard, tmp_path / "copy.txt", tmp_path / "." / "g.txt"):
-        assert main(["run", str(genuine), str(other), "--kind", "similarity"]) == 2
-        assert "has the same scores as" in capsys.readouterr().err
-    (tmp_path / "copy.txt").write_text("0.5\n0.8\n")
-    assert main(["run", str(genuine), str(tmp_path / "copy.txt"), "--kind", "similarity"]) == 0
 
 
 # ------------------------------------------------------------------------- names of templates

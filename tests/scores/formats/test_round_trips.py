@@ -134,45 +134,6 @@ ALL_SORTS = {
 ALL_SORTS["distractors"] = ALL_SORTS["distractors"]._with(junk_ids=(-1,))
 
 
-def facts(scores):
-    """All that a file could hold of scores, as plain values, with their types."""
-    columns = {}
-    if scores.layout != "pairs":
-        columns = {f"probe {k}": v for k, v in scores.probe_meta.items()}
-        columns |= {f"gallery {k}": v for k, v in scores.gallery_meta.items()}
-    if scores.layout == "top-k":
-        columns["cells"] = scores.indices
-    elif scores.layout == "pairs":
-        names = ("genuine", "pair_subjects", "pair_folds")
-        columns |= {k: getattr(scores, k) for k in names if getattr(scores, k) is not None}
-    elif scores.mask is not None:
-        columns["mask"] = scores.mask
-    if scores.layout != "pairs" and scores._labelled:
-        columns |= {"probes": scores.probe_labels, "gallery": scores.gallery_labels}
-    if scores.layout != "top-k":
-        columns["cells"] = np.asarray(scores.values).astype(np.longdouble)
-    plain = {k: [repr(x) for x in np.ravel(v).tolist()] for k, v in columns.items()}
-    said = scores.layout, scores.kind, scores.nan, tuple(scores.exclude)
-    return plain | {"said": (*said, scores.distractor_ids, scores.junk_ids)}
-
-
-@pytest.mark.parametrize("name", ALL_SORTS)
-@pytest.mark.parametrize(
-    "suffix",
-    [".npz", *(pytest.param(x, marks=pytest.mark.slow) for x in LISTS)],
-)
-@pytest.mark.cases(40)
-def test_what_is_not_said_to_be_lost_is_kept(place, suffix, name):
-    scores, path = ALL_SORTS[name], place(suffix)
-    try:
-        be.save(scores, path)
-    except be.BioevalError:
-        assert not any(path.parent.iterdir())
-        return
-    if not losses(scores, path):
-        assert facts(be.load(path)) == facts(scores)
-
-
 def test_a_format_that_loses_who_is_no_person_says_so(tmp_path):
     scores = ALL_SORTS["distractors"]
     said = "which labels are of distractors or junk is not said (-1, 0, 5)"

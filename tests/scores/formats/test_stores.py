@@ -71,22 +71,6 @@ def test_hdf5_attributes_and_links(tmp_path):
         be.load(tmp_path / "y.h5")
 
 
-@pytest.mark.slow
-def test_a_damaged_byte_of_scores_is_found(tmp_path):
-    optional_import("pyarrow")
-    scores = be.Scores.from_pairs(RNG.random(1600), np.arange(1600) % 2)
-    file = tmp_path / "x.parquet"
-    be.save(scores, file)
-    raw = file.read_bytes()
-    for place in range(100, len(raw) // 2, len(raw) // 40):
-        file.write_bytes(raw[:place] + bytes([raw[place] ^ 0x41]) + raw[place + 1 :])
-        try:
-            found = np.array(be.load(file).values)
-        except DataError:
-            continue
-        np.testing.assert_array_equal(found, scores.values)
-
-
 # ------------------------------------------------------------------------- tables
 
 

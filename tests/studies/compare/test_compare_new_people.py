@@ -32,9 +32,12 @@ def scores_of(values: np.ndarray, layout: str, people: int = PEOPLE, extra: int 
     who = np.repeat(np.arange(people), len(values) // people)
     if layout == "square":
         return be.Scores(values, who)
-    probe = np.arange(len(who)) % 4 < 2
+    probe, camera = np.arange(len(who)) % 4 < 2, np.arange(len(who)) % 3
     searched = probe & (who >= extra)
-    return be.Scores(values[np.ix_(searched, ~probe)], who[searched], who[~probe])
+    return be.Scores(
+        values[np.ix_(searched, ~probe)], who[searched], who[~probe],
+        probe_meta={"camera": camera[searched]}, gallery_meta={"camera": camera[~probe]},
+    )  # fmt: skip
 
 
 def without(scores: be.Scores, person: int) -> be.Scores:
@@ -155,15 +158,25 @@ def test_one_person_near_to_everyone_makes_no_winner_among_new_people(gallery):
     assert row.separated == (gallery == "fixed")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("people", [PEOPLE, 210])
-def test_retrieval_is_counted_anew_without_people(people):
+@pytest.mark.parametrize(
+    ("card", "people"),
+    [
+        ("market1501", PEOPLE),
+        ("cuhk03", PEOPLE),  # of one entry of each identity, in the mean of all galleries
+        ("identity-dedup", PEOPLE),
+        ("open-reid", PEOPLE),  # every match is counted
+        ("market1501-original", PEOPLE),
+        pytest.param("vehicleid", 210, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.cases(2)
+def test_retrieval_is_counted_anew_without_people(card, people):
     """Each of few people is left out; of more, groups of two or three, so that limits are near."""
     pair = [scores_of(matrix(seed, people), "gallery", people) for seed in (3, 4)]
     compared = of_pair(
         be.compare(
             *pair,
-            protocol="vehicleid",
+            protocol=card,
             interval=be.stats.IntervalMethod("people", replicates=200),
         )
     )
@@ -178,7 +191,7 @@ def test_retrieval_is_counted_anew_without_people(people):
     for label, name in (("mAP", "mean_ap"), ("CMC(1)", "cmc")):
         change = []
         for person in range(people):
-            results = [be.reid(without(x, person), "vehicleid") for x in pair]
+            results = [be.reid(without(x, person), card) for x in pair]
             values = [x[name].values.reshape(-1)[0] for x in results]
             change.append(values[0] - values[1])
         row = compared.sel(measure=label)

@@ -196,17 +196,6 @@ def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
     assert ds.far_high.sel(group="x", claimed_group="y") >= 0.95
 
 
-def test_similarities_mirror_distances(scores, drawn):
-    other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    ds = be.by_group(
-        other, [x % 2 for x in scores.probe_labels], threshold="far=0.02",
-        interval=be.stats.IntervalMethod("people", replicates=100, random_state=7),
-    )  # fmt: skip
-    assert ds.threshold == -drawn.threshold
-    for name in ("frr_low", "far_high"):
-        np.testing.assert_allclose(ds[name], drawn[name], atol=1e-12)
-
-
 def test_no_error_is_no_certainty(scores):
     ds = be.by_group(
         scores,
