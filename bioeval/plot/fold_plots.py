@@ -57,7 +57,7 @@ class FoldsDisplay(OneResultDisplay):
             plot_style.empty(ax, "No fold has attempts of both classes")
         x = self._named(say("{False accept rate, far}"), "far")
         y = self._named(say("{False reject rate, frr}"), "frr")
-        self._finish(self._title(title, name), [limits_in_words(attrs)], x, y)
+        self._finish(self._title(title, name), self._bars(), x, y)
         return self
 
     def _point(self, value: str, limits: str, label: str, **style: Any) -> None:
@@ -84,7 +84,11 @@ class FoldsDisplay(OneResultDisplay):
             step, side = ((-4, -3), "right") if right else ((4, -3), "left")
             note(ax, f"target {percent(target, '.3g')}", (target, 1), step, va="top", ha=side)
 
-    def _names(self) -> tuple[str, str, str]:
+    def _bars(self) -> list[str]:
+        """Return what the bars are."""
+        return [limits_in_words(self._dataset.attrs)]
+
+    def _names(self) -> tuple[Text, str, str]:
         """Return the title, and the names of the points tested and chosen."""
         attrs = self._dataset.attrs
         how = "" if attrs["chosen_on"] == "given" else " (optimistic)"

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.document.results import threshold_of, threshold_rule
-from bioeval.document.text import say
+from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.fold_plots import FoldsDisplay
@@ -25,9 +25,17 @@ class ThresholdStudyDisplay(FoldsDisplay):
 
     _plot, _fold, _optimistic = "threshold_study", "fold_", "optimistic_{}"
 
-    def _names(self) -> tuple[str, str, str]:
+    def _bars(self) -> list[str]:
+        ds = self._dataset
+        level = f"{100 * float(ds.attrs['confidence']):g} %"
+        bars = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
+        if "optimistic_far_low" in ds:
+            bars.append(f"hollow: {level} interval at this threshold, by people")
+        return bars
+
+    def _names(self) -> tuple[Text, str, str]:
         expected = f"expected of {new_people(self._dataset)}"
-        return "Threshold study", expected, "where it was chosen (optimistic)"
+        return say("{far} and {frr} of a threshold"), expected, "where it was chosen (optimistic)"
 
 
 def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> ThresholdStudyDisplay:

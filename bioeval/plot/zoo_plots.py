@@ -83,7 +83,9 @@ class ZooDisplay(OneResultDisplay):
         noun = noun_of(str(ds.attrs["kind"]))
         better, worse = ("larger", "smaller") if self._better > 0 else ("smaller", "larger")
         x, y = f"genuine {noun} ({better} is better)", f"impostor {noun} ({worse} is better)"
-        self._finish(self._title("Zoo", name), caption, f"Mean {x}", f"Mean {y}")
+        self._finish(
+            self._title("Mean scores of each subject", name), caption, f"Mean {x}", f"Mean {y}"
+        )
         self._name_worst(ax)
         return self
 
