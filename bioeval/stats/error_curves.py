@@ -23,31 +23,32 @@ from bioeval.counting.points import (
     normalised_cost,
 )
 from bioeval.results.variables import VERIFICATION, Variable, best_values
-from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
+from bioeval.stats.people import QuadraticForms, by_subject, linear_forms, ratio
 
 #: The classes of attempts.
 AttemptClass = Literal["genuine", "impostor"]
 
 
-@dataclass
 class ErrorColumns:
-    """FAR and FRR at increasing distances, (thresholds, columns): the first column is the data."""
+    """FAR and FRR at increasing distances, (thresholds, columns): the first column is the data.
 
-    far: np.ndarray
-    frr: np.ndarray
-    #: Whether some attempts failed, which no threshold accepts.
-    failed: bool = False
+    `failed` says whether some attempts failed, which no threshold accepts. The `rows` are those of
+    the rates that are meant, in order; all by default. They are not copied unless all are needed.
+    """
+
+    def __init__(
+        self,
+        far: np.ndarray,
+        frr: np.ndarray,
+        failed: bool = False,
+        rows: np.ndarray | None = None,
+    ):
+        self._far, self._frr, self.failed = far, frr, failed
+        self._rows = np.arange(len(far)) if rows is None else rows
 
     @classmethod
-    def without_each(
-        cls,
-        persons: AttemptsOfEach,
-        genuine: tuple[np.ndarray, np.ndarray],
-        thresholds: np.ndarray,
-        failed: bool,
-    ) -> ErrorColumns:
-        """Return the rates without each person, of their impostor and `genuine` attempts."""
-        accepted, taken = persons.accepted(), persons.accepted_genuine(genuine, thresholds)
+    def of_counts(cls, accepted: np.ndarray, taken: np.ndarray, failed: bool) -> ErrorColumns:
+        """Return the rates of accepted impostor and genuine attempts; the last row is of all."""
         frr = ratio(taken[-1] - taken[:-1], taken[-1])
         return cls(ratio(accepted[:-1], accepted[-1]), frr, failed)
 
@@ -60,76 +61,112 @@ class ErrorColumns:
         failed: bool,
     ) -> ErrorColumns:
         """Return the rates at weights of people, of the sums of impostor attempts at these."""
-        accepted = np.cumsum(forms.totals, axis=0)
         counts = by_subject(*genuine, thresholds, len(forms.weights))
         taken = np.cumsum(linear_forms(counts, forms.weights), axis=0)
-        frr = ratio(taken[-1] - taken[:-1], taken[-1])
-        return cls(ratio(accepted[:-1], accepted[-1]), frr, failed)
+        return cls.of_counts(np.cumsum(forms.totals, axis=0), taken, failed)
+
+    @cached_property
+    def far(self) -> np.ndarray:
+        """FAR, (thresholds, columns)."""
+        return self._far[self._rows]
+
+    @cached_property
+    def frr(self) -> np.ndarray:
+        """FRR, (thresholds, columns)."""
+        return self._frr[self._rows]
 
     def of_columns(self, columns: slice) -> ErrorColumns:
         """Return the rates of some columns."""
-        return ErrorColumns(self.far[:, columns], self.frr[:, columns], failed=self.failed)
+        return ErrorColumns(self._far[:, columns], self._frr[:, columns], self.failed, self._rows)
 
     def of_rows(self, rows: np.ndarray) -> ErrorColumns:
         """Return the rates at some of the thresholds."""
-        return ErrorColumns(self.far[rows], self.frr[rows], failed=self.failed)
+        return ErrorColumns(self._far, self._frr, self.failed, self._rows[rows])
 
     def at_row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR and FRR at one of the thresholds, (columns,); -1 accepts nothing."""
-        if row < 0:
-            return np.zeros(self.far.shape[1]), np.ones(self.far.shape[1])
-        return self.far[row], self.frr[row]
+        return self._at(np.full(self._far.shape[1], row))
 
-    @cached_property
+    def _at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR of each column at a row of its own.
+
+        Row -1 is reject-all, and the row after the last one accept-all; where some attempts failed
+        nothing accepts all, and it is the last one again.
+        """
+        columns, number = np.arange(len(rows)), len(self._rows)
+        if not number:
+            return (rows >= 0).astype(np.float64), (rows < 0).astype(np.float64)
+        places = self._rows[np.clip(rows, 0, number - 1)]
+        far, frr = self._far[places, columns], self._frr[places, columns]
+        if not self.failed:
+            far, frr = np.where(rows == number, 1.0, far), np.where(rows == number, 0.0, frr)
+        return np.where(rows < 0, 0.0, far), np.where(rows < 0, 1.0, frr)
+
+    def _last(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the last row of each column whose FAR and FRR are `inside`, as all before are."""
+        columns = np.arange(self._far.shape[1])
+        low, high = np.full_like(columns, -1), np.full_like(columns, len(self._rows))
+        for _ in range(len(self._rows).bit_length()):
+            middle = (low + high) // 2
+            within = inside(*self._at(middle))
+            low, high = np.where(within, middle, low), np.where(within, high, middle)
+        return low
+
+    @property
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
         """FAR and FRR from strict to loose, with reject-all and accept-all.
 
         Where some attempts failed nothing accepts all: the last point is there twice.
         """
+        return self._with_ends(self.failed)
+
+    def _with_ends(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
         far, frr = self.far, self.frr
         zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-        ends = (far[-1:], frr[-1:]) if self.failed and len(far) else (one, zero)
+        ends = (far[-1:], frr[-1:]) if failed and len(far) else (one, zero)
         return np.concatenate([zero, far, ends[0]]), np.concatenate([one, frr, ends[1]])
 
-    def _defined(self) -> np.ndarray:
-        return ~np.isnan(self.far[:1]).any(axis=0) & ~np.isnan(self.frr[:1]).any(axis=0)
+    def _known(self, rates: np.ndarray) -> np.ndarray:
+        """Return rates where both FAR and FRR are defined, else NaN."""
+        first = self._rows[:1]
+        unknown = np.isnan(self._far[first]) | np.isnan(self._frr[first])
+        return np.where(unknown.any(axis=0), np.nan, rates)
 
     def equal_error(self) -> np.ndarray:
         """Return the interpolated EER of each column."""
-        columns = np.arange(self.far.shape[1])
-        f, r = self.with_ends
-        at = np.argmax(f >= r, axis=0)
-        f0, r0 = f[at - 1, columns], r[at - 1, columns]
-        f1, r1 = f[at, columns], r[at, columns]
+        before = self._last(lambda far, frr: far < frr)
+        (f0, r0), (f1, r1) = self._at(before), self._at(before + 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
             crossing = f0 + share * (f1 - f0)
-        return np.where(self._defined() & (at > 0), crossing, np.nan)  # 0 where they do not cross
+        return self._known(np.where(f1 >= r1, crossing, np.nan))
 
     def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
         """Return the smallest FRR with FAR at most the target, for each column.
 
         Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated there.
         """
-        columns = np.arange(self.far.shape[1])
-        f, r = self.with_ends
-        last = _last_up_to(f[:-1], target)  # the point beyond all scores is not attained
-        frr = r[last, columns]
+        # The point beyond all scores is not attained.
+        last = self._last(lambda far, frr: far <= target)
+        far, frr = self._at(last)
         if not exact:
-            width = f[last + 1, columns] - f[last, columns]
+            next_far, next_frr = self._at(last + 1)
+            width = next_far - far
             with np.errstate(invalid="ignore", divide="ignore"):
-                share = np.where(width > 0, (target - f[last, columns]) / width, 0.0)
-            frr = frr + np.clip(share, 0.0, 1.0) * (r[last + 1, columns] - frr)
-        return np.where(self._defined(), frr, np.nan)
+                share = np.where(width > 0, (target - far) / width, 0.0)
+            frr = frr + np.clip(share, 0.0, 1.0) * (next_frr - frr)
+        return self._known(frr)
 
     def far_at_frr(self, target: float, exact: bool) -> np.ndarray:
         """Return the smallest FAR with FRR at most the target, for each column.
 
         The two errors change places where the points are taken from loose to strict.
         """
-        far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
-        if self.failed and len(self.frr):
-            far = np.where(self.frr[-1] <= target, far, np.nan)
+        rows = len(self._far) - 1 - self._rows[::-1]
+        turned = ErrorColumns(self._frr[::-1], self._far[::-1], rows=rows)
+        far = turned.frr_at_far(target, exact)
+        if self.failed and len(rows):
+            far = np.where(self._frr[self._rows[-1]] <= target, far, np.nan)
         return far if target < 1 else 0 * far  # reject-all, which is the last
 
     def at_each(
@@ -137,23 +174,12 @@ class ErrorColumns:
     ) -> np.ndarray:
         """Return a rate at each target, of shape (targets, columns)."""
         rates = [rate(float(x), exact) for x in targets]
-        return np.stack(rates) if rates else np.empty((0, self.far.shape[1]))
+        return np.stack(rates) if rates else np.empty((0, self._far.shape[1]))
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
-        f, r = replace(self, failed=False).with_ends  # failures are beyond all scores
+        f, r = self._with_ends(failed=False)  # failures are beyond all scores
         return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
-
-
-def _last_up_to(rates: np.ndarray, target: float) -> np.ndarray:
-    """Return the last row of each column, in which rates increase, up to a target; -1 of none."""
-    columns = np.arange(rates.shape[1])
-    low, high = np.full_like(columns, -1), np.full_like(columns, len(rates))
-    for _ in range(len(rates).bit_length()):
-        middle = np.maximum((low + high) // 2, 0)
-        within = rates[middle, columns] <= target
-        low, high = np.where(within, middle, low), np.where(within, high, middle)
-    return low
 
 
 # The fields of operating points that have a value for each target.

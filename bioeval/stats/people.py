@@ -31,8 +31,9 @@ _TILE = 256
 # The columns of a tile are a multiple of what fits into an instruction.
 _LANES = 32
 
-# With fewer than one nonzero cell in this many, a sparse product is faster than a dense one.
-_SPARSE = 24
+# With fewer than one nonzero cell in this many, a sparse product is faster than a dense one, whose
+# threads wait for each other.
+_SPARSE = 10
 
 # Values of a temporary array.
 VALUES_AT_ONCE = 1 << 22

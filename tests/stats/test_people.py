@@ -135,15 +135,81 @@ def test_limits_depend_on_no_other_threshold_and_on_no_order():
     assert (alone.eer_low, alone.eer_high) == (fewer.eer_low, fewer.eer_high)
 
 
-def test_limits_do_not_depend_on_threads():
-    scores = be.simulate(40, 4, within=0.8, random_state=1)
-    many = be.verification(scores, interval="people")
+def test_limits_of_searches_depend_on_no_other_threshold_and_on_no_order():
+    scores = be.simulate(25, 4, within=0.8, random_state=1)
+    at = [3.5, 4.2]
+    mixed = np.random.default_rng(0).permutation(100)
+    alone = be.open_set(scores, thresholds=at, interval="people")
+    whole = be.open_set(scores, thresholds=[3.0, *at, 5.0], far_targets=(0.2,), interval="people")
+    other = be.open_set(scores.select(mixed, mixed), thresholds=at, interval="people")
+    closed, more = (be.closed_set(scores, max_rank=k, interval="people") for k in (5, 20))
+    for end in ("low", "high"):
+        for name in ("far", "frr", "dir"):
+            limits = alone[f"{name}_{end}"]
+            np.testing.assert_array_equal(limits, whole[f"{name}_{end}"].sel(threshold=at))
+            np.testing.assert_allclose(limits, other[f"{name}_{end}"], rtol=1e-12)
+        np.testing.assert_allclose(other[f"eer_{end}"], alone[f"eer_{end}"], rtol=1e-12)
+        np.testing.assert_array_equal(closed[f"cms_{end}"], more[f"cms_{end}"][:5])
+
+
+def retrieval() -> be.Scores:
+    """Queries of people in a gallery of others, too."""
+    scores = crowd(people=15)
+    each = np.arange(45) % 3
+    return scores.select(np.flatnonzero((each < 2) & (np.arange(45) < 36)), np.flatnonzero(each))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: be.verification(be.simulate(40, 4, within=0.8, random_state=1), interval="people"),
+        lambda: be.open_set(be.simulate(40, 4, within=0.8, random_state=1), interval="people"),
+        lambda: be.closed_set(be.simulate(40, 4, within=0.8, random_state=1), interval="people"),
+        lambda: be.reid(retrieval(), "vehicleid", interval="people"),
+        lambda: be.compare({f"{i}": be.simulate(20, 4, random_state=i) for i in range(3)}),
+    ],
+    ids=["verification", "open set", "closed set", "re-identification", "comparison"],
+)
+def test_limits_do_not_depend_on_threads(call):
+    many = call()
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        assert be.verification(scores, interval="people").identical(many)
+        assert call().identical(many)
     finally:
         numba.set_num_threads(threads)
+
+
+def test_a_list_of_pairs_has_the_limits_of_the_matrix():
+    scores = crowd()
+    pairs = scores.at_pairs(*np.triu_indices(36, 1))
+    grid = np.unique(scores.values)[1::40]
+    whole, listed = (
+        be.verification(x, thresholds=grid, interval="people") for x in (scores, pairs)
+    )
+    for name in ("far", "frr", "eer", "frr_at_far", "auc", "min_dcf"):
+        for end in ("low", "high"):
+            np.testing.assert_allclose(
+                whole[f"{name}_{end}"], listed[f"{name}_{end}"], atol=1e-12, err_msg=name
+            )
+
+
+def test_limits_of_retrieval_are_those_of_the_queries_of_the_others():
+    scores = retrieval()
+    ds = be.reid(scores, "vehicleid", interval="people")
+    assert ds.attrs["interval_for"] == "this gallery"
+    searching = np.unique(scores.probe_labels)
+    others = [
+        be.reid(scores.select(probes=np.flatnonzero(scores.probe_labels != a)), "vehicleid")
+        for a in searching
+    ]
+    for name in ("mean_ap", "mean_inp"):
+        columns = [float(x[name]) for x in (ds, *others)]
+        expected = naive_limits.student(columns, len(searching))
+        assert (ds[f"{name}_low"], ds[f"{name}_high"]) == pytest.approx(expected, abs=1e-9)
+    columns = [float(x.cmc[0]) for x in (ds, *others)]
+    expected = naive_limits.rate(columns, len(scores.probe_labels), len(searching), 1)
+    assert (ds.cmc_low[0], ds.cmc_high[0]) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("method", ["people", "subject-bootstrap"])

@@ -60,7 +60,7 @@ def test_limits_and_tests_are_those_of_plain_loops(columns, confidence, again):
             ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2])
             normal = norm.ppf((1 + confidence) / 2)
             below, above = (away - ends[0]) / normal, (ends[1] - away) / normal
-            below, above = (x if x > 0 else np.std(apart, ddof=1) for x in (below, above))
+            below, above = (max(x, np.std(apart, ddof=1)) for x in (below, above))
         times = t.ppf(1 - (1 - confidence) / 2 / len(pairs), freedom)
         np.testing.assert_allclose(made.low[i, j], away - times * below)
         np.testing.assert_allclose(made.high[i, j], away + times * above)

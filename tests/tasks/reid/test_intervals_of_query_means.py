@@ -204,19 +204,18 @@ def test_a_perfect_system_has_the_bound_by_subjects():
         assert float(np.max(ds[f"{name}_high"])) == 1
 
 
-def test_lists_and_matrices_have_the_same_intervals(scores):
+@pytest.mark.parametrize("method", ["people", "subject-bootstrap"])
+def test_lists_and_matrices_have_the_same_intervals(scores, method):
     order = np.argsort(scores.values, axis=1, kind="stable")[:, :100]
     lists = be.Scores.from_top_k(order, scores.probe_labels, scores.gallery_labels)
     options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=4),
+        "interval": be.stats.IntervalMethod(method, replicates=100, random_state=4),
         "rank_k": 50,
     }
     ours, matrix = (be.reid(x, "cityflow", max_rank=20, **options) for x in (lists, scores))
     for name in ("cmc_low", "cmc_high", "rank_k_mean_ap_low", "rank_k_mean_ap_high"):
         np.testing.assert_allclose(ours[name], matrix[name], atol=1e-12)
-    tree = be.evaluate(
-        lists, "cityflow", interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    )
+    tree = be.evaluate(lists, "cityflow", interval=be.stats.IntervalMethod(method, replicates=100))
     assert "cmc_low" in tree["reid"]
     assert not any("confidence interval" in x.sentence for x in be.messages(tree["reid"]))
 
