@@ -170,10 +170,10 @@ def note_thresholds_beyond_scores(dataset: xr.Dataset, thresholds: Iterable[floa
     """Add to a result the messages of those of these thresholds that are beyond all scores."""
     if "frr" not in dataset or dataset["frr"].dims != ("threshold",):
         return
-    found = []
-    for at in thresholds:
-        row = dataset.sel(threshold=at)
-        found += beyond_scores(at, float(row["far"]), float(row["frr"]))
+    given, found = list(thresholds), []
+    rows = dataset[["far", "frr"]].sel(threshold=given)
+    for at, far, frr in zip(given, rows["far"].values, rows["frr"].values, strict=True):
+        found += beyond_scores(at, float(far), float(frr))
     if found:
         dataset.attrs |= message_attrs([*messages_of(dataset.attrs), *found])
 

@@ -581,7 +581,7 @@ def test_the_slow_twins_say_the_same(world, way):
 
 
 @given(matrices(masks=("none", "labelled", "alone")), st.sampled_from(list(WAYS)), st.data())
-@settings(max_examples=examples_of(100))
+@settings(max_examples=examples_of(40))
 def test_any_small_world(case, way, data):
     scores = be.Scores(**case.scores())
     check_verification(scores, way)

@@ -239,6 +239,7 @@ def test_right_answers_pass_after_all_later_cells(check, capsys):
 
 
 @pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.slow
 def test_checks_change_no_name_of_the_student(check):
     names = dict(solved())
     before = {name: value for name, value in names.items() if name not in (check, "__builtins__")}
@@ -268,11 +269,13 @@ OTHER_RIGHT = [
 
 
 @pytest.mark.parametrize(("check", "answer"), OTHER_RIGHT)
+@pytest.mark.slow
 def test_answers_that_are_right_in_another_way_pass(check, answer):
     run(check, answer)
 
 
 @pytest.mark.parametrize("halves", ["people[::2], people[1::2]", "people[10:], people[:10]"])
+@pytest.mark.slow
 def test_the_last_part_can_be_repeated_with_other_halves(halves):
     (last,) = (x for x in sources("lab-solution") if "chosen_on, used_on = people[:10]" in x)
     run("check_threshold", last.replace("people[:10], people[10:]", halves))
@@ -281,7 +284,7 @@ def test_the_last_part_can_be_repeated_with_other_halves(halves):
 @pytest.mark.parametrize(
     ("check", "answer"), [(check, answer) for check in WRONG for answer in WRONG[check]]
 )
-@pytest.mark.cases(8)
+@pytest.mark.slow
 def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check, answer):
     sentence = stopped(check, answer)
     names = solved()

@@ -32,6 +32,7 @@ def test_equal_scores_of_two_subjects_are_tied_in_any_order():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.cases(1)
 def test_the_mean_is_the_rounded_exact_sum_over_the_number(dtype):
     rng = np.random.default_rng(3)
     for size in (2, 5, 33):

@@ -198,15 +198,6 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
         assert np.abs((near - values).mean(axis=-1) / spread[..., 0]).max() < 0.06, name
 
 
-def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
-    scores = be.simulate(9, 3, random_state=1)
-    whole = drawn_by(scores, few())
-    monkeypatch.setattr("bioeval.counting.people._MOST_ENTRIES", 1)
-    monkeypatch.setattr("bioeval.stats.people._TILE", 7)
-    parts = drawn_by(scores, few())
-    np.testing.assert_array_equal(whole.drawn.far, parts.drawn.far)
-
-
 # ------------------------------------------------------------------ in results
 
 CURVES = ("gar", "frr", "far", "grr")
@@ -245,16 +236,6 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
         if there:
             assert (ds[f"{name}_low"] <= ds[name] + 1e-12).all()
             assert (ds[name] <= ds[f"{name}_high"] + 1e-12).all()
-
-
-def test_similarities_have_the_intervals_of_distances(scores):
-    mirrored = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
-    one, other = be.verification(scores, **options), be.verification(mirrored, **options)
-    np.testing.assert_allclose(one.far_low, other.far_low[::-1])
-    np.testing.assert_allclose(one.frr_high, other.frr_high[::-1])
-    for name in ("eer_low", "frr_at_far_high", "auc_low"):
-        np.testing.assert_allclose(one[name], other[name])
 
 
 def test_wilson_is_over_the_attempts_of_the_class(scores):
@@ -410,9 +391,6 @@ def test_options_that_cannot_be_are_refused(scores, options, says):
     with pytest.raises(be.DataError, match=says):
         method = be.stats.IntervalMethod(**{"method": "subject-bootstrap", **options})
         be.verification(scores, interval=method)
-
-
-# ------------------------------------------------------------------ what users see
 
 
 # ------------------------------------------------------------------ the same everywhere

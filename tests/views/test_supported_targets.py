@@ -121,6 +121,7 @@ def test_json_has_all_rows_and_marks_them(tmp_path, capsys, monkeypatch):
     assert "target-not-supported" in text and "0.0001" in text
 
 
+@pytest.mark.slow
 def test_the_page_withholds_what_the_tables_do(tmp_path):
     be.report(be.evaluate(small()), tmp_path / "one.html")
     be.report({"a": be.evaluate(small()), "b": be.evaluate(small())}, tmp_path / "two.html")

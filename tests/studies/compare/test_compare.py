@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -424,29 +423,6 @@ def folder(tmp_path):
     for i, scores in enumerate(crowd_systems(people=12).values()):
         be.save(scores, tmp_path / f"team{i}.npz")
     return tmp_path
-
-
-def test_files_are_ranked_by_command(folder, tmp_path, capsys):
-    files = [str(folder / f"team{i}.npz") for i in range(3)]
-    out = tmp_path / "out"
-    how = ["--measure", "auc", "--measure", "min_dcf=0.1", "--replicates", "200"]
-    assert main(["compare", *files, *how, "--out", str(out), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert [row["system"] for row in document["ranking"]][:3] != []
-    assert len(document["ranking"]) == 6 and len(document["differences"]) == 6
-    loaded = xr.load_dataset(out / "results.nc")
-    assert "team1" in as_text(loaded) and (out / "ranking.csv").exists()
-    direct = be.compare(
-        {f"team{i}": be.load(x) for i, x in enumerate(files)},
-        measures=["auc", "min_dcf=0.1"],
-        interval=be.stats.IntervalMethod("people", replicates=200),
-    )
-    np.testing.assert_array_equal(loaded["value_low"], direct["value_low"])
-    names = ["--name", "x", "--name", "y", "--name", "z"]
-    assert main(["compare", *files, *how, *names]) == 0
-    assert "x" in capsys.readouterr().out
-    assert main(["compare", files[0]]) == 2
-    assert "expected two or more" in capsys.readouterr().err
 
 
 def test_that_systems_with_other_attempts_are_named():

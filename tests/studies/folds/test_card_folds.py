@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -228,21 +227,6 @@ def test_pairs_carry_their_folds(tmp_path):
         be.evaluate(be.Scores.from_pairs(d, same), "lfw-view2")
     with pytest.raises(DataError, match="folds has 2 values"):
         be.Scores.from_pairs(d, same, pair_folds=[0, 1])
-
-
-@pytest.mark.slow
-def test_lfw_on_the_command_line(shared, tmp_path):
-    data = shared / "lfw_dlib" / "embeddings.npz"
-    columns = {"embeddings": "dlib128", "labels": "label"}
-    one, other, fold, genuine = np.load(data)["pairs"].T
-    scores = be.load(data, columns=columns, metric="l2")
-    be.save(scores.at_pairs(one, other, genuine, pair_folds=fold), tmp_path / "pairs.npz")
-    done = run(str(tmp_path / "pairs.npz"), "--protocol", "lfw-view2", "--json")
-    assert done.exit_code == 0
-    task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
-    assert task["accuracy_mean"] == pytest.approx(0.9810719633009473, abs=1e-12)
-    assert task["accuracy_sd"] == pytest.approx(0.0039272071505841635, abs=1e-12)
-    assert len(task["folds"]) == 10
 
 
 # --------------------------------------------------------------------------- command line

@@ -261,24 +261,6 @@ def test_pairs_by_hand():
     assert ds.attrs["chosen_on"] == "the training part of each fold"
 
 
-@pytest.mark.slow
-def test_accuracy_of_lfw(shared):
-    import json
-
-    folder = shared / "lfw_dlib"
-    about = json.loads((folder / "README.json").read_text(encoding="utf-8"))
-    expected = about["basic_truth_sklearn"]["view 2 pairs, euclidean distance"]
-    with np.load(folder / "embeddings.npz") as arrays:
-        x, listed = arrays["dlib128"].astype(np.float64), arrays["pairs"]
-        label = arrays["label"]
-    a, b, fold, same = listed.T
-    d = np.linalg.norm(x[a] - x[b], axis=1)
-    pairs = be.Scores.from_pairs(d, same, subjects=np.column_stack([label[a], label[b]]))
-    ds = crossed(pairs, be.partition.PredefinedPairFolds(fold), threshold="accuracy")
-    assert ds.accuracy_mean.item() == pytest.approx(expected["accuracy_10_fold_mean"], abs=1e-12)
-    assert ds.accuracy_sd.item() == pytest.approx(expected["accuracy_10_fold_std_ddof1"], abs=1e-12)
-
-
 # ------------------------------------------------------------------------- over all folds
 
 
@@ -320,9 +302,6 @@ def test_a_fold_without_a_rate_is_left_out_of_the_mean_of_its_repeat():
     means = [np.mean([x for x in row if not np.isnan(x)]) for row in ds.frr.values]
     assert ds.frr_repeats_mean.item() == pytest.approx(np.mean(means))
     assert ds.frr_repeats_sd.item() == pytest.approx(np.std(means, ddof=1))
-
-
-REPEATED = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
 
 
 def test_intervals_of_other_results_are_refused(scores):

@@ -138,15 +138,6 @@ def test_folds_divide_the_people_who_search_and_keep_the_gallery():
         assert result.fold_far[0, fold] == loops.far(max(allowed), sorted(tested))
 
 
-def test_similarities_mirror():
-    result, other = (
-        be.study_threshold(searched(1, kind), "far=0.4", assure=0.9, **SHORT)
-        for kind in ("distance", "similarity")
-    )
-    assert other.assured_threshold == -result.assured_threshold
-    assert other.fold_far.equals(result.fold_far)
-
-
 def test_what_is_no_fixed_gallery_is_refused():
     all_against_all = be.simulate(10, 2, random_state=0)
     scores = searched()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from contextlib import nullcontext
 
 import numpy as np
@@ -16,7 +14,6 @@ from result_messages import arguments
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli.program import main
 from bioeval.document.results import is_doubt, messages_of_result
 
 
@@ -204,36 +201,6 @@ def test_the_plot_holds_the_folds(scores):
     assert not key.findobj(LineCollection)
     with pytest.raises(be.DataError, match="study_threshold"):
         be.plot.threshold_study(be.verification(scores))
-
-
-@pytest.mark.slow
-def test_the_command(scores, tmp_path, capsys):
-    be.save(scores, tmp_path / "s.npz")
-    words = ["threshold", str(tmp_path / "s.npz"), "--target", "far=0.01", "--folds", "4"]
-    words += ["--repeats", "2"]
-    ds = be.study_threshold(scores, "far=0.01", folds=4, repeats=2)
-    assert main([*words, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["threshold"] == ds.threshold.item()
-    assert document["far_mean"] == pytest.approx(ds.far_mean.item())
-    assert document["optimistic_far_high"] == ds.optimistic_far_high.item()
-    assert len(document["folds"]) == 8
-    out = tmp_path / "o"
-    assert main([*words, "--out", str(out), "--plots", "--verbose"]) == 0
-    text = capsys.readouterr().out
-    installed = float(re.search(r"accept where the distance <= (\S+)", text)[1])
-    assert 0 <= ds.threshold.item() - installed < 1e-5 * installed
-    assert "s: 160 templates of 40 subjects, all against all" in text
-    assert {p.name for p in out.iterdir()} == {
-        "results.nc",
-        "summary.json",
-        "table.txt",
-        "threshold-study.png",
-        *("rates.csv", "people.csv", "folds.csv"),
-    }
-    assert (out / "table.txt").read_text().split() == text.split()
-    assert main([*words[:2], "--folds", "41"]) == 2
-    assert "only 40 subjects" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("swap", [False, True])
