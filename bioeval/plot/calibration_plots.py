@@ -77,8 +77,8 @@ class TippettDisplay(CurvesDisplay):
         """End where both curves are nearly 0 or 1."""
         self.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
         partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
-        seen = np.abs(np.concatenate([np.zeros(1), *partial])).max()
-        limit = min(20.0, max(4.0, math.ceil(seen)))
+        farthest = np.abs(np.concatenate([np.zeros(1), *partial])).max()
+        limit = min(20.0, max(4.0, math.ceil(farthest)))
         return {"ylim": (-0.015, 1.015), "xlim": (-limit, limit)}
 
 

@@ -202,21 +202,23 @@ def _scan_rows(scores: Scores, scanned: DataScan, low: int, high: int) -> np.nda
     scanned.column_digests += (mixed * odd[:, None])[~alone].sum(axis=0)
     if len(scanned.diagonal):
         scanned.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
-    seen = np.where(state == Mask.IGNORE, np.nan, values) if len(state) else values
+    attempted = np.where(state == Mask.IGNORE, np.nan, values) if len(state) else values
     first, last = np.searchsorted(scanned.sampled, [low, high])
     chosen = scanned.sampled[first:last] - low
-    known = np.isfinite(seen[chosen]) & (np.arange(seen.shape[1]) != self_columns[chosen, None])
-    scanned.sample[first:last] = np.where(known, seen[chosen], np.nan)
+    known = np.isfinite(attempted[chosen]) & (
+        np.arange(attempted.shape[1]) != self_columns[chosen, None]
+    )
+    scanned.sample[first:last] = np.where(known, attempted[chosen], np.nan)
     if len(scanned.medians):
         gallery, part = scores.gallery_order, slice(low, high)
         scanned.medians[low:high] = label_medians(
-            seen,
+            attempted,
             gallery.columns[0],
             gallery.starts,
             gallery.probe_group[part],
             gallery.probe_position[part],
         )
-    kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
+    kept = attempted[mates] if labelled else attempted[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
 

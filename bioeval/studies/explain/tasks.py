@@ -223,12 +223,12 @@ def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient
 
     def up_to(name: str, counter: str, formula: str, over: float) -> Iterator[Quotient]:
         ranks = [count.rank or 1 for count in counts if count.name == counter]
-        reached = 0.0
+        counted = 0.0
         for rank in range(1, max(ranks, default=1) + 1):
-            reached += counts.get(TaskCount(counter, rank), 0)
+            counted += counts.get(TaskCount(counter, rank), 0)
             at = "DI(t, 1) / TG" if (name, rank) == ("dir", 1) else formula
             said = say(at, task="identification", rank=Label(rank))
-            yield Quotient(name, rank, said, reached, over)
+            yield Quotient(name, rank, said, counted, over)
 
     if task == "closed_set":
         yield from up_to("cms", "cms_count", "(mates at rank <= {rank}) / TA", of("attempts"))

@@ -236,7 +236,9 @@ def _datasets(
     evaluated = evaluate(system, tasks)
     plan = system.plan
     for options, folds in zip(tasks, evaluated, strict=True):
-        about = system.about if options.task == "verification" else system.about_searches
+        about = system.about
+        if options.task != "verification" and hasattr(system, "scores"):
+            about = about.searching(system.scores)
         made = fold_dataset(folds, plan.shape, about, options, splitter, method.confidence)
         made.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
@@ -252,7 +254,7 @@ def note_subjects_in_both(made: Sequence[xr.Dataset], system: FoldedSystem, spli
     A splitter of this package says by its name that it divides samples; of others a
     :class:`BioevalWarning` is issued as well.
     """
-    shared = [system.subjects_in_both(split) for split in system.plan.splits.values()]
+    shared = [system.sides.subjects_in_both(split) for split in system.plan.splits.values()]
     numbers = [n for n in shared if n is not None]
     if not numbers:
         return
@@ -277,13 +279,14 @@ def note_subjects_in_both(made: Sequence[xr.Dataset], system: FoldedSystem, spli
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
     """Return in words how the test parts of an experiment are divided."""
     enrolled, templates, not_enrolled = [], [], []
-    for _, part, _ in plan.splits.values():
+    for split in plan.splits.values():
+        part = split.test
         if part.probes is part.gallery:
             return "templates of a part are all compared with each other"
         people = len(np.unique(sides.subject[part.gallery]))
         enrolled.append(people)
         templates.append(len(part.gallery))
-        not_enrolled.append(part.subjects(sides.subject) - people)
+        not_enrolled.append(sides.sizes(split)[1] - people)
     return (
         f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
         f"all, {span(not_enrolled)} not enrolled"

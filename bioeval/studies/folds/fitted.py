@@ -18,12 +18,11 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.folds import Fold, FoldedSystem, FoldOptions, FoldSide, Judged
+from bioeval.studies.folds.folds import Fold, FoldedSystem, FoldOptions, FoldSide
 from bioeval.studies.folds.splits import (
     PairSides,
     Part,
-    PartSizes,
-    Place,
+    Samples,
     Split,
     SplitPlan,
     SplitSides,
@@ -33,6 +32,8 @@ from bioeval.studies.fusion.fusion import require_systems
 
 class TrainedSystem(FoldedSystem):
     """Features, their subjects, and an estimator to fit in each fold."""
+
+    together = False
 
     def __init__(
         self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
@@ -59,19 +60,10 @@ class TrainedSystem(FoldedSystem):
                     "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
                 )
         self.estimator, self._origin = estimator, ""
-        self.plan = SplitPlan(splitter, n, self.subjects, None, meta)
-
-    def subjects_in_both(self, split: Split) -> int:
-        """Return how many subjects of the test part are in the training part, too."""
-        return split.subjects_in_both(self.labels.codes)
-
-    def sizes(self, split: Split) -> PartSizes:
-        """Return the number of subjects in both parts."""
-        return split.sizes(self.labels.codes)
-
-    def judged(self, options: FoldOptions) -> dict[Place, Judged]:
-        """Return none: each fold has scores of its own."""
-        return {}
+        self.plan, self.sides = (
+            SplitPlan(splitter, n, self.subjects, None, meta),
+            Samples(self.labels.codes),
+        )
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
         """Return both parts, by a clone that is fitted to the training samples."""
@@ -82,9 +74,6 @@ class TrainedSystem(FoldedSystem):
         if test is not None:
             self._origin = test.origin
         return FoldSide(lambda: train), FoldSide(lambda: test)
-
-    def finish(self, fold: Fold, split: Split, test: FoldSide, options: FoldOptions) -> None:
-        """Add nothing."""
 
     def _scores(self, fitted: Any, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
@@ -115,14 +104,13 @@ class TrainedSystem(FoldedSystem):
             origin=f"{self.estimator!r}; {self._origin}",
         )
 
-    @property
-    def about_searches(self) -> Provenance:
-        """The provenance of results of searches: samples are compared with all of a gallery."""
-        return self.about
-
 
 class TransformedScores(FoldedSystem):
     """Scores, or systems by name, and an estimator of new scores to fit in each fold."""
+
+    together = False
+    sides: SplitSides | PairSides
+    scores: Scores
 
     def __init__(self, data: Any, splitter: Any, estimator: Any):
         """Divide the first system; the others are divided alike."""
@@ -139,10 +127,6 @@ class TransformedScores(FoldedSystem):
             else:
                 self._each.append(SplitSides(scores, getattr(sides, "ids", ())))
         self._remarks: Counter[Message] = Counter()
-
-    def judged(self, options: FoldOptions) -> dict[Place, Judged]:
-        """Return none: each fold has scores of its own."""
-        return {}
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
         """Return both parts, by a clone that is fitted to the training scores."""

@@ -35,8 +35,8 @@ from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.splits import (
     PairSides,
-    PartSizes,
     Place,
+    Samples,
     Split,
     SplitPlan,
     SplitSides,
@@ -275,18 +275,18 @@ class FoldSide:
         other = np.empty(0)
         if self.scores is None:
             return Searched(other, np.empty(0, dtype=np.int64), other)
-        tally = self._ranks(options)
-        mated = tally.mates > 0
-        probes, places, _ = tally.rank_weights(np.flatnonzero(mated), options.ties)
+        searches = self._ranks(options)
+        mated = searches.mates > 0
+        probes, places, _ = searches.rank_weights(np.flatnonzero(mated), options.ties)
         if options.task == "open_set":
-            other = tally.other[tally.impostor_probes(options.impostors)]
+            other = searches.other[searches.impostor_probes(options.impostors)]
         return Searched(
-            tally.mate[probes],
+            searches.mate[probes],
             np.rint(places).astype(np.int64),
             other,
             int((~mated).sum()),
             len(self.scores.gallery_order.subjects),
-            int((tally.tied[mated] > 0).sum()),
+            int((searches.tied[mated] > 0).sum()),
         )
 
     def _ranks(self, options: FoldOptions) -> Searches:
@@ -329,14 +329,14 @@ class Fold:
     threshold: float
     defined: bool
     counts: dict[str, int]
-    subjects: PartSizes
+    subjects: tuple[int, int]
     detected: dict[str, np.ndarray] = field(default_factory=dict)
     galleries: tuple[int, int] = (0, 0)
     tied: int = 0
     points: Points = field(default_factory=dict)
 
     @classmethod
-    def of_judged(cls, judged: Judged, subjects: PartSizes) -> Fold:
+    def of_judged(cls, judged: Judged, subjects: tuple[int, int]) -> Fold:
         """Count both parts at the threshold."""
         counts = {}
         chosen = judged.chosen
@@ -351,18 +351,11 @@ class Fold:
             counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
         return cls(chosen.threshold, chosen.defined, counts, subjects)
 
-    def add_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> None:
-        """Add the genuine attempts detected at the threshold, and the galleries searched."""
-        self.galleries, self.tied = (trained.gallery, tested.gallery), tested.tied
-        at = self.threshold if self.defined else np.nan
-        for prefix, part in (("", tested), ("train_", trained)):
-            self.detected[prefix] = part.detected(at, ranks)
-
 
 def fold_of(
     train: FoldSide,
     test: FoldSide,
-    sizes: PartSizes,
+    sizes: tuple[int, int],
     options: FoldOptions,
     known: Judged | None = None,
 ) -> Fold:
@@ -370,6 +363,16 @@ def fold_of(
     if options.task == "verification":
         return _verified(train, test, sizes, options, known)
     trained, tested = train.searched(options), test.searched(options)
+    made = fold_of_searches(trained, tested, sizes, options)
+    if options.far_targets is not None:
+        made.points = tested.points(options)
+    return made
+
+
+def fold_of_searches(
+    trained: Searched, tested: Searched, sizes: tuple[int, int], options: FoldOptions
+) -> Fold:
+    """Return what is counted of identification in both parts."""
     if options.task == "closed_set":
         counts: dict[str, int] = {}
         for prefix, part in (("", tested), ("train_", trained)):
@@ -379,16 +382,17 @@ def fold_of(
     else:
         judged = Judged.of(trained.attempts(), tested.attempts(), options.distance_rule)
         made = Fold.of_judged(judged, sizes)
-    made.add_searches(trained, tested, options.ranks)
-    if options.far_targets is not None:
-        made.points = tested.points(options)
+    made.galleries, made.tied = (trained.gallery, tested.gallery), tested.tied
+    at = made.threshold if made.defined else np.nan
+    for prefix, part in (("", tested), ("train_", trained)):
+        made.detected[prefix] = part.detected(at, options.ranks)
     return made
 
 
 def _verified(
     train: FoldSide,
     test: FoldSide,
-    sizes: PartSizes,
+    sizes: tuple[int, int],
     options: FoldOptions,
     known: Judged | None,
 ) -> Fold:
@@ -419,6 +423,8 @@ class FoldedSystem:
     """What is evaluated in folds: scores as they are given, or made anew in each fold."""
 
     unit = "subjects"  # what the sizes of parts are numbers of
+    together = True  # whether thresholds of many folds may be chosen together
+    sides: Samples
 
     def __init__(self, scores: Scores, splitter: Any):
         self.scores, self.kind = scores, scores.kind
@@ -431,30 +437,14 @@ class FoldedSystem:
         """The provenance of the results."""
         return Provenance.of(self.scores)
 
-    @property
-    def about_searches(self) -> Provenance:
-        """The provenance of results of searches, which says whether lists are complete."""
-        return self.about.searching(self.scores)
-
-    def sizes(self, split: Split) -> PartSizes:
-        """Return the number of subjects, or of pairs, in both parts."""
-        return self.sides.sizes(split)
-
-    def subjects_in_both(self, split: Split) -> int | None:
-        """Return how many subjects of the test part are in the training part, too."""
-        return self.sides.subjects_in_both(split)
-
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
         """Return the training part and the test part."""
+        assert isinstance(self.sides, SplitSides | PairSides)
         train, test = (partial(self.sides.view, part) for part in (split.train, split.test))
         return FoldSide(train, self.about), FoldSide(test, self.about)
 
-    def judged(self, options: FoldOptions) -> dict[Place, Judged]:
-        """Return the folds whose thresholds are chosen together."""
-        return _judged_together(self.scores, self.plan, self.sides, options)
-
     def finish(self, fold: Fold, split: Split, test: FoldSide, options: FoldOptions) -> None:
-        """Add what only this system has to a fold: pairs of a subject of either part."""
+        """Add what a fold has beside its task: pairs of a subject of either part."""
         if isinstance(self.sides, PairSides) and self.sides.by_subject:
             fold.counts["crossing_pairs"] = self.sides.crossing(split.test.probes)
 
@@ -463,7 +453,7 @@ def evaluate(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
     """Evaluate several tasks in every split."""
     by_task: list[Folds] = [{} for _ in tasks]
     tasks = [replace(options, kind=system.kind) for options in tasks]
-    known = [system.judged(options) for options in tasks]
+    known = [_judged_together(system, options) for options in tasks]
     sampler = next((x.claims for x in tasks if x.claims is not None), None)
     for done, (place, split) in enumerate(system.plan.splits.items()):
         with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
@@ -474,7 +464,7 @@ def evaluate(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
             for options, folds, judged in zip(tasks, by_task, known, strict=True):
                 if options.kind != system.kind:  # what an estimator makes may be of another kind
                     options = replace(options, kind=system.kind)
-                fold = fold_of(train, test, system.sizes(split), options, judged.get(place))
+                fold = fold_of(train, test, system.sides.sizes(split), options, judged.get(place))
                 system.finish(fold, split, test, options)
                 folds[place] = fold
         if any(place not in judged for judged in known):
@@ -482,23 +472,23 @@ def evaluate(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Folds]:
     return by_task
 
 
-def _judged_together(
-    scores: Scores, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
-) -> dict[Place, Judged]:
+def _judged_together(system: FoldedSystem, options: FoldOptions) -> dict[Place, Judged]:
     """Choose thresholds of verification in many folds of a matrix together.
 
     Other folds are to be read part by part: experiments, drawn claims, and where templates are in
     every part, or a subject's fused templates in several.
     """
-    found: dict[Place, Judged] = {}
+    plan, sides = system.plan, system.sides
+    judged: dict[Place, Judged] = {}
     if (
-        options.task != "verification"
+        not system.together
+        or options.task != "verification"
         or options.claims is not None
         or plan.by_parts
-        or isinstance(sides, PairSides)
+        or not isinstance(sides, SplitSides)
         or sides.n < sides.templates  # templates that are in every part have no code
     ):
-        return found
+        return judged
     together = {}
     for repeat in range(plan.shape[0]):
         codes, parts = _coded(plan, repeat, sides.n)
@@ -516,13 +506,13 @@ def _judged_together(
             parts_of_each = [together[x][1] for x in some]
             fused = Use(options.templates, options.fusion).fused
             counting = FoldAttempts(fused, codes_of_both, parts_of_each, options.distance_rule)
-            (attempts,) = reduce(scores, counting)
-            rows = scores.shape[0]
+            (attempts,) = reduce(system.scores, counting)
+            rows = system.scores.shape[0]
             report_rows(rows, rows)  # of a second pass that may not be needed
             for repeat, its in zip(some, attempts, strict=True):
                 for fold, (train, test) in enumerate(its):
-                    found[repeat, fold] = Judged.of(train, test, options.distance_rule)
-    return found
+                    judged[repeat, fold] = Judged.of(train, test, options.distance_rule)
+    return judged
 
 
 def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:

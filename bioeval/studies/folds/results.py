@@ -126,8 +126,8 @@ def fold_dataset(
         pooled = _ratios(*summed)
     values = rates | points
     sizes = {
-        f"{part}_subjects": spread([getattr(fold.subjects, part) for fold in folds])
-        for part in ("train", "test")
+        f"{part}_subjects": spread([fold.subjects[i] for fold in folds])
+        for i, part in enumerate(("train", "test"))
     }
     numbers: dict[str, np.ndarray] = {}
     if not closed and judges:

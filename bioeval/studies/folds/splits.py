@@ -41,23 +41,6 @@ class Part(NamedTuple):
         """Return a part whose samples are compared with each other."""
         return cls(samples, samples)
 
-    def people(self, subject: np.ndarray) -> np.ndarray:
-        """Return, as flags, whose they are; `subject` are the codes of all samples."""
-        there = np.zeros(int(subject.max(initial=-1)) + 1, dtype=bool)
-        there[subject[self.probes]] = there[subject[self.gallery]] = True
-        return there
-
-    def subjects(self, subject: np.ndarray) -> int:
-        """Return the number of subjects."""
-        return int(np.count_nonzero(self.people(subject)))
-
-
-class PartSizes(NamedTuple):
-    """The numbers of subjects, or of pairs, in the training part and in the test part."""
-
-    train: int
-    test: int
-
 
 class Split(NamedTuple):
     """A threshold is chosen on the training part and judged on the test part.
@@ -69,15 +52,6 @@ class Split(NamedTuple):
     train: Part
     test: Part
     fitted: np.ndarray
-
-    def sizes(self, subject: np.ndarray) -> PartSizes:
-        """Return the number of subjects in both parts; `subject` are the codes of all samples."""
-        return PartSizes(self.train.subjects(subject), self.test.subjects(subject))
-
-    def subjects_in_both(self, subject: np.ndarray) -> int:
-        """Return the number of subjects of the test part that are in the training part, too."""
-        trained = self.train.people(subject) | Part.of(self.fitted).people(subject)
-        return int(np.count_nonzero(trained & self.test.people(subject)))
 
 
 def _splits(
@@ -177,7 +151,34 @@ class SplitPlan:
         return max(repeats) + 1, max(folds) + 1
 
 
-class SplitSides:
+class Samples:
+    """Samples to divide, of which each is of a subject, by its code (`subject`)."""
+
+    def __init__(self, subject: np.ndarray):
+        self.subject = subject
+
+    def subjects_of(self, part: Part) -> np.ndarray | None:
+        """Return the distinct subjects of a part; None where subjects are not known."""
+        there = np.zeros(int(self.subject.max(initial=-1)) + 1, dtype=bool)
+        there[self.subject[part.probes]] = there[self.subject[part.gallery]] = True
+        return np.flatnonzero(there)
+
+    def sizes(self, split: Split) -> tuple[int, int]:
+        """Return the number of subjects in the training part and in the test part."""
+        train, test = map(self.subjects_of, (split.train, split.test))
+        assert train is not None and test is not None
+        return len(train), len(test)
+
+    def subjects_in_both(self, split: Split) -> int | None:
+        """Return how many subjects of the test part are in the training part, too."""
+        test = self.subjects_of(split.test)
+        if test is None:
+            return None
+        trained = [*map(self.subjects_of, (split.train, Part.of(split.fitted)))]
+        return len(np.intersect1d(np.concatenate([x for x in trained if x is not None]), test))
+
+
+class SplitSides(Samples):
     """The distinct templates of both sides of a score matrix, as `n` samples to divide.
 
     `labels` and `subject` are their subjects and the codes of these, `meta` the metadata columns
@@ -268,14 +269,6 @@ class SplitSides:
                 stacklevel=3,
             )
 
-    def sizes(self, split: Split) -> PartSizes:
-        """Return the number of subjects in the training part and in the test part."""
-        return split.sizes(self.subject)
-
-    def subjects_in_both(self, split: Split) -> int:
-        """Return the number of subjects of the test part that are in the training part, too."""
-        return split.subjects_in_both(self.subject)
-
     def view(self, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
         return selected(self.scores, self.places(part))
@@ -311,7 +304,7 @@ def _inside(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
     return inside
 
 
-class PairSides:
+class PairSides(Samples):
     """Listed pairs as `n` samples to divide: the pairs, or with `by_subject` their subjects.
 
     A pair is in a part with both its subjects, one with a distractor or junk in that of the other
@@ -344,28 +337,19 @@ class PairSides:
     def _ends_in(self, samples: np.ndarray) -> np.ndarray:
         return _inside(samples, self.n, no_person=False)[self._ends]
 
-    def sizes(self, split: Split) -> PartSizes:
-        """Return the number of subjects in both parts, or of pairs where subjects are unknown."""
-        return PartSizes(self._size_of(split.train), self._size_of(split.test))
-
-    def _size_of(self, part: Part) -> int:
-        pairs = self.pairs_in(part.probes)
-        if self.by_subject:
-            ends = self._ends[:, pairs]
-            return len(np.unique(ends[ends >= 0]))
-        if self.scores.pair_subjects is None:
-            return len(pairs)
-        return len(self.scores.select(pairs).subjects)
-
-    def subjects_in_both(self, split: Split) -> int | None:
-        """Return how many subjects of test pairs are in training pairs; None if unknown."""
-        if self.by_subject:
-            return 0
+    def subjects_of(self, part: Part) -> np.ndarray | None:
+        """Return the distinct subjects of the pairs of a part; None where not known."""
         if not knows_people(self.scores):
             return None
-        ends = np.stack([self.scores.codes.probe, self.scores.codes.gallery])
-        trained = ends[:, np.append(split.train.probes, split.fitted)]
-        return len(np.intersect1d(trained, ends[:, split.test.probes]))
+        codes, pairs = self.scores.codes, self.pairs_in(part.probes)
+        there = np.unique([codes.probe[pairs], codes.gallery[pairs]])
+        return there[~codes.no_person[there]]
+
+    def sizes(self, split: Split) -> tuple[int, int]:
+        """Return the number of subjects in both parts, or of pairs where subjects are unknown."""
+        if knows_people(self.scores):
+            return super().sizes(split)
+        return len(split.train.probes), len(split.test.probes)
 
     def view(self, part: Part) -> Scores | None:
         """Return the pairs of a part; None if there are none."""

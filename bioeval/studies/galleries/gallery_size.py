@@ -101,29 +101,29 @@ class CandidateSubjects(Reducer):
 
 
 def gallery_size_dataset(
-    tally: SizeCounts,
+    size_counts: SizeCounts,
     sizes: np.ndarray,
     subjects: int,
     search: OpenSet,
 ) -> xr.Dataset:
     """Return the rates over increasing gallery sizes."""
-    about, grid = tally.ranks.about, tally.thresholds
-    role = tally.ranks.impostor_role(search.impostors)
+    about, grid = size_counts.ranks.about, size_counts.thresholds
+    role = size_counts.ranks.impostor_role(search.impostors)
     most = len(sizes) * (len(grid) + 1)
     count, notes = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
-    chosen = np.flatnonzero(tally.ranks.mates > 0)
-    genuine, impostor = len(chosen), int(tally.candidates[list(KINDS[role]), :1].sum())
-    probes, rank, weights = tally.ranks.rank_weights(chosen, search.ties)
+    chosen = np.flatnonzero(size_counts.ranks.mates > 0)
+    genuine, impostor = len(chosen), int(size_counts.candidates[list(KINDS[role]), :1].sum())
+    probes, rank, weights = size_counts.ranks.rank_weights(chosen, search.ties)
     # Weight of the probes with each number of closer subjects, by threshold; those beyond every
     # threshold in the last row.
     closer = np.zeros((len(grid) + 1, subjects))
-    np.add.at(closer, (np.searchsorted(grid, tally.ranks.mate[probes]), rank - 1), weights)
+    np.add.at(closer, (np.searchsorted(grid, size_counts.ranks.mate[probes]), rank - 1), weights)
 
     identified, fa = [], []
     for size in sizes.tolist():  # of CMS and DIR with the probe's own subject, of FAR without
         drawn = drawn_marked(subjects - 1, size - 1, closer, count).cumsum(axis=0).cumsum(axis=1)
         identified.append(np.minimum(drawn, genuine))
-        fa.append(sum(_accepted(tally.candidates[kind], kind, size) for kind in KINDS[role]))
+        fa.append(sum(_accepted(size_counts.candidates[kind], kind, size) for kind in KINDS[role]))
     counts = np.stack(identified)
     dir_, cms = rate(counts[:, :-1], genuine), rate(counts[:, -1], genuine)
     far = rate(np.minimum(np.stack(fa), impostor), impostor)
@@ -158,7 +158,7 @@ def gallery_size_dataset(
     attrs = about_attrs(about, "gallery-size", "identification against gallery size", remarks)
     attrs |= {
         "rank_unit": "subject",
-        "fusion": tally.ranks.fusion,
+        "fusion": size_counts.ranks.fusion,
         "ties": search.ties,
         "impostors": role,
     }
@@ -289,8 +289,8 @@ def gallery_size(
     parts = parts_of(scores, nearest=False)  # rows are whole
     with rows_reported():
         *facts, within = reduce(scores, *searching.reducers, candidates, parts=parts)
-    tally = SizeCounts(searching.result(*facts), grid, within)
-    return gallery_size_dataset(tally, chosen, subjects, search)
+    size_counts = SizeCounts(searching.result(*facts), grid, within)
+    return gallery_size_dataset(size_counts, chosen, subjects, search)
 
 
 def _require_complete(scores: Scores) -> None:

@@ -215,15 +215,15 @@ def _p_value(group: np.ndarray, stream: Stream, counts: Counts, people: int, wid
     number, members = int(group.max()) + 1, len(group)
     step = max(1, _MOST_VALUES // (members * width))
     observed = largest_deviation(group[:, None], number, *counts(group[:, None]), people)[0]
-    reached, left = 0, PERMUTATIONS
+    as_large, left = 0, PERMUTATIONS
     while left:
         columns = min(step, left)
         groups = np.stack([group[stream.permutation(members)] for _ in range(columns)], axis=1)
         values = largest_deviation(groups, number, *counts(groups), people)
         # The same counts may be added in another order.
-        reached += int((values >= observed * (1 - 1e-9)).sum())
+        as_large += int((values >= observed * (1 - 1e-9)).sum())
         left -= columns
-    return (1 + reached) / (1 + PERMUTATIONS)
+    return (1 + as_large) / (1 + PERMUTATIONS)
 
 
 def largest_deviation(

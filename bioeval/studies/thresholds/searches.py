@@ -14,9 +14,9 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import people_of_probes
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.assurance.shares import Shares, search_shares
-from bioeval.studies.folds.folds import Fold, FoldOptions, Judged, Searched
+from bioeval.studies.folds.folds import FoldOptions, Judged, Searched, fold_of_searches
 from bioeval.studies.folds.results import fold_dataset
-from bioeval.studies.folds.splits import SplitPlan
+from bioeval.studies.folds.splits import Samples, SplitPlan
 
 
 def searches_of_people(scores: Scores) -> Scores:
@@ -68,11 +68,15 @@ def search_in_folds(
     )
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
-    tally = search(scores, options.search())
+    searches = search(scores, options.search())
     # Probes of people who are enrolled and have a usable mate, and of people who are not.
-    mated, ranks, _ = tally.rank_weights(np.flatnonzero(tally.mates > 0), options.ties)
-    unmated = tally.impostor_probes("unenrolled")
-    ranks, mate, other = np.rint(ranks).astype(np.int64), tally.mate[mated], tally.other[unmated]
+    mated, ranks, _ = searches.rank_weights(np.flatnonzero(searches.mates > 0), options.ties)
+    unmated = searches.impostor_probes("unenrolled")
+    ranks, mate, other = (
+        np.rint(ranks).astype(np.int64),
+        searches.mate[mated],
+        searches.other[unmated],
+    )
 
     def of_probes(probes: np.ndarray) -> Searched:
         inside = np.zeros(len(person), dtype=bool)
@@ -88,12 +92,10 @@ def search_in_folds(
     enrolled = np.isin(person, person[mated])
     meta = {"enrolled": np.where(enrolled, "yes", "no")}
     plan = SplitPlan(splitter, len(person), person, None, meta)
-    folds = {}
+    people, folds = Samples(person), {}
     for place, split in plan.splits.items():
         train, test = of_probes(split.train.probes), of_probes(split.test.probes)
-        judged = Judged.of(train.attempts(), test.attempts(), options.distance_rule)
-        folds[place] = Fold.of_judged(judged, split.sizes(person))
-        folds[place].add_searches(train, test, options.ranks)
+        folds[place] = fold_of_searches(train, test, people.sizes(split), options)
     every = of_probes(np.arange(len(person))).attempts()
     return FoldSearches(
         fold_dataset(folds, plan.shape, Provenance.of(scores), options, splitter, confidence),
