@@ -22,7 +22,6 @@ from .calibration_plots import (
     reliability as reliability,
     tippett as tippett,
 )
-from .epc_plots import EpcDisplay as EpcDisplay, epc as epc
 from .files import save as save, save_all as save_all
 from .fold_plots import (
     FoldsDisplay as FoldsDisplay,
@@ -32,14 +31,18 @@ from .fold_plots import (
     repeated as repeated,
     spread as spread,
 )
-from .gallery_plots import GallerySizeDisplay as GallerySizeDisplay, gallery_size as gallery_size
 from .group_plots import GroupsDisplay as GroupsDisplay, groups as groups
 from .plot_style import style as style
 from .quality_plots import (
     ErrorDiscardDisplay as ErrorDiscardDisplay,
     error_discard as error_discard,
 )
-from .rank_plots import CmcDisplay as CmcDisplay, cmc as cmc
+from .rank_plots import (
+    CmcDisplay as CmcDisplay,
+    GallerySizeDisplay as GallerySizeDisplay,
+    cmc as cmc,
+    gallery_size as gallery_size,
+)
 from .ranking_plots import RankingDisplay as RankingDisplay, ranking as ranking
 from .rate_plots import (
     DetDisplay as DetDisplay,
@@ -67,8 +70,10 @@ from .score_plots import (
 )
 from .threshold_plots import (
     AssuredDisplay as AssuredDisplay,
+    EpcDisplay as EpcDisplay,
     ThresholdStudyDisplay as ThresholdStudyDisplay,
     assured as assured,
+    epc as epc,
     threshold_study as threshold_study,
 )
 from .tracking_plots import (

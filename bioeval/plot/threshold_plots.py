@@ -1,4 +1,4 @@
-"""Threshold studies and assured thresholds."""
+"""Threshold studies, assured thresholds, and errors at thresholds of another set over a weight."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.document.results import threshold_of, threshold_rule
 from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import OneResultDisplay
+from bioeval.plot.display import CurvesDisplay, OneResultDisplay
 from bioeval.plot.fold_plots import FoldsDisplay
 from bioeval.plot.plot_style import Style
 from bioeval.studies.thresholds.section import new_people, refusal_of
@@ -128,3 +128,30 @@ def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
         As for :func:`bioeval.plot.roc`.
     """
     return AssuredDisplay.from_results(data).plot(ax, **style)
+
+
+class EpcDisplay(CurvesDisplay):
+    """Expected performance curves; ``x`` of a curve is alpha and ``y`` is HTER."""
+
+    _plot, _title, _x, _y = "epc", "EPC", "alpha", {"hter": ""}
+    _x_label = say("Weight of {far}, alpha (that of {frr}: 1 - alpha)")
+    _y_label = "Half total error rate on the test set, HTER"
+    _rates = ("far", "frr"), ()
+    _marked = False
+    _limits = CurvesDisplay._up_to_highest
+
+
+def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
+    """Draw the expected performance curve: HTER on a test set against the weight of FAR.
+
+    Thresholds are chosen on the development set, one for each weight, so that systems are compared
+    as they would be used. Bengio and Mariethoz 2004.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.epc`, or several by name.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
+    """
+    return EpcDisplay.from_results(data).plot(ax, **style)

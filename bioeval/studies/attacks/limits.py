@@ -218,10 +218,6 @@ def with_limits(
                 continue
             known = np.isfinite(where).reshape(where.shape + (1,) * (ends[0].ndim - 1))
             shown[variable] = tuple(np.where(known, end[place], np.nan) for end in ends)
-    names = dict(names)
-    for name in shown:
-        names[f"{name}_low"] = Variable(f"lower end of the interval of {name}")
-        names[f"{name}_high"] = Variable(f"upper end of the interval of {name}")
     out = options.added_to(
         dataset, shown, names, options.few_people(counts.verifying.people.number)
     )

@@ -338,8 +338,3 @@ for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
     NAMES[f"{_rate}_at_threshold"] = replace(
         NAMES[_rate], long_name=f"{NAMES[_rate].long_name}, at the threshold used"
     )
-_WITHOUT_LIMITS = ("apcer_target", "d_eer_threshold", "apcer_pooled", "apcer_pooled_at_threshold")
-for _rate in list(NAMES):
-    if _rate.startswith(("apcer", "bpcer", "d_eer")) and _rate not in _WITHOUT_LIMITS:
-        for _side, _word in (("low", "lower"), ("high", "upper")):
-            NAMES[f"{_rate}_{_side}"] = Variable(f"{_word} confidence limit of {_rate}")

@@ -52,10 +52,6 @@ JUDGED: dict[str, Variable] = {
     "dev_genuine_attempts": Variable("genuine attempts of the development set", "attempts"),
     "dev_impostor_attempts": Variable("impostor attempts of the development set", "attempts"),
 }
-for _name, _words in (("far", "FAR"), ("frr", "FRR"), ("dcf", "the cost")):
-    for _end, _side in (("low", "lower"), ("high", "upper")):
-        _long = f"{_side} end of the interval of {_words} at this threshold"
-        JUDGED[f"{_name}_{_end}"] = Variable(_long, "cost" if _name == "dcf" else "1")
 
 #: Attributes about the intervals, which are those of the rates on the evaluation set.
 _OF_INTERVALS = (

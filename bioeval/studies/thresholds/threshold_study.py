@@ -66,11 +66,6 @@ STUDY = {
     **ASSURED,
 }
 
-for _rate, _iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", "")):
-    for _end, _words in (("low", "lower"), ("high", "upper")):
-        _long = f"{_words} end of the interval by subject of {_rate.upper()} at this threshold"
-        STUDY[f"optimistic_{_rate}_{_end}"] = Variable(_long, iso=_iso)
-
 for _rule in ("3", "30"):
     STUDY |= {
         f"subjects_for_{_rule}": Variable(
