@@ -184,7 +184,12 @@ def axes_for(
     if isinstance(ax, Figure):
         if figsize is not None:
             expected = "a width and a height in inches, 1 to 100 each"
-            size = require_numbers("figsize", figsize, expected, _is_size).tolist()
+            size = require_numbers(
+                "figsize",
+                figsize,
+                expected,
+                lambda x: len(x) == 2 and ((x >= 1) & (x <= 100)).all(),
+            ).tolist()
         elif look.width is not None:  # room for the words, larger on paper
             size = look.width, look.height or look.width * size[1] / size[0] + 0.8
         ax.set_size_inches(size)
@@ -202,10 +207,6 @@ def axes_for(
     ax.grid(True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
     return ax
-
-
-def _is_size(sides: np.ndarray) -> bool:
-    return len(sides) == 2 and bool(((sides >= 1) & (sides <= 100)).all())
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -155,8 +155,11 @@ def pad(
         **_responses(data),
     }
     warnings = _doubts(data, targets, units.get("instrument"))
-    if kind_doubt := _kind_doubt(data, kind):
-        warnings.append(kind_doubt)
+    *attacks, bona_fide = map(len, data.answered)
+    doubt = KindVerdict.doubt(data.pooled_eer, kind, min(sum(attacks), bona_fide))
+    if doubt is not None and doubt.code == "kind-wrong":
+        over = "over all attacks together"
+        warnings.append(Message(doubt.code, **{**doubt.arguments, "over": over}))
     attrs: dict[str, str | int | float] = {}
     at: float | None = None
     if rule is not None:
@@ -252,15 +255,6 @@ def _doubts(
             {x: instrument[data.codes == i] for i, x in enumerate(data.species)}
         )
     return doubts
-
-
-def _kind_doubt(data: Presentations, kind: str) -> Message | None:
-    """Return the message of scores that are worse than chance over all attacks together."""
-    *attacks, bona_fide = map(len, data.answered)
-    doubt = KindVerdict.doubt(data.pooled_eer, kind, min(sum(attacks), bona_fide))
-    if doubt is None or doubt.code != "kind-wrong":
-        return None
-    return Message(doubt.code, **{**doubt.arguments, "over": "over all attacks together"})
 
 
 def _chosen(

@@ -217,14 +217,6 @@ class _Cells:
         return next((self.names.index(name) for name in names if name in self.names), None)
 
 
-def _read(path: str | Path) -> _Cells:
-    place = existing_file(path)
-    head = head_of(place)
-    named = not any(map(is_number, head.cells[0]))
-    names = [*map(folded, head.cells[0])] if named else []
-    return _Cells(place, names, *cells_by_column(head, named))
-
-
 def read_presentations(path: str | Path) -> PresentationList:
     """Read a list of presentations.
 
@@ -233,7 +225,11 @@ def read_presentations(path: str | Path) -> PresentationList:
     of numbers, a column of class words, and the column that has ``-`` where these say bona fide,
     as ASVspoof writes them.
     """
-    cells = _read(path)
+    place = existing_file(path)
+    head = head_of(place)
+    named = not any(map(is_number, head.cells[0]))
+    names = [*map(folded, head.cells[0])] if named else []
+    cells = _Cells(place, names, *cells_by_column(head, named))
     score = _score(cells)
     values = np.full(len(cells.lines), np.nan)
     for i, (line, cell) in enumerate(zip(cells.lines, cells.columns[score], strict=True)):
@@ -245,9 +241,9 @@ def read_presentations(path: str | Path) -> PresentationList:
         values[i] = float(cell or "nan")
     kind = KINDS.get(cells.names[score]) if cells.names else None
     owners = []
-    for names in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
-        place = cells.called(names)
-        owners.append(None if place is None else [*cells.columns[place]])
+    for owner in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
+        column = cells.called(owner)
+        owners.append(None if column is None else [*cells.columns[column]])
     return PresentationList(values, _species(cells, score), kind or "", *owners)
 
 

@@ -97,11 +97,6 @@ def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarr
     return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
 
 
-def _beta(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
-    """Return the weight of FAR in Cprimary, beside that of FRR."""
-    return costs[1] * (1 - priors) / (costs[0] * priors)
-
-
 def _below(ratios: np.ndarray) -> np.ndarray:
     """Return the largest distances whose ratios exceed given ones."""
     return np.nextafter(0.0 - ratios, -np.inf)
@@ -123,7 +118,7 @@ def calibration_dataset(
         variables["cllr"] = float(ece[_EVEN])
         coordinates["llr"] = RATIOS
     variables |= _least(counts, priors, costs)
-    beta = _beta(priors, costs)
+    beta = costs[1] * (1 - priors) / (costs[0] * priors)  # the weight of FAR beside that of FRR
     least = none = np.full(len(beta), np.nan)
     if counts.pooled is not None:
         least = counts.least_cost(np.ones(len(beta)), beta)

@@ -147,7 +147,8 @@ def count_for_calibration(
         genuine_loss = impostor_loss = None
         if shifts is not None:
             losses = np.sum(of_blocks[0], axis=0)
-            genuine_loss = _mean_losses(genuine, shifts)
+            sums = _losses(genuine[np.isfinite(genuine)], 1.0, -shifts[::-1])[::-1]
+            genuine_loss = _mean(sums, len(genuine), infinite[0])  # none of attempts at -inf
             impostor_loss = _mean(losses, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
         points = np.empty(0), np.empty(0)
@@ -214,12 +215,6 @@ def _losses(values: np.ndarray, sign: float, shifts: np.ndarray) -> np.ndarray:
     sums = np.empty((len(rows), len(shifts)))
     log_odds.softplus_sums(rows, sign, shifts, sums)
     return sums.sum(axis=0)
-
-
-def _mean_losses(genuine: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-    """Return the mean losses of the genuine attempts; attempts at -inf have no loss."""
-    sums = _losses(genuine[np.isfinite(genuine)], 1.0, -shifts[::-1])[::-1]
-    return _mean(sums, len(genuine), int(np.isposinf(genuine).sum()))
 
 
 def _mean(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
-from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.counting.sorted_attempts import Attempts, PointsWanted, points_of
+from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs, along, dataset
@@ -100,7 +98,11 @@ def epc(
     require_all_scores(test)
     for scores in (dev, test):
         require_values(scores, "an EPC")
-    _require_one_kind(dev, test)
+    if dev.kind != test.kind:
+        raise DataError(
+            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
+            "a threshold of one means nothing to the other"
+        )
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)
@@ -111,9 +113,16 @@ def epc(
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     with rows_reported():
         judged = verify(test, thresholds=known if len(known) else None).attempts
-    attempts = _attempts_of(judged)
-    attempts |= {f"dev_{name}": n for name, n in _attempts_of(made.attempts).items()}
-    fa, fr = _errors_at(judged, at)
+    attempts = {
+        f"{part}{role}_attempts": getattr(made_of, f"{role}_attempts")
+        for part, made_of in (("", judged), ("dev_", made.attempts))
+        for role in ("genuine", "impostor")
+    }
+    fa = np.zeros(len(at), dtype=np.int64)
+    fr = np.full(len(at), judged.genuine_attempts, dtype=np.int64)
+    some = ~np.isnan(at)  # NaN rejects all
+    if some.any():
+        fa[some], fr[some] = judged.false_accepts(at[some]), judged.false_rejects(at[some])
     defined = attempts["dev_genuine_attempts"] > 0 and attempts["dev_impostor_attempts"] > 0
     far = frr = np.full(len(at), np.nan)
     if defined and attempts["impostor_attempts"]:
@@ -136,7 +145,12 @@ def epc(
     }
     remarks = [note.concerning("development set") for note in Provenance.of(dev).notes]
     remarks += people_of_both_sets(dev, test, "test")
-    remarks += _without_attempts(attempts)
+    remarks += [
+        without_attempts(role).concerning(f"{name} set")
+        for part, name in (("", "test"), ("dev_", "development"))
+        for role in ("genuine", "impostor")
+        if not attempts[f"{part}{role}_attempts"]
+    ]
     doubt = doubt_of_kind(made, points.equal_error.eer)
     warn_of_kind(doubt)
     if doubt is not None:
@@ -144,42 +158,3 @@ def epc(
     attrs = about_attrs(Provenance.of(test), "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return dataset(variables, EPC, {"alpha": alpha}, attrs)
-
-
-def _without_attempts(attempts: Mapping[str, Any]) -> list[Message]:
-    """Warn of classes without attempts, by the names of their numbers."""
-    remarks = []
-    for name, number in attempts.items():
-        if number:
-            continue
-        part = "development" if name.startswith("dev") else "test"
-        attempt = name.removeprefix("dev_").removesuffix("_attempts")
-        remarks.append(without_attempts(attempt).concerning(f"{part} set"))
-    return remarks
-
-
-def _require_one_kind(dev: Scores, test: Scores) -> None:
-    """Raise :class:`DataError` unless a threshold of one set means something to the other."""
-    if dev.kind != test.kind:
-        raise DataError(
-            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
-            "a threshold of one means nothing to the other"
-        )
-
-
-def _attempts_of(attempts: Attempts) -> dict[str, int]:
-    """Return the numbers of genuine and of impostor attempts."""
-    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-    return {"genuine_attempts": genuine, "impostor_attempts": impostor}
-
-
-def _errors_at(attempts: Attempts, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return false accepts and false rejects at thresholds (distances); NaN rejects all."""
-    number = _attempts_of(attempts)
-    fa = np.zeros(len(at), dtype=np.int64)
-    fr = np.full(len(at), number["genuine_attempts"], dtype=np.int64)
-    known = ~np.isnan(at)
-    if known.any():
-        fa[known] = attempts.false_accepts(at[known])
-        fr[known] -= np.searchsorted(attempts.genuine, at[known], side="right")
-    return fa, fr

@@ -169,9 +169,12 @@ def fold_dataset(
     unit = "repeat" if repeated else "fold"
     found = [
         *_messages(rates, counts, there, options, unit),
-        *_of_galleries(np.array([fold.galleries for fold in folds])),
         *_of_data(counts | sizes, points, there, options, unit, about),
     ]
+    of_train, of_test = np.array([fold.galleries for fold in folds]).T
+    apart = np.abs(of_train - of_test) > ALIKE * np.maximum(of_train, of_test)
+    if of_train.any() and apart.any():
+        found.append(Message("galleries-of-different-sizes"))
     if tied := sum(fold.tied for fold in folds):
         probes = int(counts["genuine_attempts"].sum())
         found.append(Message("ties-in-partitions", tied=tied, probes=probes, number=len(folds)))
@@ -422,13 +425,6 @@ def _of_data(
     infinite = int(np.isinf(points["cllr"]).sum()) if "cllr" in points else 0
     if infinite:
         yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
-
-
-def _of_galleries(sizes: np.ndarray) -> Iterator[Message]:
-    """Yield a message where training part (first column) and test part have other galleries."""
-    train, test = sizes.T
-    if train.any() and not (np.abs(train - test) <= ALIKE * np.maximum(train, test)).all():
-        yield Message("galleries-of-different-sizes")
 
 
 def span(counts: Sequence[int] | np.ndarray) -> str:

@@ -144,7 +144,11 @@ def judge_threshold(
         variables["min_dcf"] = there["min_dcf"].values[0].item()
     remarks = [note.concerning("development set") for note in Provenance.of(dev).notes]
     remarks += people_of_both_sets(dev, test, "evaluation")
-    remarks += _without_attempts(variables)
+    remarks += [
+        without_attempts(role).concerning("evaluation set")
+        for role in ("genuine", "impostor")
+        if not variables[f"{role}_attempts"]
+    ]
     if costs:
         prior, miss, accept = rule.values
         remarks += actual_costs_above_1([variables["dcf"]], [prior], miss, accept)
@@ -221,12 +225,3 @@ def _costs(variables: Variables, rule: Rule) -> Variables:
         frr, far = variables[f"{prefix}frr"], variables[f"{prefix}far"]
         costs[f"{prefix}dcf"] = of_frr * frr + of_far * far
     return costs
-
-
-def _without_attempts(variables: Variables) -> list[Message]:
-    """Warn of a class without attempts on the evaluation set."""
-    remarks = []
-    for attempts in ("genuine", "impostor"):
-        if not variables[f"{attempts}_attempts"]:
-            remarks.append(without_attempts(attempts).concerning("evaluation set"))
-    return remarks

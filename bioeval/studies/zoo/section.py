@@ -23,7 +23,6 @@ from bioeval.document.cells import (
     Label,
     Labels,
     Rate,
-    Score,
 )
 from bioeval.document.results import (
     cell_of,
@@ -81,11 +80,6 @@ def section(results: ResultsBySystem) -> Section:
     )
 
 
-def _threshold(ds: xr.Dataset) -> Score:
-    """Return the threshold at which errors are counted, as people may copy it."""
-    return threshold_of(ds)
-
-
 def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     """Yield whose FRR is the highest; nothing without a false reject."""
     rejects, rates = ds["fr"].values, ds["frr"].values
@@ -101,7 +95,7 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
         say(
             f"At the threshold {{threshold}}, {who} ({{errors:count}} of "
             "{attempts:count genuine attempts}): {share} of all {false rejects}.",
-            threshold=_threshold(ds),
+            threshold=threshold_of(ds),
             number=len(most),
             subjects=Labels(names[:_NAMED_AT_MOST], more=len(names) > _NAMED_AT_MOST),
             rate=Rate(float(rates[most[0]])),
@@ -133,7 +127,7 @@ def _errors(ds: xr.Dataset) -> Table:
     )
     title = say(
         "Errors at the threshold {threshold} (accepted if {sign})",
-        threshold=_threshold(ds),
+        threshold=threshold_of(ds),
         sign=">=" if larger_is_closer(str(ds.attrs["kind"])) else "<=",
     )
     details = ("The threshold was given." if given else threshold_choice(ds.attrs),)
