@@ -267,16 +267,14 @@ def calibration(
     -------
     xarray.Dataset
         ``cllr``, ``min_cllr`` and ``calibration_loss`` in bits. Over ``prior``: ``act_dcf`` at the
-        ``bayes_threshold`` with ``far_at_bayes`` and ``frr_at_bayes``, and ``min_dcf`` over all
-        thresholds, both normalised by the cost of deciding by the prior alone. ``c_primary`` is
-        the mean over the priors of ``FRR + beta FAR`` with ``beta = c_fa (1 - prior) / (c_miss
-        prior)`` at the Bayes threshold ``ln beta``, ``min_c_primary`` that of the least over all
-        thresholds. Over
-        ``prior_log_odds``: ``bayes_error``, ``min_bayes_error``, ``ece``, ``min_ece`` and
-        ``reference_ece``. Over ``llr``: ``genuine_above`` and ``impostor_above``. Over
-        ``pav_block``, the blocks of isotonic regression: ``pav_llr``, ``pav_low``, ``pav_high``,
-        ``pav_genuine``, ``pav_impostor``. NaN where a class has no attempt. With `interval`, also
-        ``cllr_low cllr_high act_dcf_low act_dcf_high``.
+        ``bayes_threshold`` with ``far_at_bayes`` and ``frr_at_bayes``, and ``min_dcf``, both
+        normalised by the cost of deciding by the prior alone. ``c_primary`` and ``min_c_primary``
+        are means over the priors of ``FRR + beta FAR`` with ``beta = c_fa (1 - prior) / (c_miss
+        prior)``. Over ``prior_log_odds``: ``bayes_error min_bayes_error ece min_ece
+        reference_ece``. Over ``llr``: ``genuine_above impostor_above``. Over ``pav_block``, the
+        blocks of isotonic regression: ``pav_llr pav_low pav_high pav_genuine pav_impostor``. NaN
+        where a class has no attempt. With `interval`, also ``_low`` and ``_high`` of ``cllr`` and
+        ``act_dcf``.
 
     Raises
     ------

@@ -129,22 +129,19 @@ def cross_evaluate(
     Returns
     -------
     xarray.Dataset
-        Over ``repeat, fold``: the ``threshold`` that was chosen, in the units of the scores; rates
-        ``far frr gar grr accuracy hter`` (also over ``rank``: ``dir``, ``cms``), counts
-        ``fa fr ga gr`` and attempts of the test part; the same of the training part with
-        ``train_`` before the name; ``test_subjects`` and ``train_subjects``; of pairs divided by
-        subject ``crossing_pairs``, which have one subject in the test part and are not used; of
-        drawn claims those by probes who are not enrolled, ``far_unenrolled``, ``fa_unenrolled``
-        and ``unenrolled_attempts``, which are not in ``far``.
+        Over ``repeat, fold``: the ``threshold``, in the units of the scores; rates ``far frr gar
+        grr accuracy hter`` (also over ``rank``: ``dir``, ``cms``), counts ``fa fr ga gr`` and
+        attempts of the test part; the same of the training part with ``train_`` before the name;
+        ``test_subjects train_subjects``; of pairs divided by subject ``crossing_pairs``; of drawn
+        claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, which are not in ``far``; of
+        log-likelihood ratios that an estimator makes ``cllr min_cllr``.
         Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
-        interval), and ``"folds"``, the number of folds in which it is defined; of the training
-        parts ``"train_mean"`` and so on; of two repeats or more ``"repeats_mean"`` and
-        ``"repeats_sd"``, of the means of the repeats. The attribute ``subjects_in_both_parts`` is
-        the largest number of test subjects that a fold trained on as well: 0 where test subjects
-        are new. Of verification by log-likelihood ratios that an estimator makes, ``cllr`` and
-        ``min_cllr`` of each test part as well. A fold whose class has no attempt is NaN, is left
-        out of the mean, and is counted.
+        interval), and ``"folds"``, in how many it is defined; of the training parts
+        ``"train_mean"`` and so on; of two repeats or more ``"repeats_mean"`` and ``"repeats_sd"``.
+        The attribute ``subjects_in_both_parts`` is the largest number of test subjects that a fold
+        trained on as well. A fold whose class has no attempt is NaN, is left out of the mean, and
+        is counted.
 
     Warns
     -----

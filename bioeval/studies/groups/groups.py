@@ -80,22 +80,18 @@ def by_group(
         and ``claimed_group``: ``far fa impostor_attempts``. Scalars ``threshold frr_overall
         far_overall``, and of FAR within groups and FRR: ``fdr`` (1: all groups alike), ``garbe``
         (0: all alike), ``far_max_over_min far_max_over_geomean frr_max_over_min
-        frr_max_over_geomean`` (NaN where a rate is 0). With an interval, ``_low`` and ``_high`` of
-        each; those of the measures are their smallest and largest values while all rates keep
-        within ``frr_simultaneous_low frr_simultaneous_high far_simultaneous_low
-        far_simultaneous_high``, limits over ``group`` that hold for all groups together.
-        ``frr_groups_p far_groups_p``: p-values by permutation, of the hypothesis that people of all
-        groups have the same distribution. Over ``group, other_group``, of FRR and of FAR within
-        groups (``far_``): ``frr_difference frr_difference_low frr_difference_high``, the group
-        minus the other one, with limits that hold for all pairs of groups together, and
-        ``frr_separated``: 1 where the group is shown to have the larger rate, -1 the smaller, else
-        0; over ``group`` ``frr_letters``: groups that share a letter cannot be told apart. Groups
-        of fewer than 30 subjects have no part in any of these.
+        frr_max_over_geomean`` (NaN where a rate is 0). ``few_subjects frr_flagged far_flagged`` are
+        1 where there are fewer than 30 subjects, or fewer than 30 errors are expected at the
+        overall rate (``expected_fr expected_fa``): too little to rank groups by.
 
-        ``few_subjects frr_flagged far_flagged`` are 1 where there are fewer than 30 subjects, or
-        fewer than 30 errors are expected at the overall rate (``expected_fr expected_fa``; each
-        pair of a symmetric matrix once): too little to rank groups by. :func:`bioeval.messages`
-        names them.
+        With an interval, ``_low`` and ``_high`` of each; those of the measures are their smallest
+        and largest values while all rates keep within ``frr_simultaneous_low`` ...
+        ``far_simultaneous_high``, limits that hold for all groups together. ``frr_groups_p
+        far_groups_p``: p-values by permutation, that people of all groups have one distribution.
+        Over ``group, other_group``, of FRR and of FAR within groups (``far_``): ``frr_difference``,
+        the group minus the other one, with limits that hold for all pairs together, and
+        ``frr_separated``; over ``group`` ``frr_letters``. Groups of fewer than 30 subjects have no
+        part in any of these.
 
         Groups of attempts have no ``claimed_group`` and no measures of inequality: ``far fa
         impostor_attempts`` are over ``group``, and ``subjects`` are those with a probe of the

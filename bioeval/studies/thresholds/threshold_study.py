@@ -152,33 +152,21 @@ def study_threshold(
     Returns
     -------
     xarray.Dataset
-        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on, and
-        ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the rates of
-        other subjects of the same population at this very threshold, by leaving out each person (of
-        HTER the means of the other limits; NaN where the subjects are not known). Expected with new
-        subjects: ``far_mean``, ``far_sd``, ``far_pooled``, ``far_low``, ``far_high``,
-        ``far_folds``, and the same of ``frr`` and ``hter``. Each fold: ``fold_threshold``,
-        ``fold_far``, ``fold_frr`` over ``repeat, fold``.
-        What the data support: ``subjects``, ``pairs_of_people`` (pairs of different people that
-        are compared, at most), ``impostor_pairs`` (impostor attempts, each pair of a symmetric
-        matrix once), ``disjoint_pairs`` (pairs of subjects of
-        which no two share one, on which the bound without an error rests). With a FAR target,
-        ``subjects_for_3``, ``subjects_for_30`` (people that the rules of 3 and 30 require, all
-        compared with each other), ``impostors_for_3``, ``impostors_for_30`` (their pairs of
-        people; impostor pairs, where people are unknown) and ``more_for_3``, ``more_for_30`` (the
-        number of these still missing). With a FRR target, ``subjects_for_3``, ``subjects_for_30``.
-
-        Of open set, ``impostor_pairs`` are the searches by people who are not enrolled, in number
-        ``unenrolled_people``: the rules count these, and there are no pairs.
+        ``threshold``, and on the data that it was chosen on ``optimistic_far optimistic_frr
+        optimistic_hter``, with ``_low`` and ``_high``, the limits for other subjects of the same
+        population at this very threshold (NaN where the subjects are not known). Expected with new
+        subjects: ``far_mean far_sd far_pooled far_low far_high far_folds``, and the same of ``frr``
+        and ``hter``. Over ``repeat, fold``: ``fold_threshold fold_far fold_frr``. What the data
+        support: ``subjects pairs_of_people impostor_pairs disjoint_pairs``, of open set
+        ``unenrolled_people``; and what a FAR or FRR target needs: ``subjects_for_3
+        subjects_for_30``, of FAR also ``impostors_for_3 impostors_for_30`` with those that are
+        still missing, ``more_for_3 more_for_30``.
 
         With `assure`: ``assured_threshold``, NaN where none can be promised (:func:`messages` says
-        why); ``assured_far``, the mean over pairs of people on these data (of
-        open set, over people who are not enrolled),
-        ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
-        ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
-        ``assured_people``, the number of people whom the promise rests on;
-        and ``people_estimated``, about how many people a promise of the target needs, by a strict
-        threshold with the FAR ``people_far``; a looser threshold needs more.
+        why); there ``assured_far`` (a mean over pairs of people, of open set over people who are
+        not enrolled) with its upper limit ``assured_far_high``, ``assured_far_attempts``,
+        ``assured_frr frr_price assured_people``; and ``people_estimated``, about how many people a
+        promise of the target needs, by a strict threshold with the FAR ``people_far``.
 
     Raises
     ------

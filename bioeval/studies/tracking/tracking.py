@@ -164,11 +164,9 @@ def tracking(
         identities truth_boxes result_boxes ignored_truth_boxes removed_result_boxes``. Over
         ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_by_threshold``, likewise its seven
         parts, and ``tp_by_threshold``. Over ``target``: ``frames_present frames_covered coverage
-        target_switches target_fragmentations state``. With several sequences, the scalars are of
-        the summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. A rate
-        with denominator 0 is NaN. With an `interval`, each measure has ``_low`` and ``_high``, as
-        ``mota_low``, NaN where there are none. :func:`bioeval.messages` gives the remarks on the
-        data.
+        target_switches target_fragmentations state``. Of several sequences, the scalars are of the
+        summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. With an
+        `interval`, each measure has ``_low`` and ``_high``.
 
         Of several trackers, what :func:`bioeval.compare` returns of systems: over ``system``,
         ``other_system`` and ``measure``, values, ranks, letters and differences.

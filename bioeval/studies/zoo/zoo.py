@@ -69,16 +69,15 @@ def zoo(
     -------
     xarray.Dataset
         Over ``subject``: ``genuine_mean impostor_mean impostor_mean_as_probe
-        impostor_mean_as_claimed`` of finite scores; numbers of attempts ``genuine_attempts
-        impostor_attempts_as_probe impostor_attempts_as_claimed``; errors ``fr fa_as_probe
-        fa_as_claimed``, as rates ``frr far_as_probe far_as_claimed``, and as proportions of all
-        such errors ``fr_share fa_share_as_probe fa_share_as_claimed``; rates of all attempts
-        without the subject, ``frr_without far_without``; and ``animal_of_subject``. Over
-        ``animal``: ``animal_count animal_expected animal_p_more animal_p_fewer``. Scalars:
-        ``threshold``, ``non_finite``, Gini coefficients ``fr_gini fa_gini_as_probe
-        fa_gini_as_claimed``; rank correlations between halves ``goat_correlation
-        wolf_correlation lamb_correlation`` with p-values ``goat_p wolf_p lamb_p``; and
-        ``kruskal_p``, which assumes independent scores.
+        impostor_mean_as_claimed`` of finite scores; ``genuine_attempts impostor_attempts_as_probe
+        impostor_attempts_as_claimed``; errors ``fr fa_as_probe fa_as_claimed``, as rates ``frr
+        far_as_probe far_as_claimed``, and as proportions of all such errors ``fr_share
+        fa_share_as_probe fa_share_as_claimed``; ``frr_without far_without``, rates of all attempts
+        without the subject; and ``animal_of_subject``. Over ``animal``: ``animal_count
+        animal_expected animal_p_more animal_p_fewer``. Scalars: ``threshold non_finite``, Gini
+        coefficients ``fr_gini fa_gini_as_probe fa_gini_as_claimed``; correlations between halves
+        ``goat_correlation wolf_correlation lamb_correlation`` with p-values ``goat_p wolf_p
+        lamb_p``; and ``kruskal_p``, which assumes independent scores.
 
     Raises
     ------
