@@ -14,19 +14,19 @@ from bioeval.base.errors import DataError
 from bioeval.document.blocks import Section
 from bioeval.studies.assurance import section as promise
 from bioeval.studies.attacks import pad_section, vulnerability_section
-from bioeval.studies.calibration import section as calibration
+from bioeval.studies.calibration import calibration
 from bioeval.studies.compare import section as comparison
-from bioeval.studies.conventions import section as conventions
-from bioeval.studies.epc import section as epc
+from bioeval.studies.conventions import conventions
+from bioeval.studies.epc import epc
 from bioeval.studies.folds import section as folds
-from bioeval.studies.galleries import size_section
+from bioeval.studies.galleries import gallery_size
 from bioeval.studies.groups import section as groups
-from bioeval.studies.partitions import section as partitions
+from bioeval.studies.partitions import results as partitions
 from bioeval.studies.planning import size_section as sample_size_section, work_section
-from bioeval.studies.quality import section as error_discard
-from bioeval.studies.thresholds import judged_section, section as threshold_study
+from bioeval.studies.quality import error_discard
+from bioeval.studies.thresholds import judged_threshold, section as threshold_study
 from bioeval.studies.tracking import section as tracking
-from bioeval.studies.worst_pairs import section as worst_pairs
+from bioeval.studies.worst_pairs import worst_pairs
 from bioeval.studies.zoo import section as zoo
 from bioeval.tasks.reid import section as gom
 from bioeval.views.sections import ranks, systems as in_rows_of
@@ -47,14 +47,14 @@ _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "comparison": comparison.section,
     "conventions": conventions.section,
     "epc": epc.section,
-    "gallery-size": size_section.section,
+    "gallery-size": gallery_size.section,
     "groups": groups.section,
     "workload": work_section.section,
     "sample-size": sample_size_section.section,
     "error-discard": error_discard.section,
     "gom": gom.section,
     "partitions": partitions.section,
-    "judged-threshold": judged_section.section,
+    "judged-threshold": judged_threshold.section,
     "threshold-study": threshold_study.section,
     "tracking": tracking.section,
     "worst-pairs": worst_pairs.section,

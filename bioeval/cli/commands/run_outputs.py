@@ -142,7 +142,7 @@ class Evaluation:
     def _tables(self) -> Iterator[tuple[str, Table]]:
         """Yield the table of the worst pairs, if they are wanted."""
         if self._pairs is not None:
-            from bioeval.studies.worst_pairs.section import table_of_data
+            from bioeval.studies.worst_pairs.worst_pairs import table_of_data
 
             table = table_of_data(self._pairs)
             yield table.id, table

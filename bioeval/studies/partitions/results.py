@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,9 +15,14 @@ import xarray as xr
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
+from bioeval.document.blocks import Column, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label
+from bioeval.document.results import result_messages
+from bioeval.document.scalars import cell_of_scalar
+from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, Variables, dataset, in_order, tree_of
-from bioeval.results.support import support_messages
+from bioeval.results.support import support_messages, withheld_targets
 from bioeval.results.variables import TASKS, Variable, described, verification_variables
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
@@ -25,7 +31,8 @@ from bioeval.studies.folds.results import undefined_in_parts, without_attempts
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import convention_of
-from bioeval.views.tasks import figure_scalars
+from bioeval.views.sections.rows import is_identification
+from bioeval.views.tasks import averaged, figure_scalars
 
 
 class PartitionScalars(NamedTuple):
@@ -241,3 +248,43 @@ def _support(dataset: xr.Dataset, node: str) -> Iterator[Message]:
     messages += support_messages(targets, genuine, False, "far", compared, "frr")
     for message in messages:
         yield message.concerning("the smallest partition")
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return the mean and the range over partitions of each scalar of each task."""
+    tasks = [_task(path, ds) for path, ds in results.items()]
+    return Section("partitions", "", (*tasks, result_messages(results)))
+
+
+def _task(path: str, ds: xr.Dataset) -> Section:
+    """Return the scalars of a task."""
+    rows: list[tuple[Text | None, ...]] = []
+    withheld = withheld_targets(ds)
+    for row in averaged(ds):
+        each = row.each()
+        ends = (each.min(), each.max()) if len(each) else (math.nan, math.nan)
+        numbers = (row.summary("mean"), row.summary("sd"), *map(float, ends))
+        is_supported = row.at.get("far_target") not in withheld
+        about: dict[str, Any] = {"at": row.at, "supported": is_supported}
+        cells = [cell_of_scalar(row.scalar, x, **about) for x in numbers]
+        rows.append((row.name_in_text, *cells, Count(len(each), supported=is_supported)))
+    title: Text = str(ds.attrs["task"])
+    if path:
+        title = say("{path}: {title}", path=Label(path), title=title)
+    partitions = say(
+        "protocol {protocol}, {number:count partitions}",
+        protocol=Label(ds.attrs["protocol"]),
+        number=ds.sizes["partition"],
+    )
+    columns = (
+        Column("measure"),
+        Column("mean", "mean"),
+        Column("sd", "sd"),
+        Column("smallest", "smallest", 1),
+        Column("largest", "largest", 1),
+        Column("partitions", "partitions", 2),
+    )
+    name = path.replace("/", "_") or "figures"
+    table = Table(name, columns, rows, title=title, details=(partitions,))
+    task = "identification" if is_identification(ds) else "verification"
+    return Section(name, "", (table,), task=task)

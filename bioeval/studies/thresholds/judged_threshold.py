@@ -15,6 +15,19 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.points import trivial_cost
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
+from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.cells import Label, Number
+from bioeval.document.results import (
+    attempts_of,
+    cell_of,
+    data_facts,
+    interval_note,
+    result_messages,
+    rule_in_words,
+    threshold_rule,
+)
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Term, Text, say
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
@@ -24,6 +37,7 @@ from bioeval.scores.people import knows_people, people_of_both_sets, subject_pat
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import of_sum
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
+from bioeval.studies.thresholds.section import accepts_where
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 
@@ -225,3 +239,56 @@ def _costs(variables: Variables, rule: Rule) -> Variables:
         frr, far = variables[f"{prefix}frr"], variables[f"{prefix}far"]
         costs[f"{prefix}dcf"] = of_frr * frr + of_far * far
     return costs
+
+
+#: The rows of the table: variables of the evaluation and of the development set, and labels.
+_ROWS: tuple[tuple[str, str, Text], ...] = (
+    ("far", "dev_far", Term("far")),
+    ("frr", "dev_frr", Term("frr")),
+    ("dcf", "dev_dcf", "DCF (actual)"),
+    ("min_dcf", "dev_dcf", "minDCF"),
+    ("eer", "", "EER"),
+)
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of a threshold of another set."""
+    (ds,) = results.values()
+    name, rule = Label(str(ds.attrs["dev_system"])), threshold_rule(ds.attrs)
+    dev = say("{name}: {attempts}", name=name, attempts=attempts_of(ds, "dev_"))
+    facts = data_facts(
+        results, Fact("Development set", dev), Fact("Evaluation set", attempts_of(ds))
+    )
+    blocks: list[Block] = [facts, Paragraph(accepts_where(ds, "Install"), "answer")]
+    if rule.name != "fixed":
+        by = say("By {rule}, chosen on the development set.", rule=rule_in_words(rule))
+        blocks.append(Paragraph(by, "note"))
+    blocks += [_rates(ds), *interval_note(results), result_messages(results)]
+    return Section("judged_threshold", "", blocks, task=rates_are_of(ds.attrs))
+
+
+def _rates(ds: xr.Dataset) -> Table:
+    """Return the errors of both sets at the threshold, and the costs of a target with a prior."""
+    rows: list[list[Text | None]] = []
+    for name, dev, label in _ROWS:
+        if name in ds:
+            rows.append([Label(name), label, cell_of(ds, name), cell_of(ds, dev)])
+    details, best = list[Text](), "EER is at"
+    if "dcf" in ds:
+        best = "EER and minDCF are at"
+        prior, miss, accept = (Number(x, digits=6) for x in threshold_rule(ds.attrs).values)
+        text = "DCF at prior {prior}: a miss costs {miss} and a {false accept} {accept}"
+        details.append(say(text, prior=prior, miss=miss, accept=accept))
+    return Table(
+        "rates",
+        (
+            Column("rate", only="data"),
+            Column("label", only="readers"),
+            Column("evaluation", "evaluation set"),
+            Column("development", "development set"),
+        ),
+        rows,
+        title="At this threshold",
+        details=details,
+        notes=(f"{best} the best threshold of the set itself (optimistic), and not at this one.",),
+    )
