@@ -27,7 +27,7 @@ from bioeval.studies.quality import error_discard
 from bioeval.studies.thresholds import judged_threshold, section as threshold_study
 from bioeval.studies.tracking import section as tracking
 from bioeval.studies.worst_pairs import worst_pairs
-from bioeval.studies.zoo import section as zoo
+from bioeval.studies.zoo import results as zoo
 from bioeval.tasks.reid import section as gom
 from bioeval.views.sections import ranks, systems as in_rows_of
 from bioeval.views.sections.evaluation import section as evaluation

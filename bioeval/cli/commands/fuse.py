@@ -97,8 +97,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.document.cells import Count, Label
         from bioeval.document.results import threshold_choice
         from bioeval.document.text import say
-        from bioeval.studies.fusion.fusion import SystemFusion, fuse
-        from bioeval.studies.fusion.section import section
+        from bioeval.studies.fusion.fusion import SystemFusion, fuse, section
         from bioeval.tasks.verification_task import verification
 
         read = dict(zip(names, map(run.read, systems, names), strict=True))

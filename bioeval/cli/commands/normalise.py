@@ -73,8 +73,8 @@ def command(data: str, **options: Any) -> None:
         run.file_to_write(how["save_to"])
         from bioeval.document.blocks import Fact
         from bioeval.document.cells import Count, Label
+        from bioeval.studies.fusion.fusion import section
         from bioeval.studies.fusion.normalise import normalise
-        from bioeval.studies.fusion.section import section
         from bioeval.tasks.verification_task import verification
 
         scores = run.read()

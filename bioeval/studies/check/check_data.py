@@ -24,7 +24,6 @@ from bioeval.scores.excluded import incomplete_claims
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance, same_labels, transaction_notes
-from bioeval.studies.check.confusions import confusions_at
 from bioeval.studies.check.copies import (
     copies_of_matrix,
     copies_of_pairs,
@@ -48,7 +47,7 @@ from bioeval.studies.check.failure_codes import (
     failures,
     sentinels,
 )
-from bioeval.studies.check.findings import Finding, LabelError, listed_pairs, passed
+from bioeval.studies.check.findings import Finding, LabelError, confusions_at, listed_pairs, passed
 from bioeval.studies.check.label_checks import label_checks
 from bioeval.studies.check.label_errors import label_errors, two_names
 from bioeval.studies.check.section import DataCheck

@@ -11,8 +11,7 @@ from bioeval.document.cells import Count, Label, Number, Picture, Rate, Score, t
 from bioeval.document.results import data_fact, scores_in_words
 from bioeval.document.text import Enumeration, Strong, Text, say
 from bioeval.scores.labels import NAME_COLUMNS
-from bioeval.studies.check.confusions import Confusions, Side
-from bioeval.studies.check.findings import SEVERITIES, TASK, Finding, LabelError
+from bioeval.studies.check.findings import SEVERITIES, TASK, Confusions, Finding, LabelError, Side
 from bioeval.views.show import Shown
 from bioeval.views.writers.lines import written
 

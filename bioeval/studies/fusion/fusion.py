@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
+from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables
+from bioeval.document.results import data_facts, result_messages, table_of
+from bioeval.document.text import Text
+from bioeval.results.layouts import expanded
 from bioeval.scores.alignment import aligned, require_same
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
@@ -26,6 +31,7 @@ from bioeval.studies.calibration.calibrator import (
     require_spread,
 )
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
+from bioeval.views.sections.evaluation import verification_of_systems
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
 METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)
@@ -393,3 +399,37 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
     """Return scaled scores to fit to; infinite ones are left out, since tanh makes them finite."""
     return np.where(np.isfinite(blocks[0]), scale.of(blocks[0]), np.nan)
+
+
+def section(
+    title: Text, results: Mapping[str, xr.Dataset], facts: Sequence[Fact], note: Text = ""
+) -> Section:
+    """Return what is said of verification by systems, the one made of the others last."""
+    datasets = {name: expanded(ds) for name, ds in results.items()}
+    dims = next(iter(datasets.values())).dims
+    made_of = dict(list(datasets.items())[:-1])
+    measures = verification_of_systems(datasets, "measures")
+    (shown,) = tables(measures)
+    # Below the table is what the data do not support.
+    messages = [x for x in result_messages(results).messages if x not in shown.notes]
+    return Section(
+        "side_by_side",
+        title,
+        (
+            data_facts(made_of, *facts),
+            measures,
+            Paragraph(note, "note"),
+            _together("systems", datasets),
+            *(_together(f"{x}s", datasets, x) for x in ("far_target", "frr_target") if x in dims),
+            Messages(messages),
+        ),
+        task="verification",
+    )
+
+
+def _together(id: str, datasets: Mapping[str, xr.Dataset], *dims: str) -> Table:
+    """Return the variables of all systems over exactly these dimensions, for data."""
+    names = dict.fromkeys(dims)
+    for ds in datasets.values():
+        names |= {str(name): None for name, x in ds.data_vars.items() if x.dims == dims}
+    return table_of(datasets, id, list(names), *dims, shown=0)

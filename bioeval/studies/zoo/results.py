@@ -1,13 +1,43 @@
-"""What the variables of a zoo mean, and what its table and its plot share."""
+"""The variables of a zoo, and what is said of it: whose errors they are, and the animals."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.document.blocks import (
+    Column,
+    Fact,
+    Paragraph,
+    ResultsBySystem,
+    Section,
+    Table,
+)
+from bioeval.document.cells import (
+    Count,
+    Label,
+    Labels,
+    Rate,
+)
+from bioeval.document.results import (
+    cell_of,
+    data_facts,
+    people_and_attempts,
+    result_messages,
+    table_of,
+    table_of_variables,
+    threshold_choice,
+    threshold_of,
+)
+from bioeval.document.terms import rates_are_of
+from bioeval.document.text import Text, say
 from bioeval.results.variables import Variable
 
 
@@ -142,3 +172,162 @@ def number_of_best(quantile: float, subjects: int) -> int:
             f"are; expected at least {2 * number} subjects, or a smaller quantile"
         )
     return number
+
+
+#: The kinds of errors: for each label, the ends of the names of its counts, rates and others.
+_ERRORS = {
+    "{false rejects}": ("fr", "", "genuine_attempts"),
+    "{false accepts}, by probe": ("fa", "_as_probe", "impostor_attempts_as_probe"),
+    "{false accepts}, by claim": ("fa", "_as_claimed", "impostor_attempts_as_claimed"),
+}
+
+#: Subjects that the answer names, where several have the highest rate.
+_NAMED_AT_MOST = 6
+
+_TESTS = {
+    "goat": "goats: subjects differ in genuine scores",
+    "wolf": "wolves: subjects differ in scores against others",
+    "lamb": "lambs: subjects differ in others' scores against them",
+}
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of a zoo."""
+    ds = results[""]
+    attempts = people_and_attempts(
+        ds.sizes["subject"],
+        int(ds["genuine_attempts"].sum()),
+        int(ds["impostor_attempts_as_probe"].sum()),
+    )
+    return Section(
+        "zoo",
+        "",
+        (
+            data_facts(results, Fact("Over", attempts)),
+            *_answer(ds),
+            _errors(ds),
+            _most_errors(ds),
+            _animals(ds),
+            _tests(ds),
+            table_of_variables(ds, "subject", id="subjects"),
+            result_messages(results),
+        ),
+        task=rates_are_of(ds.attrs),
+    )
+
+
+def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
+    """Yield whose FRR is the highest; nothing without a false reject."""
+    rejects, rates = ds["fr"].values, ds["frr"].values
+    ranked = highest_rates(rejects, rates, len(rates))
+    if not ranked:
+        return
+    most = [i for i in ranked if rates[i] == rates[ranked[0]]]
+    who = "subject {subjects} has the highest {frr}, {rate}"
+    if len(most) > 1:
+        who = "{number:count subjects} ({subjects}) have the highest {frr}, {rate}"
+    names = list(map(str, ds["subject"].values[most]))
+    yield Paragraph(
+        say(
+            f"At the threshold {{threshold}}, {who} ({{errors:count}} of "
+            "{attempts:count genuine attempts}): {share} of all {false rejects}.",
+            threshold=threshold_of(ds),
+            number=len(most),
+            subjects=Labels(names[:_NAMED_AT_MOST], more=len(names) > _NAMED_AT_MOST),
+            rate=Rate(float(rates[most[0]])),
+            errors=int(rejects[most].sum()),
+            attempts=int(ds["genuine_attempts"].values[most].sum()),
+            share=Rate(float(rejects[most].sum() / rejects.sum())),
+        ),
+        "answer",
+    )
+
+
+def _errors(ds: xr.Dataset) -> Table:
+    """Return how many errors there are, and how few subjects make half of them."""
+    rows: list[tuple[Text | None, ...]] = []
+    for label, (kind, role, attempts) in _ERRORS.items():
+        numbers = ds[f"{kind}{role}"].values
+        total, made = int(numbers.sum()), int(ds[attempts].sum())
+        rate = Rate(total / made if made else math.nan, attempts=made)
+        most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
+        half = Count(int(most) + 1, noun="subjects") if total else None
+        rows.append((say(label), Count(total), rate, cell_of(ds, f"{kind}_gini{role}"), half))
+    given = str(ds.attrs["chosen_on"]) == "given"
+    columns = (
+        Column("errors_of"),
+        Column("errors", "errors"),
+        Column("rate", "rate"),
+        Column("gini", "Gini"),
+        Column("half_made_by", "half are by", priority=1),
+    )
+    title = say(
+        "Errors at the threshold {threshold} (accepted if {sign})",
+        threshold=threshold_of(ds),
+        sign=">=" if larger_is_closer(str(ds.attrs["kind"])) else "<=",
+    )
+    details = ("The threshold was given." if given else threshold_choice(ds.attrs),)
+    return Table("errors", columns, rows, title=title, details=details)
+
+
+def _most_errors(ds: xr.Dataset) -> Table:
+    """Return the subjects with the highest rates of each kind of error."""
+    rows: list[tuple[Text | None, ...]] = []
+    notes = []
+    for label, (kind, role, _) in _ERRORS.items():
+        rate, numbers = "frr" if kind == "fr" else "far", ds[f"{kind}{role}"].values
+        names = (f"{kind}{role}", f"{kind}_share{role}", f"{rate}{role}", f"{rate}_without")
+        rates = ds[f"{rate}{role}"].values
+        listed = highest_rates(numbers, rates, NAMED)
+        for i in listed:
+            cells = [cell_of(ds, name, {"subject": i}) for name in names]
+            rows.append((say(label), Label(ds["subject"].values[i].item()), *cells))
+        # Others may have the rate of the last that is listed.
+        last = rates[listed[-1]] if listed else -1.0
+        if more := int((rates == last).sum() - (rates[listed] == last).sum()):
+            text = "{errors}: {more:count more subjects} with the rate of {last}."
+            subject = Label(ds["subject"].values[listed[-1]].item())
+            notes.append(say(text, errors=say(label), more=more, last=subject))
+    columns = (
+        Column("errors_of", grouped=True),
+        Column("subject", "subject"),
+        Column("errors", "errors"),
+        Column("share", "of all", priority=2),
+        Column("rate", "rate"),
+        Column("without", "without", priority=1),
+    )
+    title = "Subjects with the highest error rates (without: the rate over all other subjects)"
+    return Table("most_errors", columns, rows, title=title, notes=notes)
+
+
+def _animals(ds: xr.Dataset) -> Table:
+    """Return the animals, how many there are, and how many would be there by chance."""
+    title = say(
+        "Animals: best and worst {share:rate} by genuine and by impostor mean",
+        share=float(ds.attrs["quantile"]),
+    )
+    note = "p: probability by chance, if the two means were independent"
+    names = ("animal", "animal_count", "animal_expected", "animal_p_more", "animal_p_fewer")
+    table = table_of(ds, "animals", names, "animal", title=title, notes=(note,))
+    columns = [replace(x, name=x.name.removeprefix("animal_")) for x in table.columns]
+    rows = []
+    for row, animal in zip(table.rows, ds["animal"].values, strict=True):
+        of_animal = list(map(str, ds["subject"].values[ds["animal_of_subject"].values == animal]))
+        rows.append([*row, Labels(of_animal[:NAMED], more=len(of_animal) > NAMED)])
+    columns.append(Column("such_as", "such as", priority=1))
+    return replace(table, columns=columns, rows=rows)
+
+
+def _tests(ds: xr.Dataset) -> Table:
+    """Return the tests of the existence of goats, wolves and lambs."""
+    rows: list[tuple[Text | None, ...]] = []
+    for animal, label in _TESTS.items():
+        rows.append((label, *(cell_of(ds, f"{animal}_{x}") for x in ("correlation", "p"))))
+    kruskal = "Kruskal and Wallis (assumes independent scores)"
+    rows.append((kruskal, None, cell_of(ds, "kruskal_p")))
+    return Table(
+        "tests",
+        (Column("test"), Column("correlation", "correlation"), Column("p", "p")),
+        rows,
+        title="Do goats, wolves and lambs exist?",
+    )
