@@ -167,20 +167,18 @@ def fold_dataset(
         coordinates["far_target"] = options.targets
     repeated = isinstance(splitter, partition.Experiment)
     unit = "repeat" if repeated else "fold"
-    found = [
-        *_messages(rates, counts, there, options, unit),
-        *_of_data(counts | sizes, points, there, options, unit, about),
-    ]
+    messages = [*_messages(rates, counts, there, options, unit)]
     of_train, of_test = np.array([fold.galleries for fold in folds]).T
     apart = np.abs(of_train - of_test) > ALIKE * np.maximum(of_train, of_test)
     if of_train.any() and apart.any():
-        found.append(Message("galleries-of-different-sizes"))
+        messages.append(Message("galleries-of-different-sizes"))
+    messages += _of_data(counts | sizes, points, there, options, unit, about)
     if tied := sum(fold.tied for fold in folds):
         probes = int(counts["genuine_attempts"].sum())
-        found.append(Message("ties-in-partitions", tied=tied, probes=probes, number=len(folds)))
+        messages.append(Message("ties-in-partitions", tied=tied, probes=probes, number=len(folds)))
     attrs = _attrs(options, splitter, confidence)
     task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
-    attrs = about_attrs(about, options.task.replace("_", "-"), task, found) | attrs
+    attrs = about_attrs(about, options.task.replace("_", "-"), task, messages) | attrs
     return dataset(variables, cross_names(), coordinates, attrs)
 
 
