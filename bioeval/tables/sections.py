@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.document.blocks import Section
 from bioeval.studies.assurance import section as promise
-from bioeval.studies.attacks import pad_section, vulnerability_section
+from bioeval.studies.attacks import pad, vulnerability
 from bioeval.studies.calibration import calibration
 from bioeval.studies.compare import section as comparison
 from bioeval.studies.conventions import conventions
@@ -22,7 +22,7 @@ from bioeval.studies.folds import section as folds
 from bioeval.studies.galleries import gallery_size
 from bioeval.studies.groups import section as groups
 from bioeval.studies.partitions import results as partitions
-from bioeval.studies.planning import size_section as sample_size_section, work_section
+from bioeval.studies.planning import size_section as sample_size_section, workload
 from bioeval.studies.quality import error_discard
 from bioeval.studies.thresholds import judged_threshold, section as threshold_study
 from bioeval.studies.tracking import section as tracking
@@ -41,15 +41,15 @@ from bioeval.views.writers.terminal import TerminalDocument
 _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
     "ranks": ranks.section,
     "promise": promise.section,
-    "presentation-attacks": pad_section.section,
-    "vulnerability": vulnerability_section.section,
+    "presentation-attacks": pad.section,
+    "vulnerability": vulnerability.section,
     "calibration": calibration.section,
     "comparison": comparison.section,
     "conventions": conventions.section,
     "epc": epc.section,
     "gallery-size": gallery_size.section,
     "groups": groups.section,
-    "workload": work_section.section,
+    "workload": workload.section,
     "sample-size": sample_size_section.section,
     "error-discard": error_discard.section,
     "gom": gom.section,
