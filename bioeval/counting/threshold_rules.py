@@ -169,6 +169,14 @@ class Rule:
         values = map(per_cent, self.values) if self.name in TARGETS else self.values
         return _POINTS[self.name].format(*values)
 
+    def attrs(self, data: str = "the same data; errors there are optimistic") -> dict[str, str]:
+        """Return the rule as attributes of a result, and the `data` that it chooses on."""
+        return {
+            "threshold_rule": str(self),
+            "threshold_rule_in_words": self.words,
+            "chosen_on": "given" if self.name == "fixed" else data,
+        }
+
 
 def _exactly(value: float) -> str:
     """Return a number as the shortest text that is read as the same number."""

@@ -319,11 +319,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
         if isinstance(splitter, partition.Experiment):
             unit, validates = "repeat", bool(splitter.validation)
         part = "validation" if validates else "training"
-        chosen = "given"
-        if options.rule.name != "fixed":
-            chosen = f"the {part} part of each {unit}"
-        attrs |= {"chosen_on": chosen, "threshold_rule": str(options.rule)}
-        attrs["threshold_rule_in_words"] = options.rule.words
+        attrs |= options.rule.attrs(f"the {part} part of each {unit}")
     return attrs
 
 

@@ -170,15 +170,12 @@ def by_group(
     counts = counting.by_fold(chosen.threshold)
     rates = GroupRates(float(at[0]), chosen.defined, by.subjects(codes), by.people is None, counts)
     ds = groups_dataset(rates, by.labels, alpha, Provenance.of(scores), is_symmetric(scores))
-    is_given = rule.name == "fixed"
     messages += [] if doubt is None else [doubt]
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     ds.attrs |= {
         "by": by.name or "given values",
-        "threshold_rule": str(rule),
-        "threshold_rule_in_words": rule.words,
-        "chosen_on": "given" if is_given else "the same data; its errors there are optimistic",
+        **rule.attrs(),
         **message_attrs(messages, ds.attrs),
     }
     if options is not None:

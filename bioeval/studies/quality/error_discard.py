@@ -223,12 +223,8 @@ def error_discard(
         "discard_order": DEPARTURES,
         "pauc_up_to": LAST,
         "quality": quality if isinstance(quality, str) else "given values",
-        "threshold_rule": str(rule),
-        "threshold_rule_in_words": rule.words,
-        "chosen_on": "the same data; its errors there are optimistic",
+        **rule.attrs(),
     }
-    if rule.name == "fixed":
-        attrs["chosen_on"] = "given"
     return dataset(variables, ERROR_DISCARD, {"fraction": proportions}, attrs)
 
 

@@ -180,9 +180,7 @@ def judge_threshold(
     )
     attrs |= {name: there.attrs[name] for name in _OF_INTERVALS if name in there.attrs}
     attrs |= {
-        "threshold_rule": str(rule),
-        "threshold_rule_in_words": rule.words,
-        "chosen_on": "given" if rule.name == "fixed" else "the development set",
+        **rule.attrs("the development set"),
         "dev_system": str(dev.name),
         "dev_fingerprint": dev.fingerprint,
     }

@@ -153,11 +153,7 @@ def zoo(
         {"subject": names, "animal": np.array([*ANIMALS])},
         attrs,
     ).isel(subject=slice(people))
-    chosen_on = "the same data; errors there are optimistic"
-    ds.attrs |= {
-        "threshold_rule": str(rule),
-        "threshold_rule_in_words": rule.words,
-        "chosen_on": "given" if rule.name == "fixed" else chosen_on,
+    ds.attrs |= rule.attrs() | {
         "quantile": float(quantile),
         "permutations": int(permutations),
         "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
