@@ -108,7 +108,7 @@ def test_most_worlds_have_several_blocks(way):
 
 @each_way
 @each_seed
-@pytest.mark.cases(16)
+@pytest.mark.cases(8)
 def test_claims_of_a_block_are_fused_templates(seed, way):
     some = world(seed, way)
     impostors = [x for x in some.attempts() if not x.genuine]
@@ -260,7 +260,7 @@ def check_results(some: World, used: list[Reducer], results: list[Any], parts: P
 
 @each_way
 @each_seed
-@pytest.mark.cases(16)
+@pytest.mark.cases(8)
 def test_reducers_count_what_loops_count_on_any_number_of_threads(seed, way):
     some, threads = world(seed, way), THREADS[seed % len(THREADS)]
     with sent(way, threads):
@@ -270,7 +270,7 @@ def test_reducers_count_what_loops_count_on_any_number_of_threads(seed, way):
 
 @each_way
 @each_seed
-@pytest.mark.cases(16)
+@pytest.mark.cases(6)
 def test_copies_are_merged_in_any_order(seed, way):
     """One copy of each reducer for each block."""
     some, rng = world(seed, way), np.random.default_rng(seed)

@@ -87,7 +87,7 @@ def assert_counts(
 @each_fusion
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("nan", ["reject", "exclude"])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.cases()
 def test_matrices(way, fusion, kind, nan, dtype):
     for seed in range(3):
@@ -187,6 +187,8 @@ def test_many_people_need_no_table_of_all_their_pairs():
     scores = be.Scores(values, np.arange(n))
     group = np.where(np.arange(n) < 3, "a", "b")
     at = float(np.float32(np.partition(values.reshape(-1), 50)[50]))
+    few = be.Scores(values[:300, :300], np.arange(300))
+    be.by_group(few, group[:300].tolist(), threshold=at)  # compiles before memory is watched
     tracemalloc.start()
     ds = be.by_group(scores, group.tolist(), threshold=at)
     most = tracemalloc.get_traced_memory()[1]
@@ -199,3 +201,14 @@ def test_many_people_need_no_table_of_all_their_pairs():
     taken = (values <= np.float32(at)) & ~np.eye(n, dtype=bool)
     assert ds.fa.values.sum() == taken.sum()
     assert ds.fa.values[0, 0] == taken[:3, :3].sum()
+
+
+def test_people_have_to_be_known_and_thresholds_are_numbers():
+    unnamed = be.Scores.from_pairs([0.1, 0.9], [True, False])
+    with pytest.raises(be.ProtocolError, match="a table of people needs the subjects"):
+        be.stats.people_counts(unnamed, [0.5])
+    scores = be.simulate(4, 2, random_state=1)
+    for wrong in ("eer", [[0.5]], [1j]):
+        with pytest.raises(be.DataError, match="thresholds is"):
+            be.stats.people_counts(scores, wrong)
+    assert be.stats.people_counts(scores, 0.5).impostor_accepted.shape[0] == 1
