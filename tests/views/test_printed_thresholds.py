@@ -118,7 +118,7 @@ def test_the_thresholds_of_folds_keep_the_rate_of_their_training_parts(rate, kin
     rows = np.arange(80)
     parts = [(rows[:40], rows[40:]), (rows[40:], rows[:40])]
     text = in_a_line(as_text(be.cross_evaluate(scores, parts, threshold=f"{rate}={TARGET}")))
-    low, high = map(float, re.search(rf": {NUMBER} to {NUMBER}, mean", text).groups())
+    low, high = map(float, re.search(rf": {NUMBER} to {NUMBER} ", text).groups())
     exact = []
     for train, _ in parts:
         part = scores.select(train, train)

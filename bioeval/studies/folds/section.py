@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,13 @@ def section(results: ResultsBySystem) -> Section:
     protocol = Fact("Protocol", Label(str(attrs.get("protocol", ""))), "protocol")
     partition = Fact("Partition", Label(_splitter(attrs)), "splitter")
     blocks: list[Block] = [data_facts(by_system, protocol, partition)]
-    blocks += [_task(path, ds, several) for path, ds in results.items()]
+    said: list[Text] = []
+    for path, ds in results.items():  # what several tasks share is said once
+        details = list(_details(ds))
+        new = [x for x in details if x not in said]
+        title = say("{title}: {size}", title=_title(path, ds, several), size=_attempts(ds))
+        blocks.append(_task(path, ds, title, new))
+        said += details
     notes = [Paragraph(note, "note") for note in _notes(list(results.values()))]
     blocks.append(Section("remarks", "", notes))
     blocks.append(_messages(results, several))
@@ -82,24 +89,30 @@ def _task_of(ds: xr.Dataset) -> str:
     return "identification" if searched else "verification"
 
 
-def _task(path: str, ds: xr.Dataset, several: bool) -> Section:
-    """Return the rates of a task: at the thresholds of the training parts, and at others."""
+def _task(path: str, ds: xr.Dataset, title: Text, details: list[Text]) -> Section:
+    """Return the rates of a task, at the thresholds of the training parts and at others.
+
+    Data have those at others in a table of their own.
+    """
     name = path.replace("/", "_") or "rates"
     rows = list(averaged(ds))
     at_rule = [row for row in rows if not row.at_own_threshold]
     of_test = [row for row in rows if row.at_own_threshold]
-    title, details = _title(path, ds, several), list(_details(ds))
-    blocks = []
-    if at_rule:
-        blocks.append(_rates(name, ds, at_rule, title, details))
-    if of_test:
-        own: Text = (
-            "Rates of each test part at a threshold that was chosen on the same part (optimistic)"
-        )
-        if at_rule:
-            blocks.append(_rates(f"{name}_own_thresholds", ds, of_test, own, []))
-        else:
-            blocks.append(_rates(name, ds, of_test, title, [*details, own]))
+    rows = [*at_rule, *of_test]
+    brief = [i for i, row in enumerate(rows) if row.name != "dir" or row.at["rank"] == 1]
+    of_all = _rates("folds", ds, rows)
+    seen = [i for i, column in enumerate(of_all.columns) if column.only != "data"]
+    of_all = Table(
+        "folds",
+        [replace(of_all.columns[i], only="readers") for i in seen],
+        [[cells[i] for i in seen] for cells in of_all.rows],
+        title=title,
+        details=details,
+        brief=brief,
+    )
+    blocks: list[Block] = [of_all]
+    of_data = {name: at_rule or of_test, f"{name}_own_thresholds": at_rule and of_test}
+    blocks += [replace(_rates(id, ds, some), shown=0) for id, some in of_data.items() if some]
     return Section(name, "", blocks, task=_task_of(ds))
 
 
@@ -114,10 +127,11 @@ _SUMMARIES = {
 }
 
 
-def _rates(
-    name: str, ds: xr.Dataset, rows: list[Averaged], title: Text, details: list[Text]
-) -> Table:
-    """Return the means over folds of some rates, with their intervals."""
+def _rates(name: str, ds: xr.Dataset, rows: Sequence[Averaged]) -> Table:
+    """Return the means over folds of some rates, with their intervals.
+
+    An asterisk is at those whose thresholds were chosen on the test parts.
+    """
     number = ds.sizes["repeat"] * ds.sizes["fold"]
     withheld = withheld_targets(ds)
     cells = []
@@ -131,6 +145,8 @@ def _rates(
             ends = _interval(row) if key == "mean" else None
             about: dict[str, Any] = {"variable": f"{row.name}_{key}", "at": row.at}
             about["supported"] = is_supported
+            chosen = row.at_own_threshold and (row.scalar.threshold or row.at)
+            about["flagged"] = key == "mean" and bool(chosen)
             cell = cell_of_scalar(row.scalar, value, attempts=attempts, interval=ends, **about)
             left_out = key == "se" and not _of_listed_pairs(ds)
             summaries.append(cell if key == "mean" or (cell.is_defined and not left_out) else None)
@@ -141,7 +157,7 @@ def _rates(
     for key, (heading, priority) in _SUMMARIES.items():
         columns.append(Column(key, heading, priority))
     columns.append(Column("folds", f"{unit_of(ds.attrs)}s", 4, only="data" if all_there else ""))
-    return Table(name, columns, cells, title=title, details=details)
+    return Table(name, columns, cells)
 
 
 def _interval(row: Averaged) -> Interval | None:
@@ -158,23 +174,11 @@ def _of_listed_pairs(ds: xr.Dataset) -> bool:
 
 
 def _details(ds: xr.Dataset) -> Iterator[Text]:
-    """Yield what a result says of its parts, its attempts, its thresholds and its galleries."""
+    """Yield what a result says of its parts, its thresholds and its galleries."""
     attrs = ds.attrs
     yield _divisions(ds)
     if "experiment" in attrs:
         yield str(attrs["experiment"])
-    yield say(
-        "test attempts of all {unit}s: {attempts}",
-        unit=unit_of(attrs),
-        attempts=Enumeration(
-            [
-                say(words, number=int(ds[name].values.sum()))
-                for name, words in _ATTEMPTS.items()
-                if name in ds
-            ],
-            "",
-        ),
-    )
     if "claims" in attrs:
         yield say("claims drawn for each part by {claims}", claims=Label(attrs["claims"]))
     if "threshold" in ds and "chosen_on" in attrs:
@@ -194,6 +198,13 @@ _ATTEMPTS = {
     "impostor_attempts": "{number} impostor",
     "unenrolled_attempts": "{number} by probes not enrolled, counted separately",
 }
+
+
+def _attempts(ds: xr.Dataset) -> Text:
+    """Return the test attempts of all folds in words."""
+    there = {name: words for name, words in _ATTEMPTS.items() if name in ds}
+    numbers = [say(words, number=int(ds[name].values.sum())) for name, words in there.items()]
+    return say("{numbers} in test", numbers=Enumeration(numbers, ""))
 
 
 def _divisions(ds: xr.Dataset) -> Text:
@@ -222,10 +233,7 @@ def _span_of_scores(ds: xr.Dataset) -> Text:
     finite = thresholds[np.isfinite(thresholds)]
     if not len(finite):
         return ""
-    span = span_of_thresholds(ds)
-    if finite.min() == finite.max():
-        return say(": {span}", span=span)
-    return say(": {span}, mean {mean:score}", span=span, mean=float(finite.mean()))
+    return say(": {span}", span=span_of_thresholds(ds))
 
 
 # ------------------------------------------------------------------------------- notes
@@ -244,6 +252,8 @@ def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
     if any(map(_of_listed_pairs, results)):
         columns.append("se: sd by the square root of the folds, as in LFW tables")
     yield f"{'; '.join([*columns, f'pooled: rate of the summed counts of all {units}'])}."
+    if any(row.at_own_threshold for row in rows):
+        yield "*: at a threshold that was chosen on the same test part (optimistic)."
     if all(_interval(row) is None for row in rows):
         return
     text = "{level:rate} interval of the test mean by Nadeau and Bengio, a heuristic"
