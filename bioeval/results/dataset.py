@@ -167,25 +167,35 @@ def dataset(
 
     A variable is a pair of dimensions and values, or values over the dimensions in the table.
     """
-    data, texts = {}, {}
+    made = {}
     for name, value in in_order(variables).items():
         about = described(table, name)
         if not isinstance(value, tuple):
             value = about.dims if np.ndim(value) else (), value
-        # Of plain numbers, which xarray need not convert.
-        data[name] = xr.Variable(value[0], np.asarray(value[1]), fastpath=True)
-        texts[name] = about.attrs
-    coords: dict[Any, xr.Variable] = {}
-    indexes: dict[Any, PandasIndex] = {}
+        made[name] = xr.Variable(value[0], np.asarray(value[1]), about.attrs, fastpath=True)
+    return assembled(made, table, coordinates, attrs)
+
+
+def assembled(
+    variables: Mapping[str, xr.Variable],
+    table: Mapping[str, Variable],
+    coordinates: Mapping[str, np.ndarray],
+    attrs: Mapping[str, str | int | float],
+) -> xr.Dataset:
+    """Return a Dataset of variables that are described already, and of coordinates in the table.
+
+    The constructor of xarray would copy each variable and look for conflicts between them: of few
+    scores, this takes as long as all the rest of an evaluation.
+    """
+    made: dict[Any, Any] = dict(variables)
+    indexes: dict[Any, Any] = {}
     for name, labels in coordinates.items():
         indexes[name] = _index(name, np.asarray(labels))
-        about = described(table, name)
-        plain = xr.Variable((name,), np.asarray(labels), about.attrs, fastpath=True)
-        coords |= indexes[name].create_variables({name: plain})
-    made = xr.Dataset(data, xr.Coordinates(coords, indexes), {**attrs, "schema": SCHEMA})
-    for key, text in texts.items():  # given before, xarray would copy each variable once more
-        made.variables[key].attrs = text
-    return made
+        about = described(table, name).attrs
+        plain = xr.Variable((name,), np.asarray(labels), about, fastpath=True)
+        made |= indexes[name].create_variables({name: plain})
+    every = {**attrs, "schema": SCHEMA}
+    return xr.Dataset._construct_direct(made, {*coordinates}, attrs=every, indexes=indexes)
 
 
 def without_slashes(names: Iterable[str], mark: str = "_") -> dict[str, str]:

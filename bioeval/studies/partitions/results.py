@@ -21,7 +21,7 @@ from bioeval.document.results import result_messages
 from bioeval.document.scalars import cell_of_scalar
 from bioeval.document.text import Text, say
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Scalars, Variables, dataset, in_order, tree_of
+from bioeval.results.dataset import Scalars, Variables, assembled, dataset, in_order, tree_of
 from bioeval.results.support import support_messages, withheld_targets
 from bioeval.results.variables import TASKS, Variable, described, verification_variables
 from bioeval.scores.matrix import Scores
@@ -99,8 +99,7 @@ def partitions_tree(
         task = node.partition("/")[0]
         names = verification_variables() if task == "verification" else TASKS[task]
         columns = _columns([part.nodes.get(node) for part in parts], names)
-        empty = dataset({}, names, {"partition": np.arange(number)}, attrs)
-        joined = xr.Dataset(columns, empty.coords, empty.attrs)
+        joined = assembled(columns, names, {"partition": np.arange(number)}, attrs)
         notes = [*remarks_on_partitions(joined, node)]
         if node in ("open_set", "closed_set"):
             notes += scores.completeness.messages()
