@@ -168,8 +168,9 @@ class Layout:
     kind: Kind | None = None  # what the scores are, where the file declares it
     one_set: bool = False  # whether names such as template_a show that both sides are one set
     claims: bool = False  # whether enrolled templates are named by their subjects alone
-    #: Columns of metadata by their names: of both sides (a, b), or of the pair.
-    meta: dict[str, tuple[int, int]] = field(default_factory=dict)
+    #: Columns of metadata by their names: of the enrolled side and of the other, None if unknown.
+    meta: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    named: frozenset[str] = frozenset()  # words of ``columns`` that are roles, and no metadata
 
     def get(self, role: str) -> int | None:
         """Return the column of a role."""
@@ -199,7 +200,7 @@ class Layout:
         """
         blank = [i for two in self.meta.values() for i in two]
         known = self.get("species"), self.score if self.header else None
-        return [*blank, *(i for i in known if i is not None)]
+        return [i for i in (*blank, *known) if i is not None]
 
     def called(self, columns: Iterable[int | None]) -> dict[int, str]:
         """Return the names of some columns by their number, without those that it lacks."""
@@ -387,7 +388,7 @@ def with_header(head: Any, given: Any) -> Layout | None:
         if not {f"{side}_a", f"{side}_b"} <= roles.keys():
             roles = {role: i for role, i in roles.items() if not role.startswith(side)}
     _require_same_sides(head, cells, called, roles)
-    layout = Layout(cells, roles, header=True)
+    layout = Layout(cells, roles, header=True, named=frozenset(renamed))
     layout.templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
     if layout.subjects and not layout.templates and _are_recordings(head, layout, called, given):
         layout.templates = layout.subjects
@@ -397,7 +398,7 @@ def with_header(head: Any, given: Any) -> Layout | None:
     if "score" in roles:
         layout.kind = KINDS.get(called[roles["score"]])
     if "labels" not in given:  # else they are columns of the table of templates
-        _add_metadata(head, layout, given, renamed)
+        _add_metadata(head, layout, given)
     return layout
 
 
@@ -428,9 +429,9 @@ def _require_same_sides(
     )
 
 
-def _add_metadata(head: Any, layout: Layout, given: Any, renamed: dict[str, str]) -> None:
+def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
     """Add the columns of metadata that are named: of one side by a prefix, else of the pair."""
-    wanted = {word: name for word, name in given.all_meta().items() if word not in renamed}
+    wanted = {word: name for word, name in given.all_meta().items() if word not in layout.named}
     cells, sides = head.cells[0], dict[str, dict[str, int]]()
     for word, name in wanted.items():
         if name not in cells:
@@ -440,14 +441,7 @@ def _add_metadata(head: Any, layout: Layout, given: Any, renamed: dict[str, str]
             if word in (column, f"{side}_{column}"):
                 sides.setdefault(column, {})[side] = cells.index(name)
     for column, places in sides.items():
-        if len(places) < 2:
-            raise fault(
-                head.path,
-                f"the metadata {column!r} are of one side",
-                f"name the other one's by {say(f'columns.gallery_{column}')} and "
-                f"{say(f'columns.probe_{column}')}",
-            )
-        layout.meta[column] = (places["gallery"], places["probe"])
+        layout.meta[column] = (places.get("gallery"), places.get("probe"))
 
 
 def _no_column(head: Any, name: str, word: str) -> DataError:

@@ -69,7 +69,7 @@ def read_list(head: Head, given: Given, impostor: Path | None) -> Scores:
 def wanted_columns(layout: Layout, given: Given) -> list[int]:
     """Return the columns of words that are read."""
     wanted = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
-    wanted |= {i for two in layout.meta.values() for i in two}
+    wanted |= {i for two in layout.meta.values() for i in two}  # None where a side has none
     by_name = given.names_templates or "lists.as" in given
     if by_name or layout.names_templates or layout.subjects and not layout.header:
         wanted |= {*layout.templates}
@@ -386,7 +386,10 @@ class Listed:
         `marked` is whether genuine pairs are known.
         """
         given, table, layout = self.given, self.table, self.layout
-        self.meta = {name: (table.words[i], table.words[j]) for name, (i, j) in layout.meta.items()}
+        unknown = Words.of(np.zeros(len(self.values), dtype=np.int8), [""])
+        for name, two in layout.meta.items():
+            enrolled, other = (unknown if i is None else table.words[i] for i in two)
+            self.meta[name] = enrolled, other
         if "labels" not in given and not layout.header and given.meta:
             name = next(iter(given.meta))
             raise fault(
@@ -404,7 +407,8 @@ class Listed:
             (a_names, b_names), every = self._names(say(option)), self._every_name()
             if option == "labels":
                 templates = read_templates(given.take(option))
-                meta, self.left_out = templates.metadata(given.all_meta())
+                words = {k: v for k, v in given.all_meta().items() if k not in layout.named}
+                meta, self.left_out = templates.metadata(words)
                 # A table may have metadata alone, where subjects are known or not needed.
                 others = listed is not None or "subject_from" in given or marked and templates.more
                 subject = templates.subjects() if others else templates.subject_of()
@@ -458,7 +462,7 @@ class Listed:
             names = column.values
             if self.layout.claims and not i:
                 names = [*map("claim {}".format, names)]
-            meta = {word: self._owners(column, two[i]) for word, two in self.meta.items()}
+            meta = {word: self._owners(column, two[i], word) for word, two in self.meta.items()}
             sides.append(_ListedSide(column.codes[self.rows], names, who, meta))
         if self.exchanged is not None and self.exchanged.all():
             sides.reverse()
@@ -468,19 +472,25 @@ class Listed:
             self.table.path, values, self.genuine, probe, gallery, rules.unordered, how
         )
 
-    def _owners(self, column: Words, subjects: Words) -> np.ndarray:
-        """Return the subject of each template that a column names."""
+    def _owners(self, column: Words, subjects: Words, of: str = "subject") -> np.ndarray:
+        """Return the subject of each template that a column names, or other metadata of it."""
         whose = np.empty(len(column.values), dtype=np.int64)
         whose[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
         for row in np.flatnonzero(whose[column.codes] != subjects.codes)[:1]:
             code = column.codes[row]
             first = int(np.argmax(column.codes == code))
+            name, here = column.values[code], subjects.values[subjects.codes[row]]
+            line, there = self.table.lines([first]), subjects.values[whose[code]]
+            before = f"and on {places(self.table.noun, line)}"
+            if of != "subject":
+                raise fault(
+                    self.table.at(row),
+                    f"the {of} of the template {name!r} is {here!r}, {before} {there!r}",
+                    f"name a column of one side, as in {say(f'columns.probe_{of}', of)}",
+                )
             raise fault(
                 self.table.at(row),
-                f"the template {column.values[code]!r} is of the subject "
-                f"{subjects.values[subjects.codes[row]]!r}, and on "
-                f"{places(self.table.noun, self.table.lines([first]))} of "
-                f"{subjects.values[whose[code]]!r}",
+                f"the template {name!r} is of the subject {here!r}, {before} of {there!r}",
                 "give each template its own name, such as the subject with a number",
             )
         return np.array(subjects.values, dtype=object)[whose]

@@ -125,13 +125,49 @@ def test_the_command_reads_it_too(tmp_path, capsys):
         ({"probe": "prob"}, "no column 'prob'; .*names it. Did you mean 'probe'"),
         ({"site": "sit"}, "no column 'sit'; .*names it. Did you mean 'site'"),
         ({"score": "score"}, "'scores'"),
-        ({"probe_camera": "site"}, "metadata 'camera' are of one side"),
+        ({"probe_camera": "place"}, "no column 'place'"),
     ],
 )
 def test_names_that_are_not_there(tmp_path, changed, message):
     (tmp_path / "log.csv").write_text(LOG)
     with pytest.raises(be.DataError, match=message):
         be.load(tmp_path / "log.csv", columns={**ROLES, **changed}, failed=-1)
+
+
+VISITS = """visit,light,probe,person,claimed person,template,score
+v1,day,p1,ann,ann,t1,0.9
+v1,day,p1,ann,bob,t2,0.2
+v2,night,p2,bob,ann,t1,0.3
+v2,night,p2,bob,bob,t2,0.4
+"""
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_a_column_of_probes_alone_is_theirs(tmp_path, table):
+    """The gallery does not know it. In a table of templates it has blank cells."""
+    (tmp_path / "log.csv").write_text(VISITS)
+    roles = {"probe": "probe", "template": "template", "similarity": "score"}
+    if table:
+        (tmp_path / "people.csv").write_text(
+            "template,subject,visit\np1,ann,v1\np2,bob,v2\nt1,ann,\nt2,bob,\n"
+        )
+        how = {"labels": tmp_path / "people.csv"}
+    else:
+        roles |= {"subject_a": "claimed person", "subject_b": "person", "probe_visit": "visit"}
+        how = {}
+    read = be.load(tmp_path / "log.csv", columns=roles, lists={"as": "matrix"}, **how)
+    assert read.probe_meta["visit"].tolist() == ["v1", "v2"]
+    assert not any(read.gallery_meta["visit"])
+    assert be.claim_scores(read, attempts="visit").shape == (2, 2)
+
+
+def test_a_value_of_both_sides_that_is_of_probes_alone_is_refused(tmp_path):
+    (tmp_path / "log.csv").write_text(VISITS)
+    roles = {"subject_a": "claimed person", "subject_b": "person", "similarity": "score"}
+    roles |= {"probe": "probe", "template": "template", "visit": "visit"}
+    message = "visit of the template 't1' is 'v2', and on line 2 'v1'; name a column of one side"
+    with pytest.raises(be.DataError, match=message):
+        be.load(tmp_path / "log.csv", columns=roles, lists={"as": "matrix"})
 
 
 def test_a_code_has_no_meaning_for_a_matrix(tmp_path):
