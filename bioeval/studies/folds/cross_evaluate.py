@@ -18,8 +18,10 @@ from bioeval.counting.identification import ImpostorProbes, PlainTies, RankUnit
 from bioeval.counting.points import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values
+from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
+from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -182,11 +184,9 @@ def cross_evaluate(
     options = FoldOptions(
         task=task,
         rule=Rule("none") if threshold is None else Rule.parse(threshold),
-        fusion=fusion,
+        use=Use(fusion=fusion),
+        search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
         ranks=parse_ranks(ranks),
-        rank_unit=rank_unit,
-        ties=ties,
-        impostors=impostors,
         interval=method.method,
         far_targets=None if far_targets is None else check_targets(far_targets),
         frr_targets=at_frr,
@@ -334,5 +334,5 @@ def check_task(scores: Scores, options: FoldOptions) -> None:
             raise ProtocolError(
                 f"{options.task} needs a gallery to search; a list of pairs supports verification"
             )
-        if options.templates == "multi":
+        if options.use.templates == "multi":
             require_subjects(scores, "multi-template")

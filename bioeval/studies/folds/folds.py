@@ -57,19 +57,16 @@ INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
-    `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
-    and `frr_targets` are those of the operating points of each test part by itself, `priors` those
-    of its least costs; there are none where `far_targets` is None.
+    `ranks` are increasing; impostors of a search may be ``"auto"`` until :meth:`with_role`.
+    `far_targets` and `frr_targets` are those of the operating points of each test part by itself,
+    `priors` those of its least costs; there are none where `far_targets` is None.
     """
 
     task: str
     rule: Rule
-    templates: str = "single"
-    fusion: str = "min"
+    use: Use = Use()
+    search: OpenSet = field(default_factory=OpenSet)
     ranks: np.ndarray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
-    rank_unit: str = "template"
-    ties: str = "pessimistic"
-    impostors: str = "auto"
     interval: str = "nadeau-bengio"
     kind: str = "distance"
     far_targets: np.ndarray | None = None
@@ -86,9 +83,7 @@ class FoldOptions:
                 "partition, and be.show its mean and standard deviation"
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
-        Use(self.templates, self.fusion)
-        require_choice("ties", self.ties, PlainTies)
-        self.search()
+        require_choice("ties", self.search.ties, PlainTies)
         require_choice("interval", self.interval, INTERVALS)
         for name in ("frr_targets", "priors"):
             if len(getattr(self, name)) and self.task != "verification":
@@ -107,24 +102,11 @@ class FoldOptions:
                 "to draw claims for each part"
             )
 
-    def search(self) -> OpenSet:
-        """Return how probes are searched, checked."""
-        return OpenSet(
-            rank_unit=self.rank_unit, fusion=self.fusion, ties=self.ties, impostors=self.impostors
-        )
-
-    @property
-    def fuses(self) -> bool:
-        """Whether the comparisons with a subject's templates are fused."""
-        if self.task == "verification":
-            return self.templates == "multi"
-        return self.rank_unit == "subject"
-
     @property
     def in_words(self) -> str:
         """The task as the attributes of a result name it."""
         if self.task == "verification":
-            return f"verification, {self.templates}-template"
+            return f"verification, {self.use.templates}-template"
         return f"{self.task_name} identification"
 
     @property
@@ -147,14 +129,14 @@ class FoldOptions:
         if self.task == "verification":
             return self
         if isinstance(splitter, partition.Experiment) and splitter.has_galleries:
-            role = splitter.impostors if self.impostors == "auto" else self.impostors
+            role = splitter.impostors if self.search.impostors == "auto" else self.search.impostors
         elif scores is None:
-            role = role_of("all-against-all", self.impostors, True)
+            role = role_of("all-against-all", self.search.impostors, True)
         else:
             # In every part: one part may have no probe who is not enrolled.
             all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
-            role = role_of(scores.layout, self.impostors, all_enrolled)
-        return replace(self, impostors=role)
+            role = role_of(scores.layout, self.search.impostors, all_enrolled)
+        return replace(self, search=replace(self.search, impostors=role))
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:
@@ -243,9 +225,10 @@ class FoldSide:
         return self._verified(options, wanted).attempts
 
     def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verified:
-        use = Use(options.templates, options.fusion)
         assert self.scores is not None
-        return verify(self.scores, use, claims=self.claims, wanted=wanted, about=self._about)
+        return verify(
+            self.scores, options.use, claims=self.claims, wanted=wanted, about=self._about
+        )
 
     def unenrolled(self, options: FoldOptions) -> np.ndarray:
         """Return the scores of drawn claims by probes who are not enrolled."""
@@ -277,9 +260,9 @@ class FoldSide:
             return Searched(other, np.empty(0, dtype=np.int64), other)
         searches = self._ranks(options)
         mated = searches.mates > 0
-        probes, places, _ = searches.rank_weights(np.flatnonzero(mated), options.ties)
+        probes, places, _ = searches.rank_weights(np.flatnonzero(mated), options.search.ties)
         if options.task == "open_set":
-            other = searches.other[searches.impostor_probes(options.impostors)]
+            other = searches.other[searches.impostor_probes(options.search.impostors)]
         return Searched(
             searches.mate[probes],
             np.rint(places).astype(np.int64),
@@ -292,9 +275,9 @@ class FoldSide:
     def _ranks(self, options: FoldOptions) -> Searches:
         """Return the ranks of all probes, for open and closed set."""
         assert self.scores is not None
-        key = options.rank_unit, options.fusion
+        key = options.search.rank_unit, options.search.fusion
         if key not in self._ranked:
-            self._ranked[key] = search(self.scores, options.search(), self._about)
+            self._ranked[key] = search(self.scores, options.search, self._about)
         return self._ranked[key]
 
 
@@ -492,7 +475,7 @@ def _judged_together(system: FoldedSystem, options: FoldOptions) -> dict[Place, 
     together = {}
     for repeat in range(plan.shape[0]):
         codes, parts = _coded(plan, repeat, sides.n)
-        if options.templates == "single" or sides.keeps_subjects(codes):
+        if options.use.templates == "single" or sides.keeps_subjects(codes):
             together[repeat] = codes, parts
     repeats = list(together)
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
@@ -504,8 +487,9 @@ def _judged_together(system: FoldedSystem, options: FoldOptions) -> dict[Place, 
                 (together[x][0][sides.probe], together[x][0][sides.gallery]) for x in some
             ]
             parts_of_each = [together[x][1] for x in some]
-            fused = Use(options.templates, options.fusion).fused
-            counting = FoldAttempts(fused, codes_of_both, parts_of_each, options.distance_rule)
+            counting = FoldAttempts(
+                options.use.fused, codes_of_both, parts_of_each, options.distance_rule
+            )
             (attempts,) = reduce(system.scores, counting)
             rows = system.scores.shape[0]
             report_rows(rows, rows)  # of a second pass that may not be needed

@@ -307,12 +307,13 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.task == "verification":
-        attrs["templates"] = options.templates
+        attrs |= options.use.attrs
     else:
-        attrs |= {"rank_unit": options.rank_unit, "ties": options.ties}
-    attrs["fusion"] = options.fusion if options.fuses else "none"
+        how = options.search
+        attrs |= {"rank_unit": how.rank_unit, "ties": how.ties}
+        attrs["fusion"] = how.fusion if how.rank_unit == "subject" else "none"
     if options.task == "open_set":
-        attrs["impostors"] = options.impostors
+        attrs["impostors"] = options.search.impostors
     if options.task != "closed_set" and options.rule.name != "none":
         unit = "fold"
         validates = type(splitter).__name__ == "TrainValidationTest"

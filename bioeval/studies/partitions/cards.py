@@ -13,7 +13,9 @@ from bioeval import partition
 from bioeval.base.errors import Argument, DataError, ProtocolError, enumerated, require_choice
 from bioeval.counting.points import check_targets
 from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.verification import Use
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import tree_of
 from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores
@@ -76,8 +78,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification",
                 interval=method.method,
-                templates=templates,
-                fusion=card.verification.fusion,
+                use=Use(templates, card.verification.fusion),
                 claims=claims,
                 frr_targets=check_targets(() if at_frr is None else at_frr, "frr_targets"),
                 # At one half the least cost is the smallest HTER, which tables leave out.
@@ -87,7 +88,9 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in used if hasattr(task, option)}
-            nodes[f"folds/{name}"] = make(task=name, interval=uncertainty.interval, **search)
+            nodes[f"folds/{name}"] = make(
+                task=name, interval=uncertainty.interval, search=OpenSet(**search)
+            )
     datasets = evaluate_tasks(scores, splitter_of(card, scores), list(nodes.values()), method)
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name

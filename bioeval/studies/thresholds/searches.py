@@ -10,6 +10,7 @@ import xarray as xr
 from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import search
 from bioeval.counting.threshold_rules import Rule
+from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import people_of_probes
 from bioeval.scores.provenance import Provenance
@@ -61,16 +62,14 @@ def search_in_folds(
     options = FoldOptions(
         "open_set",
         rule,
-        fusion=fusion,
-        rank_unit=rank_unit,
-        impostors="unenrolled",
+        search=OpenSet(rank_unit=rank_unit, fusion=fusion, impostors="unenrolled"),
         kind=scores.kind,
     )
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
-    searches = search(scores, options.search())
+    searches = search(scores, options.search)
     # Probes of people who are enrolled and have a usable mate, and of people who are not.
-    mated, ranks, _ = searches.rank_weights(np.flatnonzero(searches.mates > 0), options.ties)
+    mated, ranks, _ = searches.rank_weights(np.flatnonzero(searches.mates > 0), options.search.ties)
     unmated = searches.impostor_probes("unenrolled")
     ranks, mate, other = (
         np.rint(ranks).astype(np.int64),
