@@ -50,8 +50,8 @@ def assert_same_but_d_prime(found: Any, expected: Any) -> None:
 
 def in_folds(*args: Any, templates: str = "single", **options: Any) -> Any:
     """Cross-evaluate the attempts that a card says: of single templates, or of all of a subject."""
-    of_card = functools.partial(cross_evaluate.FoldOptions, templates=templates)
-    with mock.patch.object(cross_evaluate, "FoldOptions", of_card):
+    of_card = functools.partial(cross_evaluate.Use, templates)
+    with mock.patch.object(cross_evaluate, "Use", of_card):
         return be.cross_evaluate(*args, **options)
 
 

@@ -86,8 +86,8 @@ def needs_of(data: Any, plot: Plot) -> Needs:
 
 
 def _met_needs(data: Any, plot: Plot) -> Needs | None:
-    found = [*_datasets(data)]
-    return next((x for x in plot.needs if any(_fits(dataset, x) for dataset in found)), None)
+    datasets = [*_datasets(data)]
+    return next((x for x in plot.needs if any(_fits(dataset, x) for dataset in datasets)), None)
 
 
 def as_plot_text(name: object) -> str:
@@ -184,8 +184,8 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
             f"tree has them ({leaves})"
         )
     nodes = [node for node in nodes if plot.prefer in node.data_vars] or nodes
-    found = {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
-    datasets = each_once(found)
+    by_path = {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
+    datasets = each_once(by_path)
     paths = [path.split("/") for path in datasets]
     common = set(paths[0]).intersection(*paths)
     systems = {}

@@ -103,7 +103,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     if chosen is not None and not chosen:
         raise CardError(f"{Argument('cards')} is empty; expected the names of cards")
     tried = _that_may_fit(scores) if chosen is None else chosen
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     why_not: list[str] = []
     messages: dict[Message, None] = {}
     with rows_reported():
@@ -122,10 +122,10 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
                 reason = str(error).rstrip(".")
             if reason and chosen is not None:
                 raise CardError(f"the card {card.name} does not fit: {reason}")
-            found.append(measured)
+            rows.append(measured)
             why_not.append(reason)
             tell(done, len(tried))
-    return _dataset(scores, [card.name for card in tried], found, why_not, messages)
+    return _dataset(scores, [card.name for card in tried], rows, why_not, messages)
 
 
 def _that_may_fit(scores: Scores) -> list[Protocol]:
@@ -196,7 +196,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
 def _dataset(
     scores: Scores,
     cards: list[str],
-    found: list[dict[str, Any]],
+    rows: list[dict[str, Any]],
     why_not: list[str],
     messages: Iterable[Message],
 ) -> xr.Dataset:
@@ -208,10 +208,10 @@ def _dataset(
     }
     for measure in (x for measures in MEASURES.values() for x in measures):
         name, places = measure.name, {"far_target": FAR_TARGETS, "rank": RANKS}
-        if not any(name in x for x in found):
+        if not any(name in x for x in rows):
             continue
         missing = [np.nan] * len(places[measure.over]) if measure.over else np.nan
-        values = np.array([x.get(name, missing) for x in found], dtype=float)
+        values = np.array([x.get(name, missing) for x in rows], dtype=float)
         variables[name] = ("card", measure.over) if measure.over else ("card",), values
         names[name] = figure(name) or Variable("queries", "queries")
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}

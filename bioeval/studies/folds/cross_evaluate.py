@@ -267,8 +267,8 @@ def note_subjects_in_both(made: Sequence[xr.Dataset], system: FoldedSystem, spli
         unit="repeat" if isinstance(splitter, partition.Experiment) else "fold",
     )
     for dataset in made:
-        found = message_attrs([message, *messages_of(dataset.attrs)])
-        dataset.attrs["messages"] = found["messages"]
+        texts = message_attrs([message, *messages_of(dataset.attrs)])
+        dataset.attrs["messages"] = texts["messages"]
     if not isinstance(splitter, Parameters):
         warnings.warn(sentence_about(message), MessageWarning, stacklevel=2)
 

@@ -244,13 +244,13 @@ class FoldSide:
         wanted = PointsWanted(options.targets, costs, True, frr_targets=options.frr_targets)
         if attempts.marks is not None:
             attempts = self._verified(options, wanted).attempts
-        found = points_of(attempts, wanted, symmetric=None, with_rows=False)
-        points: Points = {"eer": found.equal_error.eer, "auc": found.auc}
-        points["frr_at_far"] = found.frr_at_far
+        counts = points_of(attempts, wanted, symmetric=None, with_rows=False)
+        points: Points = {"eer": counts.equal_error.eer, "auc": counts.auc}
+        points["frr_at_far"] = counts.frr_at_far
         if len(options.frr_targets):
-            points["far_at_frr"] = found.far_at_frr
+            points["far_at_frr"] = counts.far_at_frr
         if len(costs):
-            points["min_dcf"] = normalised_cost(found.min_cost, costs)
+            points["min_dcf"] = normalised_cost(counts.min_cost, costs)
         return points
 
     def searched(self, options: FoldOptions) -> Searched:
@@ -258,7 +258,10 @@ class FoldSide:
         other = np.empty(0)
         if self.scores is None:
             return Searched(other, np.empty(0, dtype=np.int64), other)
-        searches = self._ranks(options)
+        key = options.search.rank_unit, options.search.fusion
+        if key not in self._ranked:
+            self._ranked[key] = search(self.scores, options.search, self._about)
+        searches = self._ranked[key]
         mated = searches.mates > 0
         probes, places, _ = searches.rank_weights(np.flatnonzero(mated), options.search.ties)
         if options.task == "open_set":
@@ -271,14 +274,6 @@ class FoldSide:
             len(self.scores.gallery_order.subjects),
             int((searches.tied[mated] > 0).sum()),
         )
-
-    def _ranks(self, options: FoldOptions) -> Searches:
-        """Return the ranks of all probes, for open and closed set."""
-        assert self.scores is not None
-        key = options.search.rank_unit, options.search.fusion
-        if key not in self._ranked:
-            self._ranked[key] = search(self.scores, options.search, self._about)
-        return self._ranked[key]
 
 
 # -------------------------------------------------------------------------------------- one fold

@@ -228,12 +228,14 @@ def _summaries(
             continue  # without a target
         bounds = averaged[rate].bounds
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
-            found = [_over_folds(x, options.interval, confidence, sizes, bounds) for x in columns]
+            statistics = [
+                _over_folds(x, options.interval, confidence, sizes, bounds) for x in columns
+            ]
         if several:
-            for column, one in zip(columns, found, strict=True):
+            for column, one in zip(columns, statistics, strict=True):
                 one |= _of_repeats(column, repeats)
-        for key in found[0]:
-            summaries[rate][f"{part}{key}"] = np.array([x[key] for x in found]).reshape(inner)
+        for key in statistics[0]:
+            summaries[rate][f"{part}{key}"] = np.array([x[key] for x in statistics]).reshape(inner)
         if name in pooled:
             summaries[rate][f"{part}pooled"] = np.asarray(pooled[name])
     return summaries

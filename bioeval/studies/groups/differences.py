@@ -97,9 +97,9 @@ def differences_of_groups(
         low[one, other], high[one, other] = ends
         low[other, one], high[other, one] = -ends[1], -ends[0]
         larger = (ends[0] > 0).astype(np.int64) - (ends[1] < 0)
-        found = 0
-        while found < (told := int(np.count_nonzero(larger))) < len(one):
-            found, ends = told, limits(len(one) - told)
+        apart = 0
+        while apart < (told := int(np.count_nonzero(larger))) < len(one):
+            apart, ends = told, limits(len(one) - told)
             larger = np.where(larger, larger, (ends[0] > 0).astype(np.int64) - (ends[1] < 0))
         separated[one, other], separated[other, one] = larger, -larger
     ranked = (difference > 0).sum(axis=1)

@@ -125,12 +125,12 @@ def _columns(
 
     A table of them has a row a partition.
     """
-    found: dict[str, dict[Any, dict[int, Any]]] = defaultdict(lambda: defaultdict(dict))
+    by_name: dict[str, dict[Any, dict[int, Any]]] = defaultdict(lambda: defaultdict(dict))
     for place, scalars in enumerate(pieces):
         for name, at, value in scalars.each() if scalars is not None else ():
-            found[name][at][place] = value
+            by_name[name][at][place] = value
     columns = {}
-    for name, by_label in in_order(found).items():
+    for name, by_label in in_order(by_name).items():
         whole = all(len(values) == len(pieces) for values in by_label.values())
         over = {at and at[0] for at in by_label}
         for at in sorted(by_label) if over == {"rank"} else by_label:
@@ -174,14 +174,16 @@ def _with_bands(
         if name.endswith("_count"):
             continue
         known = values[~np.isnan(values).all(axis=1)]
-        found = np.full((3, values.shape[1]), np.nan)
+        lines = np.full((3, values.shape[1]), np.nan)
         if len(known):
-            found[0], found[1:] = known.mean(axis=0), np.quantile(known, (0.025, 0.975), axis=0)
+            lines[0], lines[1:] = known.mean(axis=0), np.quantile(known, (0.025, 0.975), axis=0)
         words = ("mean over partitions", "2.5 % of the partitions are below", "97.5 % are below")
         of = names[name]
-        for key, said, line in zip(("mean", "low", "high"), words, found, strict=True):
+        for key, description, line in zip(("mean", "low", "high"), words, lines, strict=True):
             variables[f"{name}_{key}"] = tuple(over), line
-            described[f"{name}_{key}"] = Variable(f"{of.long_name}; {said}", of.units, of.iso)
+            described[f"{name}_{key}"] = Variable(
+                f"{of.long_name}; {description}", of.units, of.iso
+            )
     used = {*itertools.chain.from_iterable(dims for dims, _ in curves.values())}
     coordinates = {name: x for name, x in grid.labels.items() if name in used}
     return dataset(variables, described, coordinates, {})

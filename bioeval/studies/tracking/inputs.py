@@ -279,8 +279,8 @@ def sources_of(value: Any, role: Part) -> dict[str, SequenceSource]:
         if not path.exists():
             existing_file(path, "a file of boxes")  # raises, with names that are near
         folder = path.absolute().parent.parent
-        if path.absolute() == folder / "gt" / "gt.txt" and (found := _sequence(folder)):
-            return {"": replace(found, value=path)}
+        if path.absolute() == folder / "gt" / "gt.txt" and (sequence := _sequence(folder)):
+            return {"": replace(sequence, value=path)}
         return {"": SequenceSource(path, role)}
     return _folder(path)
 
@@ -355,10 +355,10 @@ def read_pairs(
         length, source = truth.length, truth.length_from
         if name in frames:
             length, source = frames[name], "given"
-        found = results[name]
+        result = results[name]
         rows = (
             read_rows(truth.value, layout, truth.role, with_class=with_class),
-            read_rows(found.value, layout, found.role, of_result=True),
+            read_rows(result.value, layout, result.role, of_result=True),
         )
         pairs.append(Pair(name, *rows, length, source))
     return pairs, notes
