@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from marked_up import latex_tables, markdown_tables
+from marked_up import markdown_tables
 
 import bioeval as be
 from bioeval.cli.program import main
-
-INTERVAL = ("--interval", "subject-bootstrap")
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +32,6 @@ def inside(systems, tmp_path, monkeypatch):
 def printed(capsys, *words: str) -> str:
     assert main(["run", *words]) == 0
     return capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_the_tables_for_a_paper_are_those_of_python(systems, inside, capsys):
-    found = {x: be.evaluate(s, interval="subject-bootstrap") for x, s in systems.items()}
-    given = ("old.npz", "new.npz", *INTERVAL)
-    expected = markdown_tables(be.to_markdown(found))
-    assert markdown_tables(printed(capsys, *given, "--markdown")) == expected
-    assert latex_tables(printed(capsys, *given, "--latex")) == expected
 
 
 def test_each_system_has_the_numbers_that_it_has_alone(inside, capsys):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import naive
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.cli.program import main
 from bioeval.scores import blocks
 
 RELAXED = settings(
@@ -73,10 +70,6 @@ def test_verification_is_that_of_all_templates(fusion, nan):
     claims = be.verification(be.claim_scores(scores, fusion=fusion), **method)
     for name in multi.variables:
         np.testing.assert_allclose(claims[name], multi[name], rtol=1e-12, err_msg=name)
-
-
-#: Numbers of the system that accepts one of the tries of a visit, by the mean of three templates.
-IN_USE = {"attempts": "session", "fusion": "mean", "enrol": "first:3"}
 
 
 def test_the_first_templates_are_enrolled_and_the_others_probe():
@@ -151,56 +144,6 @@ def test_errors_say_what_and_where():
         be.claim_scores(door(), enrol="first:2", fusion="kth:3")
     with pytest.raises(DataError, match="leaves no template to probe with"):
         be.claim_scores(gaps.select(range(2), range(2)), enrol="first:2")
-
-
-@pytest.fixture
-def file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    be.save(door(), "door.npz")
-    return "door.npz"
-
-
-#: The same use as options.
-USE = ["--attempts", "session", "--enrol", "first:3", "--templates", "multi", "--fusion", "mean"]
-
-
-def document(capsys, *arguments):
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def test_commands_make_the_claims_first(file, capsys):
-    claims = be.claim_scores(door(), **IN_USE)
-    run = document(capsys, "run", file, *USE)
-    assert set(run["tasks"]) == {"verification/single"}
-    assert run["tasks"]["verification/single"]["eer"] == float(be.verification(claims).eer)
-    few = ("--target", "far=0.05", "--repeats", "2", "--folds", "4")
-    study = document(capsys, "threshold", file, *few, *USE)
-    assert study["threshold"] == pytest.approx(4.405881057060427)
-    found = document(capsys, "threshold", file, "--threshold", "3.2", "--promise", "frr=0.7", *USE)
-    assert found["frr"] == pytest.approx(0.6458333333333334)
-    zoo = document(capsys, "zoo", file, "--threshold", "3.2", "--permutations", "20", *USE)
-    assert zoo["fr_gini"] == float(be.zoo(claims, threshold=3.2, permutations=20).fr_gini)
-    size = document(capsys, "sample-size", file, "--far", "0.01", "--width", "0.1", *USE)
-    assert [row["subjects"] for row in size["plans"]][:3] == [193, 104, 72]
-    ratios = document(capsys, "calibration", file, *USE)
-    assert str(float(be.calibration(claims).min_cllr)) in json.dumps(ratios)
-    check = document(capsys, "check", file, "--threshold", "3.9", *USE)
-    confused = be.check_data(door(), claims=claims, threshold=3.9).confusions
-    assert sum(x["false_accepts"] for x in check["confusions"]) <= confused.false_accepts
-    explained = document(capsys, "explain", file, "--probe", "2", *USE)
-    assert "verification" in json.dumps(explained)
-
-
-def test_templates_alone_are_an_option_of_verification_in_run(file, capsys):
-    run = document(capsys, "run", file, "--templates", "multi", "--fusion", "mean")
-    assert {"verification/multi", "open_set", "closed_set"} == set(run["tasks"])
-    zoo = document(capsys, "zoo", file, "--threshold", "3.2", "--templates", "multi")
-    assert zoo["use"].startswith("each attempt compares a probe with all templates")
-    assert main(["zoo", file, "--fusion", "mean"]) == 2
-    assert "it needs --templates multi" in capsys.readouterr().err
-    assert main(["run", file, "--attempts", "sesion"]) == 2
-    assert "--attempts names 'sesion'" in capsys.readouterr().err
 
 
 RATIOS = [[2.0, 1.0, -3.0], [0.5, 3.0, -1.0], [-2.0, -4.0, 2.5]]

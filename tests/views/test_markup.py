@@ -192,15 +192,6 @@ def test_commands_print_tables_for_a_paper(tmp_path, capsys, monkeypatch):
     assert main(["protocols", "viper", "--latex"]) == 2
 
 
-@pytest.mark.slow
-def test_fused_systems_are_printed_for_a_paper(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    be.save(be.simulate(8, 3, random_state=1), "s.npz")
-    assert main(["fuse", "s.npz", "s.npz", "--name", "a", "--name", "b_1", "--markdown"]) == 0
-    (rows,) = markdown_tables(capsys.readouterr().out)
-    assert rows[0] == ["", "a", "b_1", "fused"]
-
-
 def test_summaries_of_re_identification_have_their_figures(capsys):
     ds = be.repeat(street(1), be.partition.SubjectKFold(3), "viper")
     be.show(ds)

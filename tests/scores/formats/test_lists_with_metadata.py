@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.__main__ import main
 from bioeval.scores.formats import losses
 
 #: Templates with their subjects, and metadata.
@@ -62,16 +59,6 @@ def test_groups_of_a_list_are_those_of_its_columns(lists):
     matrix = be.by_group(load(folder, lists={"as": "matrix"}), "gender", threshold=2.0)
     np.testing.assert_array_equal(matrix.frr, found.frr)
     np.testing.assert_array_equal(matrix.fa, found.fa)
-
-
-def test_the_command_takes_the_table(lists, capsys):
-    folder, _ = lists
-    files = [str(folder / "scores.txt"), "--trials", str(folder / "trials.txt")]
-    given = ["groups", *files, "--labels", str(folder / "templates.csv"), "--kind", "distance"]
-    assert main([*given, "--by", "gender", "--threshold", "2", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    ds = be.by_group(load(folder), "gender", threshold=2.0)
-    assert [x["frr"] for x in document["groups"]] == ds.frr.values.tolist()
 
 
 def test_a_table_without_subjects_has_metadata_alone(lists, tmp_path):

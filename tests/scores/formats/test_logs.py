@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from optional import optional_import
@@ -108,15 +106,6 @@ def test_some_rows_are_chosen_by_pandas(tmp_path):
     frame.loc[1, "score"] = "low"
     with pytest.raises(be.DataError, match="DataFrame: row 1: score is 'low'; expected a number"):
         be.load(frame, **GIVEN)
-
-
-def test_the_command_reads_it_too(tmp_path, capsys):
-    (tmp_path / "log.csv").write_text(LOG)
-    roles = ",".join(f"{role}={name}" for role, name in ROLES.items())
-    words = ["run", str(tmp_path / "log.csv"), "--columns", roles, "--failed", "-1"]
-    assert main([*words, "--nan", "reject", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
-    assert (found["genuine_attempts"], found["impostor_attempts"]) == (3, 3)
 
 
 @pytest.mark.parametrize(

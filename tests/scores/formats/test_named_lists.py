@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from optional import optional_import
 
 import bioeval as be
 from bioeval.base.messages import Message
-from bioeval.cli.program import main
 
 LINES = [
     ("1", "id1/a", "id1/b", "0.5"),
@@ -166,34 +163,6 @@ def test_a_name_of_two_people_is_an_error(tmp_path, text, message):
 
 
 # ------------------------------------------------------------------------- commands and files
-
-
-def test_commands_take_what_is_to_be_kept(tmp_path, capsys):
-    path = str(given(tmp_path, "txt", [*LINES, ITSELF, AGAIN, TURNED]))
-
-    def run(*options):
-        assert main(["run", path, "--kind", "distance", "--json", *options]) == 0
-        found = json.loads(capsys.readouterr().out)
-        single = found["tasks"]["verification/single"]
-        said = "\n".join(x["sentence"] for x in found["messages"])
-        return single["genuine_attempts"], single["impostor_attempts"], said
-
-    genuine, impostor, said = run()
-    assert (genuine, impostor) == (2, 2) and "; --lists keep=self counts them" in said
-    assert (
-        "2 of 3 pairs are listed in one order only" in said
-        and "; --lists unordered counts all" in said
-    )
-    assert run("--lists", "keep=self,repeated")[:2] == (3, 3)
-    assert run("--lists", "unordered")[:2] == (1, 2)
-    out = str(tmp_path / "y.npz")
-    assert main(["convert", path, out, "--kind", "distance", "--lists", "as=matrix"]) == 0
-    assert be.load(out).shape == (3, 3)
-    assert (
-        main(["run", path, "--kind", "distance", "--lists", "as=matrix", "--lists", "keep=self"])
-        == 2
-    )
-    assert "--lists keep=self has no meaning with --lists as=matrix" in capsys.readouterr().err
 
 
 def test_an_infinite_score_of_a_text_is_said(tmp_path):

@@ -1,4 +1,4 @@
-"""The lecture's whole experiment, against its slide algorithms as plain loops."""
+"""The lecture's whole experiment, against the slow twins of its parts."""
 
 from __future__ import annotations
 
@@ -13,84 +13,6 @@ import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.scores import blocks
-
-# ------------------------------------------------------------------- the slides, transcribed
-
-
-def verification_attempts(d, label, probes, gallery, templates):
-    """Genuine and impostor scores: each template, or the best of each enrolled subject."""
-    genuine, impostor = [], []
-    for i in probes:
-        claimed: dict = {}
-        for j in gallery:
-            if j != i:
-                claimed.setdefault(label[j], []).append(d[i][j])
-        for subject, scores in claimed.items():
-            result = scores if templates == "single" else [min(scores)]
-            (genuine if subject == label[i] else impostor).extend(result)
-    return genuine, impostor
-
-
-def verification_slide(genuine, impostor, t):
-    """GA, FR, FA, GR at a threshold."""
-    ga = fr = fa = gr = 0
-    for score in genuine:
-        if score <= t:
-            ga += 1
-        else:
-            fr += 1
-    for score in impostor:
-        if score <= t:
-            fa += 1
-        else:
-            gr += 1
-    return ga, fr, fa, gr
-
-
-def ordered(d, label, i, gallery):
-    """The list of a probe: nearest first, a tied template of another subject before a mate."""
-    return sorted((j for j in gallery if j != i), key=lambda j: (d[i][j], label[j] == label[i]))
-
-
-def open_set_slide(d, label, probes, gallery, t, ranks, every=None):
-    """TG, TI, FA, and the genuine attempts detected at each of the ranks or better.
-
-    `every` are all probes of the part, some of which are counted.
-    """
-    enrolled = {label[j] for j in gallery}
-    unenrolled_probes = any(label[i] not in enrolled for i in every or probes)
-    tg = ti = fa = 0
-    detected = [0] * len(ranks)
-    for i in probes:
-        result = ordered(d, label, i, gallery)
-        if label[i] in enrolled:
-            mates = [k for k, j in enumerate(result, 1) if label[j] == label[i]]
-            if mates:
-                tg += 1
-                first = mates[0]
-                if d[i][result[first - 1]] <= t:
-                    for k, rank in enumerate(ranks):
-                        detected[k] += first <= rank
-            if unenrolled_probes:
-                continue  # a genuine user only
-        others = [j for j in result if label[j] != label[i]]
-        if others:
-            ti += 1
-            fa += d[i][others[0]] <= t
-    return tg, ti, fa, detected
-
-
-def closed_set_slide(d, label, probes, gallery, ranks):
-    """Probes that are enrolled, and those identified at each of the ranks or better."""
-    attempts, result = 0, [0] * len(ranks)
-    for i in probes:
-        mates = [k for k, j in enumerate(ordered(d, label, i, gallery), 1) if label[j] == label[i]]
-        if mates:
-            attempts += 1
-            for k, rank in enumerate(ranks):
-                result[k] += mates[0] <= rank
-    return attempts, result
-
 
 # --------------------------------------------------------------------------- 50 experiments
 
@@ -113,73 +35,83 @@ def drawn(seed):
         None if galleries is None else (None, 1, 0.34)[seed // 3 % 3],
         random_state=seed,
     )
-    return be.Scores(values, label, kind=kind), d.tolist(), label.tolist(), experiment
+    return be.Scores(values, label, kind=kind), experiment
 
 
 def same(result, expected):
     return float(result) == pytest.approx(float(expected), nan_ok=True)
 
 
+def twin_of(scores, probes, gallery):
+    """The comparisons of a part, for the slow twins."""
+    labels = scores.probe_labels
+    return {
+        "values": scores.values[np.ix_(probes, gallery)].tolist(), "kind": scores.kind,
+        "probe_labels": labels[probes].tolist(), "gallery_labels": labels[gallery].tolist(),
+        "probe_ids": probes.tolist(), "gallery_ids": gallery.tolist(),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("seed", range(50))
 @pytest.mark.cases(1)
-def test_every_count_is_that_of_the_slides(seed):
-    scores, d, label, experiment = drawn(seed)
-    sign = 1 if scores.kind == "distance" else -1
+def test_every_count_is_that_of_the_definition(seed):
+    scores, experiment = drawn(seed)
     ranks = [1, 2, 4]
     given = {"ranks": ranks, "far_targets": (0.2, 0.01)}
     rule = ("eer", "far=0.1")[seed % 2]
+    attempts_of = {"single": naive.attempts_single, "multi": naive.attempts_multi}
     results = {
-        ("verification", templates): crossed(
-            scores, experiment, templates=templates, threshold=rule, **given
-        )
-        for templates in ("single", "multi")
+        ("verification", x): crossed(scores, experiment, templates=x, threshold=rule, **given)
+        for x in attempts_of
     }
     for task in ("open_set", "closed_set"):
         results[task, ""] = crossed(scores, experiment, task=task, threshold=rule, **given)
     for repeat, parts in enumerate(experiment.split(scores)):
-        test = parts.probes.tolist(), parts.gallery.tolist()
-        train = parts.threshold_probes.tolist(), parts.threshold_gallery.tolist()
+        test = twin_of(scores, parts.probes, parts.gallery)
+        train = twin_of(scores, parts.threshold_probes, parts.threshold_gallery)
         for (task, templates), ds in results.items():
             one = ds.isel(repeat=repeat, fold=0)
             for prefix, part in (("", test), ("train_", train)):
+                tg = int(one[f"{prefix}genuine_attempts"])
                 if task == "closed_set":
-                    attempts, result = closed_set_slide(d, label, *part, ranks)
-                    assert int(one[f"{prefix}genuine_attempts"]) == attempts
-                    assert one[f"{prefix}cms_count"].values.tolist() == result
+                    closed = naive.closed_set(**part, unmated="skip", max_rank=4)
+                    found = one[f"{prefix}cms_count"].values.tolist()
+                    assert (tg, found) == (
+                        closed.attempts,
+                        [closed.cms_count[k - 1] for k in ranks],
+                    )
                     continue
-                t = sign * float(one["threshold"])
-                names = ("fa", "genuine_attempts", "impostor_attempts")
-                fa, tg, ti = (int(one[f"{prefix}{name}"]) for name in names)
+                t, ti = float(one["threshold"]), int(one[f"{prefix}impostor_attempts"])
                 if task == "verification":
-                    both = verification_attempts(d, label, *part, templates)
-                    counts = verification_slide(*both, t)
+                    both = attempts_of[templates](**part)
+                    counts = naive.verification_counts(*both, [t], scores.kind)
                     names = ("ga", "fr", "fa", "gr")
-                    assert tuple(int(one[f"{prefix}{name}"]) for name in names) == counts
+                    assert [[int(one[f"{prefix}{name}"])] for name in names] == list(counts)
                     assert (tg, ti) == tuple(map(len, both))
                 else:
-                    result = open_set_slide(d, label, *part, t, ranks)
-                    assert (tg, ti, fa) == result[:3]
+                    searched = naive.open_set(**part, thresholds=[t], max_rank=4)
+                    counted = searched.genuine_attempts, searched.impostor_attempts, *searched.fa
+                    assert (tg, ti, int(one[f"{prefix}fa"])) == counted
                     detected = np.rint(one[f"{prefix}dir"].values * tg)
-                    assert detected.tolist() == result[3]
-                    assert int(one[f"{prefix}fr"]) == tg - result[3][0]
+                    assert detected.tolist() == [sum(searched.di[0][:k]) for k in ranks]
+                    assert int(one[f"{prefix}fr"]) == tg - detected[0]
             if task == "verification":  # the threshold, and the points of the test part
-                both = verification_attempts(d, label, *train, templates)
-                chosen = naive.eer(*both, "distance").threshold
+                both = (*attempts_of[templates](**train), scores.kind)
+                chosen = naive.eer(*both).threshold
                 if rule != "eer":
-                    chosen = naive.threshold_at_far(*both, "distance", 0.1)
-                assert sign * float(one["threshold"]) == chosen
-                both = verification_attempts(d, label, *test, templates)
-                assert same(one.eer, naive.eer(*both, "distance").value)
-                assert same(one.auc, naive.auc(*both, "distance"))
+                    chosen = naive.threshold_at_far(*both, 0.1)
+                assert float(one["threshold"]) == chosen
+                both = (*attempts_of[templates](**test), scores.kind)
+                assert same(one.eer, naive.eer(*both).value)
+                assert same(one.auc, naive.auc(*both))
                 for k, x in enumerate((0.2, 0.01)):
-                    expected = naive.frr_at_far(*both, "distance", x)[0]
-                    assert same(one.frr_at_far[k], expected)
+                    assert same(one.frr_at_far[k], naive.frr_at_far(*both, x)[0])
 
 
 @pytest.mark.parametrize("seed", range(0, 12, 3))
 @pytest.mark.cases(1)
 def test_points_are_those_of_the_part_by_itself(seed):
-    scores, _, _, experiment = drawn(seed + 1)  # with a gallery
+    scores, experiment = drawn(seed + 1)  # with a gallery
     parts = list(experiment.split(scores))
     views = [scores.select(one) for one in parts]
     targets = (0.3, 0.05)

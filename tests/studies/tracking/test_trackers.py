@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import shutil
 
 import numpy as np
 import pytest
@@ -248,25 +246,6 @@ def test_odd_arguments(four, trackers, options, message):
 
 
 # ---------------------------------------------------------------------------- the command
-
-
-def test_the_command_compares_several(four, tmp_path, capsys):
-    truths, results = four
-    gt, places = write_benchmark(tmp_path, truths, results, below="data")
-    shutil.move(places["B"] / "data", tmp_path / "moved")
-    files = [str(places["A"] / "data"), str(tmp_path / "moved"), str(places["C"])]
-    assert main(["tracking", str(gt), *files, "--json", "--measure", "mota"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["results"] == dict(zip(["A", "moved", "C"], files, strict=True))
-    assert document["sequences"] == 15
-    expected = be.tracking(truths, {x: results[x] for x in "ABC"}, measures=["mota"])
-    values = expected["value"].sel(measure="MOTA").values.tolist()
-    assert all(str(value) in json.dumps(document) for value in values)
-    names = ["--name", "one", "--name", "two", "--name", "three"]
-    assert main(["tracking", str(gt), *files, *names, "--out", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
-    for text in ("one", "two", "three", "HOTA", "MOTA", "IDF1"):
-        assert text in printed
 
 
 @pytest.mark.parametrize(
