@@ -186,10 +186,8 @@ class Page:
                 for x in self.evaluated
             }
             said = in_brief(evaluation(known))
-            yield (
-                "Measures, each at its own threshold",
-                self.parts.rest_of(said, answering=False, facts=False),
-            )
+            title = "Measures, each at its own threshold" if self.moving.curves else "Measures"
+            yield title, self.parts.rest_of(said, answering=False, facts=False)
         studies: dict[str, dict[str, xr.Dataset]] = {}
         for x in self.items:
             if not x.is_evaluation and x.told is None:
