@@ -136,7 +136,7 @@ def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool
     """Return the distances of claims (h, g) on one thread; see :func:`fuse_claims`."""
     from bioeval.kernels.fuse import fuse_groups
 
-    loop = fuse_groups.kernel.on_one_thread
+    loop = fuse_groups.on_one_thread
     return fuse_claims(values, starts, fusion, loop, rejected=rejected)[0]
 
 

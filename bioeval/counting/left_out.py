@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.counting.identification import Searches
-from bioeval.kernels.left_out import ByGroup, count_by_group
 from bioeval.scores.blocks import RowBlock, blocks_of
 from bioeval.scores.matrix import Scores
 
@@ -96,18 +95,9 @@ def _count(
     for block in blocks:
         if fusion is not None:
             block = block.fused(fusion)
-        shape = len(block.values), len(block.starts) - 1
-        closer, tied, before = np.empty((3, *shape), dtype=np.int32)
-        nearest, second = np.empty(shape[0], dtype=np.int64), np.empty(shape[0])
-        mates = _mates_of(block)
-        count_by_group(
-            block.values,
-            block.columns,
-            block.starts,
-            block.probe_group,
-            mates,
-            ByGroup(closer, tied, before, nearest, second),
-        )
+        values = block.impostors()
+        closer, tied, before = _up_to_mates(block, values)
+        nearest, second = _nearest_groups(values, block.starts)
         least, most = _before_mate(ties, closer, tied, before)
         # The best rank that a probe may have without the subject.
         rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
@@ -117,6 +107,37 @@ def _count(
     return {
         name: np.concatenate(x) for name, x in zip(names, zip(*parts, strict=True), strict=True)
     }
+
+
+def _up_to_mates(block: RowBlock, values: np.ndarray) -> np.ndarray:
+    """Return how many candidates of each group are closer than the best mate of each row.
+
+    And how many are exactly as close, and those of the latter before it in the gallery: int32 (3,
+    rows, groups).
+    """
+    best, first = _mates_of(block)
+    row, column = np.nonzero(values <= best[:, None])
+    groups = len(block.starts) - 1
+    group = np.repeat(np.arange(groups), np.diff(block.starts))[column]
+    tied = values[row, column] == best[row]
+    place = np.broadcast_to(block.columns, values.shape)[row, column]
+    counts = np.zeros((3, *best.shape, groups), dtype=np.int32)
+    for count, some in zip(counts, (~tied, tied, tied & (place < first[row])), strict=True):
+        np.add.at(count, (row[some], group[some]), 1)
+    return counts
+
+
+def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the group of the nearest candidate of each row, -1 for none.
+
+    And the distance (float64) of the nearest of any further group, NaN for none.
+    """
+    least = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)
+    nearest = np.argmax(least == np.fmin.reduce(least, axis=1)[:, None], axis=1)
+    rows = np.arange(len(least))
+    there = ~np.isnan(least[rows, nearest])
+    least[rows, nearest] = np.nan
+    return np.where(there, nearest, -1), np.fmin.reduce(least, axis=1)
 
 
 def _mates_of(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:

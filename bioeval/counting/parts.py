@@ -362,10 +362,7 @@ class TileParts(Parts):
     @cached_property
     def mates(self) -> Mates:
         """The genuine attempts."""
-        distance, row, position = self.squares.mates()
-        column = self.scores.gallery_order.columns[0][position]
-        order = np.lexsort((column, row))
-        return Mates(row[order], column[order], distance[order], self.scores.shape[0])
+        return Mates(*self.squares.mates(), self.scores.shape[0])
 
     def sample(self) -> list[Block]:
         """Return some tiles from everywhere, which are held."""

@@ -107,16 +107,12 @@ class CountPeople(Reducer):
         self._table = np.zeros(cells if cells <= MOST_CELLS else 0, dtype=np.int64)
         self._entries = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
         self._held = 0
-        self._room = np.empty(0, dtype=np.int32)
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
         other = super().fresh()
         other._begin()
         return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_room": np.empty(0, dtype=np.int32)}
 
     def add(self, block: Block) -> None:
         """Count a block."""
@@ -141,7 +137,8 @@ class CountPeople(Reducer):
     def _add_cells(self, block: Block, claimed: np.ndarray, *, twice: bool) -> None:
         """Count which of all comparisons are accepted, and which are no attempts."""
         probe, values = self._of_probe[block.probes], block.values
-        row, column = self._near(values, few=block.few)
+        last = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
+        row, column = np.divmod(np.flatnonzero(~(values > last)), values.shape[1])
         near = values[row, column]
         if block.turned:
             row, column = column, row
@@ -157,21 +154,6 @@ class CountPeople(Reducer):
         self._keep(one, other, layer, number)
         if twice:
             self._keep(other, one, layer, number)
-
-    def _near(self, values: np.ndarray, *, few: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of scores up to the last threshold, and of NaN."""
-        last = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
-        if few:
-            row, column = np.nonzero(~(values > last))
-            return row, column
-        from bioeval.kernels.people import list_accepted
-
-        if len(self._room) <= values.size:
-            self._room = np.empty(values.size + 1, dtype=np.int32)
-        ends = np.empty(len(values), dtype=np.int64)
-        number = list_accepted(values, last[0], self._room, ends)
-        row = np.repeat(np.arange(len(values)), np.diff(ends, prepend=0))
-        return row, self._room[:number]
 
     def _layer(self, values: np.ndarray) -> np.ndarray:
         """Return the first threshold that accepts each score; their number where none does."""

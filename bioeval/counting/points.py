@@ -201,6 +201,10 @@ def allowed_errors(target: float, attempts: int) -> int:
     return c
 
 
+# Points of ROCs of which Python finds the hull sooner than a loop is loaded.
+FEW_POINTS = 1 << 10
+
+
 def hull_of(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the places of the corners of the lower-left hull of a ROC, from (0, 1) to (1, 0)."""
     from bioeval.kernels.hull import lower_hull
@@ -232,7 +236,8 @@ def hull_equal_errors(far: np.ndarray, frr: np.ndarray, starts: np.ndarray) -> n
     from bioeval.kernels import hull
 
     rates = np.empty(len(starts) - 1)
-    hull.hull_equal_errors(far, frr, starts, rates)
+    loop = hull.interpreted_hull if len(far) <= FEW_POINTS else hull.hull_equal_errors
+    loop(far, frr, starts, rates)
     return rates
 
 

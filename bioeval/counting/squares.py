@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.progress import report_rows
-from bioeval.kernels.squares import Excluded, SquareMates, leave_out_subjects, take_mates
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
+from bioeval.scores.excluded import excluded
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 
@@ -175,13 +175,12 @@ class Squares:
             places = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]
         return [places[k] for k in np.random.default_rng(0).permutation(number)]
 
-    def complete(self, i: int, j: int, tile: np.ndarray, *, own: bool = True) -> None:
-        """Write what is below the diagonal of one set; without the `own` subjects, NaN for them."""
-        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
-        mirrored = self.symmetric and i == j
-        leave_out_subjects(
-            tile, rows, columns[:0] if own else columns, tile.dtype.type(np.nan), mirrored
-        )
+    def complete(self, i: int, j: int, tile: np.ndarray) -> None:
+        """Write what is below the diagonal of one set."""
+        if self.symmetric and i == j:
+            size = self.rows[i].stop - self.rows[i].start
+            own = tile[:size, :size]
+            np.copyto(own, own.T, where=np.tri(size, k=-1, dtype=bool))
 
     def holds_mates(self, i: int, j: int) -> bool:
         """Whether a tile may hold comparisons of a probe with its own subject."""
@@ -198,37 +197,25 @@ class Squares:
             for side in (self.rows, self.columns)
         ]
 
-    def without_mates(self, i: int, j: int, tile: np.ndarray) -> bool:
-        """Write NaN for pairs of one subject; return whether there may be any."""
-        if not self.holds_mates(i, j):
-            return False
-        self.complete(i, j, tile, own=False)
-        return True
+    def without_mates(self, i: int, j: int, tile: np.ndarray) -> None:
+        """Write NaN for pairs of one subject."""
+        if self.holds_mates(i, j):
+            self.complete(i, j, tile)
+            tile[self._same_subject(i, j)] = np.nan
 
     def mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the genuine scores, with their rows and positions."""
-        dtype = self.source.dtype
-        sizes = np.diff(self.scores.gallery_order.starts)
-        group = self.rows.subjects
-        number = np.where(group >= 0, sizes[group], 0)
-        offsets = np.cumsum(number) - number
-        genuine = np.full(int(number.sum()), np.nan, dtype=dtype)
-        columns = np.zeros(len(genuine), dtype=np.int64)
-        probe, gallery, differs = self._exclusions
+        """Return rows, columns and distances of the genuine attempts, in order."""
+        found: list[tuple[np.ndarray, ...]] = []
 
         def take() -> Visit:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 some, across = self.rows[i], self.columns[j]
                 self.complete(i, j, tile)
-                take_mates(
-                    tile,
-                    across.start,
-                    self.rows.subjects[some],
-                    self.columns.subjects[across],
-                    self.itself[some] - across.start,
-                    Excluded(probe[:, some], gallery[:, across], differs),
-                    SquareMates(offsets[some], genuine, columns),
-                )
+                line, place = self._same_subject(i, j)
+                row, column = self.row[some][line], self.column[across][place]
+                kept = self.itself[some][line] != across.start + place
+                kept &= ~excluded(self.scores, row, column) & ~np.isnan(tile[line, place])
+                found.append((row[kept], column[kept], tile[line[kept], place[kept]]))
                 if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
                     self.held[i, j] = tile.copy()
 
@@ -243,17 +230,13 @@ class Squares:
                 if self.holds_mates(i, j)
             ]
         self.visit(pairs, take)
-        there = ~np.isnan(genuine)
-        row = np.repeat(self.row, number)
-        return genuine[there], row[there], self.columns.order[columns[there]]
+        none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.source.dtype)
+        row, column, distance = map(np.concatenate, zip(none, *found, strict=True))
+        order = np.lexsort((column, row))
+        return row[order], column[order], distance[order]
 
-    @property
-    def _exclusions(self) -> Excluded:
-        """Codes of rows and columns, and whether pairs with equal or unequal ones are left out."""
-        rules = self.scores.exclusions.rules
-        probe = np.empty((len(rules), self.shape[0]), dtype=np.int64)
-        gallery = np.empty((len(rules), self.shape[1]), dtype=np.int64)
-        for c, rule in enumerate(rules):
-            probe[c], gallery[c] = rule.codes.probe[self.row], rule.codes.gallery[self.column]
-        differs = np.array([rule.exclusion.differs for rule in rules], dtype=bool)
-        return Excluded(probe, gallery, differs)
+    def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return line and place of the pairs of one subject in a tile."""
+        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
+        line, place = np.nonzero(rows[:, None] == columns)
+        return line, place

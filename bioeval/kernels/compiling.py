@@ -7,9 +7,8 @@ start of the same kernels finds it. ``BIOEVAL_CACHE_DIR`` names another folder, 
 alone, and ``NUMBA_CACHE_DIR`` one for all that numba compiles.
 
 Loops run in parts on Python threads, compiled once as one plain loop: numba's own parallel loops
-take several times as long to compile, and that is most of a first run. Of few numbers NumPy works
-for a loop: compiling it, or loading it, takes longer than its work. Nothing here is compiled into a
-kernel, so that the caches of kernels do not depend on this file.
+take several times as long to compile, and that is most of a first run. Nothing here is compiled
+into a kernel, so that the caches of kernels do not depend on this file.
 """
 
 from __future__ import annotations
@@ -238,45 +237,6 @@ def _threads() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
     os.register_at_fork(after_in_child=_threads.cache_clear)
-
-
-FEW = 1 << 18  # numbers: the cells of a matrix of 512 x 512
-CALLS = 40  # of a kernel: together NumPy takes about as long as loading it
-
-
-def by_numpy(twin: Callable[..., Any], numbers: Callable[..., int]) -> Callable[[Any], Any]:
-    """Let a NumPy function with the same results work for a kernel that is not at hand.
-
-    It works where there are few `numbers`, of the arguments of a call, until the kernel is
-    compiled, or has been called so often that this pays.
-    """
-    return lambda kernel: FewByNumpy(kernel, twin, numbers)
-
-
-class FewByNumpy:
-    """A kernel, and the NumPy function that works for it on few numbers.
-
-    - `kernel`: the compiled function
-    - `twin`: the same in NumPy
-    - `numbers`: how many numbers the arguments of a call hold
-    - `calls`: how often the twin has worked
-    """
-
-    def __init__(self, kernel: Any, twin: Callable[..., Any], numbers: Callable[..., int]):
-        functools.update_wrapper(self, kernel)
-        self.kernel, self.twin, self.numbers, self.calls = kernel, twin, numbers, 0
-        self._compiled = getattr(kernel, "loop", kernel)
-        self._at_hand = False  # once compiled, it remains so
-
-    def __call__(self, *args: Any) -> Any:
-        """Count by whichever is faster; the results are the same to the last bit."""
-        if not self._at_hand:
-            # None where numba is switched off.
-            self._at_hand = bool(getattr(self._compiled, "signatures", True))
-            if not self._at_hand and self.calls < CALLS and self.numbers(*args) <= FEW:
-                self.calls += 1
-                return self.twin(*args)
-        return self.kernel(*args)
 
 
 event.register("numba:compile", Compilations())

@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import FEW, by_numpy, compiled, parallel_rows
+from bioeval.kernels.compiling import compiled, parallel_rows
 
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
 MEDIAN, MEAN, MAX = 0, -1, -2
@@ -105,25 +105,6 @@ def mean_of(values, count):
     return rounded_sum(values, count) / count / SHRUNK
 
 
-def numpy_fuse_groups(block, columns, starts, probe_position, rule, fused, place):
-    """Do as :func:`fuse_groups`, by NumPy."""
-    x = block.copy()
-    rows = np.flatnonzero(probe_position >= 0)
-    x[rows, probe_position[rows]] = np.nan
-    least = np.fmin.reduceat(x, starts[:-1], axis=1)
-    nearest = x == np.repeat(least, np.diff(starts), axis=1)
-    n = block.shape[1]
-    first = np.minimum.reduceat(np.where(nearest, np.arange(n), n), starts[:-1], axis=1)
-    fused[:] = np.where(first < n, np.take_along_axis(x, np.minimum(first, n - 1), 1), np.nan)
-    place[:] = np.append(columns[0], -1)[first]
-
-
-def _cells(block, columns, starts, probe_position, rule, *_):
-    of_nearest = rule == 1 and (np.diff(starts) > 0).all()
-    return block.size if of_nearest else FEW + 1
-
-
-@by_numpy(numpy_fuse_groups, _cells)
 @parallel_rows("block")
 def fuse_groups(begin, end, block, columns, starts, probe_position, rule, fused, place):
     """Fuse the templates of each group by the `rule`-th smallest distance, or their mean.

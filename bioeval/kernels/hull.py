@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import by_numpy, compiled
+from bioeval.kernels.compiling import compiled
 
 
 @register_jitable
@@ -56,7 +56,6 @@ def interpreted_hull(far, frr, starts, out):
         out[k] = meeting(x, y, [0] * len(x)) if first < stop else np.nan
 
 
-@by_numpy(interpreted_hull, lambda far, *_: 64 * len(far))
 @compiled
 def hull_equal_errors(far, frr, starts, out):
     """Write where the hull of each ROC meets the line FAR = FRR; NaN of a ROC without points.

@@ -296,6 +296,8 @@ def fuse_claims(
     columns, itself = sides or (np.arange(values.shape[1])[None], np.full(len(values), -1))
 
     def by_rule(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if rule == 1 and is_few(values.size) and (np.diff(starts) > 0).all():
+            return _nearest_of_groups(values, columns[0], starts, itself)
         claims, place = np.empty(shape, dtype=dtype), np.empty(shape, dtype=np.int64)
         fuse(values, columns, starts, itself, rule, claims, place)
         return claims, place
@@ -310,6 +312,19 @@ def fuse_claims(
         finite, _ = by_rule(np.minimum(scores, np.finfo(scores.dtype).max))
         failed |= (of_scores == np.inf) & (finite == -np.inf)
     return with_failures(of_scores, failed), place
+
+
+def _nearest_of_groups(
+    values: np.ndarray, columns: np.ndarray, starts: np.ndarray, itself: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least distance of each group of few scores, and the place of the first of them."""
+    x, n = values.copy(), values.shape[1]
+    rows = np.flatnonzero(itself >= 0)
+    x[rows, itself[rows]] = np.nan
+    least = np.fmin.reduceat(x, starts[:-1], axis=1)
+    nearest = x == np.repeat(least, np.diff(starts), axis=1)
+    first = np.minimum.reduceat(np.where(nearest, np.arange(n), n), starts[:-1], axis=1)
+    return least, np.append(columns, -1)[first]
 
 
 def among_distances(scores: Scores, threshold: Any) -> Any:

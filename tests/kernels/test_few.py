@@ -1,4 +1,4 @@
-"""Kernels of few numbers by NumPy: the same bits as the compiled loops."""
+"""What few numbers are counted by, in place of a compiled loop: the same bits."""
 
 from __future__ import annotations
 
@@ -6,62 +6,40 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from bioeval.kernels import compiling, fuse, hull
+from bioeval.kernels import fuse, hull
+from bioeval.scores.blocks import fuse_claims
 
 SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
 
 
-def both(kernel, arguments, *outputs):
-    """What the compiled loop and NumPy write into outputs, and what they return."""
-    result = []
-    for fake_pass in (kernel.kernel, kernel.twin):
-        written = [np.zeros(shape, dtype) for shape, dtype in outputs]
-        with np.errstate(all="ignore"):
-            result.append([fake_pass(*arguments(written)), *written])
-    return result
-
-
-def assert_same_bits(kernel, arguments, *outputs):
-    compiled, numpy = both(kernel, arguments, *outputs)
-    assert numpy[0] == compiled[0]
-    for ours, theirs in zip(numpy[1:], compiled[1:], strict=True):
-        assert_array_equal(ours, theirs)
-        assert_array_equal(np.signbit(ours), np.signbit(theirs))
-
-
-class Rows:
-    """Rows of scores, with ties and what is no finite number, over groups of unequal size."""
-
-    def __init__(self, seed):
-        rng = np.random.default_rng(seed)
-        sizes = rng.integers(1, 6, rng.integers(1, 40))
-        self.m, self.n = int(rng.integers(1, 30)), int(sizes.sum())
-        dtype = np.float32 if seed % 2 else np.float64
-        values = rng.normal(size=(self.m, self.n)) * 10.0 ** rng.integers(-3, 4)
-        if seed % 3:
-            values = np.round(values / (1, 4)[seed % 2], 1)  # with zeros of either sign
-        odd = rng.random(values.shape) < (0, 0, 0.1, 1)[seed % 4]
-        with np.errstate(over="ignore"):
-            self.values = np.where(odd, rng.choice(SPECIAL, values.shape), values).astype(dtype)
-        self.starts = np.concatenate([[0], np.cumsum(sizes)])
-        group = rng.integers(-1, len(sizes), self.m)
-        self.start = np.where(group >= 0, self.starts[group], 0)
-        self.stop = np.where(group >= 0, self.starts[group + 1], 0)
-        inside = self.start + rng.integers(0, 3, self.m)
-        self.probe_position = np.where(inside < self.stop, inside, -1)
-        self.columns = rng.permutation(self.n)[None]
-        self.sides = self.values, self.start, self.stop
+def assert_same_bits(ours, theirs):
+    assert_array_equal(ours, theirs)
+    assert_array_equal(np.signbit(ours), np.signbit(theirs))
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_numpy_counts_the_same_bits(seed):
-    rows = Rows(seed)
-    m, groups = rows.m, len(rows.starts) - 1
-    assert_same_bits(
-        fuse.fuse_groups,
-        lambda out: (rows.values, rows.columns, rows.starts, rows.probe_position, 1, *out),
-        ((m, groups), rows.values.dtype), ((m, groups), np.int64),
-    )  # fmt: skip
+def test_the_nearest_of_few_groups_are_those_of_the_loop(seed):
+    """Rows of scores, with ties and what is no finite number, over groups of unequal size."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 6, rng.integers(1, 40))
+    m, n = int(rng.integers(1, 30)), int(sizes.sum())
+    values = rng.normal(size=(m, n)) * 10.0 ** rng.integers(-3, 4)
+    if seed % 3:
+        values = np.round(values / (1, 4)[seed % 2], 1)  # with zeros of either sign
+    odd = rng.random(values.shape) < (0, 0, 0.1, 1)[seed % 4]
+    with np.errstate(over="ignore"):
+        values = np.where(odd, rng.choice(SPECIAL, values.shape), values)
+        values = values.astype(np.float32 if seed % 2 else np.float64)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    itself = np.where(rng.random(m) < 0.5, rng.integers(0, n, m), -1)
+    columns, shape = rng.permutation(n)[None], (m, len(sizes))
+    fused, place = np.empty(shape, values.dtype), np.empty(shape, np.int64)
+    fuse.fuse_groups(values, columns, starts, itself, 1, fused, place)
+    found = fuse_claims(
+        values, starts, "min", fuse.fuse_groups, sides=(columns, itself), rejected=False
+    )
+    assert_array_equal(found[0], fused)
+    assert_array_equal(found[1], place)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -73,24 +51,7 @@ def test_the_interpreted_hull_is_the_compiled_one(seed):
     for a, b in zip(starts[:-1], starts[1:], strict=True):
         far[a:b].sort()
         frr[a:b] = np.sort(frr[a:b])[::-1]
-    assert_same_bits(hull.hull_equal_errors, lambda out: (far, frr, starts, *out), (5, float))
-
-
-class Loop:
-    """A kernel that is compiled at its first call."""
-
-    def __init__(self):
-        self.signatures = []
-
-    def __call__(self, x):
-        self.signatures = ["compiled"]
-        return "compiled"
-
-
-@pytest.mark.parametrize(
-    ("size", "most"), [(compiling.FEW, compiling.CALLS), (compiling.FEW + 1, 0)]
-)
-def test_numpy_works_for_few_numbers_until_a_kernel_is_at_hand(size, most):
-    kernel = compiling.by_numpy(lambda x: "numpy", lambda x: x)(Loop())
-    assert [kernel(size) for _ in range(most + 2)] == ["numpy"] * most + ["compiled"] * 2
-    assert kernel(1) == "compiled"  # it is at hand now
+    of_loop, of_python = np.zeros((2, 5))
+    hull.hull_equal_errors(far, frr, starts, of_loop)
+    hull.interpreted_hull(far, frr, starts, of_python)
+    assert_same_bits(of_python, of_loop)

@@ -1,8 +1,8 @@
-"""Kernels compiled, by NumPy, and as Python.
+"""Kernels compiled, and as Python.
 
 ``NUMBA_DISABLE_JIT=1 pytest tests/kernels`` runs the kernels as Python: every branch is then seen
 by a coverage tool, and an integer that wraps around is an error. What each kernel counts is held to
-plain loops in ``tests/oracle``, and to its twin of few numbers in ``test_few.py``.
+plain loops in ``tests/oracle``; what few numbers are counted by is in ``test_few.py``.
 """
 
 from __future__ import annotations
@@ -19,22 +19,8 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import compiling
 
 INF, NAN = np.inf, np.nan
-
-
-@pytest.fixture(autouse=True, params=["compiled", "numpy"])
-def by_numpy(request, monkeypatch):
-    """Each kernel compiled, and by NumPy where it has a twin of few numbers."""
-    if request.param == "numpy":
-        monkeypatch.setattr(compiling.FewByNumpy, "__call__", twin_where_few)
-    else:
-        monkeypatch.setattr(compiling, "CALLS", 0)
-
-
-def twin_where_few(kernel, *args):
-    return (kernel.twin if kernel.numbers(*args) <= compiling.FEW else kernel.kernel)(*args)
 
 
 @pytest.mark.slow
@@ -65,8 +51,7 @@ def test_all_kernels_together(dtype, kind, failed):
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="this is the run without the compiler")
 @pytest.mark.slow
-@pytest.mark.parametrize("by_numpy", ["compiled"], indirect=True)
-def test_the_kernels_give_the_same_without_the_compiler(by_numpy):
+def test_the_kernels_give_the_same_without_the_compiler():
     here = Path(__file__).parent
     files = [str(here / f"test_{x}.py") for x in ("kernels", "few")]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
