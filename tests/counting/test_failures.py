@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.counting import counted as cells, folds
+from bioeval.counting import counted as cells
 from bioeval.scores import blocks
 
 NAN, INF = math.nan, math.inf
@@ -44,9 +44,8 @@ def way_of(name: str):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "LISTED", 0 if name == "counted" else 1 << 18)
         if name == "counted":
-            for module in (cells, folds):
-                patch.setattr(module, "LEAST_CELLS", 8)
-                patch.setattr(module, "MOST_CELLS", 8)
+            patch.setattr(cells, "LEAST_CELLS", 8)
+            patch.setattr(cells, "MOST_CELLS", 8)
         yield
 
 
@@ -145,36 +144,6 @@ def test_rules(seed, kind, way, rule):
         fa, fr = errors_at(threshold, genuine, impostor, kind)
         assert (ds.fa, ds.fr) == (fa, fr)
         same(ds.far, Fraction(fa, len(impostor)))
-
-
-@each_kind
-@each_world
-@each_way
-@pytest.mark.parametrize("rule", [*RULES, "inf"])
-@pytest.mark.cases()
-def test_folds(seed, kind, way, rule):
-    """The threshold of each training part, and the errors of each test part."""
-    scores, case = world(seed, kind)
-    rule = ("-inf" if kind == "similarity" else "inf") if rule == "inf" else rule
-    splitter = be.partition.SubjectKFold(2, shuffle=True, random_state=seed)
-    with way_of(way):
-        ds = be.cross_evaluate(scores, splitter, threshold=rule)
-    who = np.array(case["probe_labels"])
-    values = np.array(case["values"])
-    for k, (train, test) in enumerate(splitter.split(range(len(who)), who)):
-        parts = []
-        for part in (train, test):
-            its = {**case, "values": values[np.ix_(part, part)], "probe_labels": who[part]}
-            parts.append(attempts_of(its))
-        fold = {name: x.values.reshape(-1)[k] for name, x in ds.data_vars.items() if x.size == 2}
-        if not all(parts[0]):
-            continue
-        threshold = float(rule) if "inf" in rule else threshold_of(rule, *parts[0], kind)
-        if threshold is None:
-            assert np.isnan(fold["threshold"]) and np.isnan(fold["far"])
-            continue
-        assert (fold["fa"], fold["fr"]) == errors_at(threshold, *parts[1], kind)
-        assert (fold["genuine_attempts"], fold["impostor_attempts"]) == tuple(map(len, parts[1]))
 
 
 @each_kind

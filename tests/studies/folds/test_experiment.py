@@ -12,7 +12,6 @@ from twins import crossed
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
-from bioeval.scores import blocks
 
 # --------------------------------------------------------------------------- 50 experiments
 
@@ -120,19 +119,6 @@ def test_points_are_those_of_the_part_by_itself(seed):
         whole = be.open_set(view, far_targets=targets, max_rank=2)
         np.testing.assert_array_equal(ds.eer[k, 0], whole.eer)
         np.testing.assert_array_equal(ds.dir_at_far[k, 0], whole.dir_at_far)
-
-
-def test_parts_that_are_not_listed_have_the_same_results(monkeypatch):
-    scores = be.simulate(30, 4, random_state=3)
-    experiment = Experiment(0.5, None, 1, 0.3, repeats=3, random_state=1)
-    listed = [
-        crossed(scores, experiment, templates=templates, threshold="far=0.01")
-        for templates in ("single", "multi")
-    ]
-    monkeypatch.setattr(blocks, "LISTED", 1)
-    for templates, expected in zip(("single", "multi"), listed, strict=True):
-        result = crossed(scores, experiment, templates=templates, threshold="far=0.01")
-        assert result.identical(expected)
 
 
 @pytest.mark.slow
