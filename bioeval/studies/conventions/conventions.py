@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -34,33 +34,18 @@ from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.convention import has_cameras
 
 FAR_TARGETS, RANKS = (0.01, 0.001), (1, 5, 10)
+_PLACES: dict[str, tuple[float, ...]] = {"far_target": FAR_TARGETS, "rank": RANKS}
 
 
-class CardMeasure(NamedTuple):
-    """A measure of the rows, and what it is over."""
-
-    name: str
-    over: str = ""
-
-
-#: The measures of each task that a card may have.
+#: The measures of each task that a card may have, and the dimension that they are over.
 MEASURES = {
-    "verification": (
-        CardMeasure("eer"),
-        CardMeasure("frr_at_far", "far_target"),
-        CardMeasure("auc"),
-    ),
-    "open_set": (CardMeasure("dir_at_far", "far_target"),),
-    "closed_set": (CardMeasure("cms", "rank"),),
-    "reid": (
-        CardMeasure("mean_ap"),
-        CardMeasure("mean_inp"),
-        CardMeasure("cmc", "rank"),
-        CardMeasure("queries"),
-    ),
+    "verification": {"eer": "", "frr_at_far": "far_target", "auc": ""},
+    "open_set": {"dir_at_far": "far_target"},
+    "closed_set": {"cms": "rank"},
+    "reid": {"mean_ap": "", "mean_inp": "", "cmc": "rank", "queries": ""},
 }
 
-_OF_SEARCHES = {x.name for task in ("open_set", "closed_set", "reid") for x in MEASURES[task]}
+_OF_SEARCHES = {x for task in ("open_set", "closed_set", "reid") for x in MEASURES[task]}
 
 
 @leaves_out_attacks
@@ -184,12 +169,11 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
             if number := scalars.get("impostor_subjects"):
                 people = ComparedPeople(number, number)
             messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
-        for measure in MEASURES.get(task, ()):
-            value = scalars.get(measure.name, np.nan)
-            if measure.over:
-                places = FAR_TARGETS if measure.over == "far_target" else RANKS
-                value = [value.get(place, np.nan) for place in places]
-            measured[measure.name] = value
+        for name, over in MEASURES.get(task, {}).items():
+            value = scalars.get(name, np.nan)
+            if over:
+                value = [value.get(place, np.nan) for place in _PLACES[over]]
+            measured[name] = value
     return measured, messages
 
 
@@ -206,16 +190,15 @@ def _dataset(
         "card": Variable("protocol card"),
         "why_not": Variable("why the card could not be evaluated"),
     }
-    for measure in (x for measures in MEASURES.values() for x in measures):
-        name, places = measure.name, {"far_target": FAR_TARGETS, "rank": RANKS}
+    for name, over in (x for measures in MEASURES.values() for x in measures.items()):
         if not any(name in x for x in rows):
             continue
-        missing = [np.nan] * len(places[measure.over]) if measure.over else np.nan
+        missing = [np.nan] * len(_PLACES[over]) if over else np.nan
         values = np.array([x.get(name, missing) for x in rows], dtype=float)
-        variables[name] = ("card", measure.over) if measure.over else ("card",), values
+        variables[name] = ("card", over) if over else ("card",), values
         names[name] = figure(name) or Variable("queries", "queries")
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}
-    for over, labels in (("far_target", FAR_TARGETS), ("rank", RANKS)):
+    for over, labels in _PLACES.items():
         if any(over in dims for dims, _ in variables.values()):
             coordinates[over] = np.array(labels)
     about = Provenance.of(scores)
@@ -248,46 +231,41 @@ def section(results: ResultsBySystem) -> Section:
 def _tables(ds: xr.Dataset) -> Iterator[Table]:
     """Yield a table of the cards with each task."""
     for task, measures in MEASURES.items():
-        measures = tuple(x for x in measures if x.name in ds)
-        if not measures:
+        shown = [
+            (name, over, k, place)  # a target or a rank; None where there is none
+            for name, over in measures.items()
+            if name in ds
+            for k, place in enumerate(ds[over].values.tolist() if over else [None])
+        ]
+        if not shown:
             continue
-        columns = [Column("card", "card")]
-        unsupported = set[tuple[str, float | None]]()
-        for measure in measures:
-            for place in _places(ds, measure):
-                columns.append(_column(measure, place, task))
-            withheld = withheld_targets(ds, FAR_TARGETS, measure.name.partition("_")[0])
-            unsupported |= {(measure.name, target) for target in withheld}
+        names = list(dict.fromkeys(name for name, *_ in shown))
+        withheld = {x: withheld_targets(ds, FAR_TARGETS, x.partition("_")[0]) for x in names}
         rows: list[list[Text | None]] = []
         for i, card in enumerate(ds["card"].values):
-            has_task = any(np.isfinite(ds[x.name].values[i]).any() for x in measures)
-            if not has_task:
-                continue
+            if not any(np.isfinite(ds[name].values[i]).any() for name in names):
+                continue  # the card has no such task
             row: list[Text | None] = [Label(str(card))]
-            for measure in measures:
-                for k, place in enumerate(_places(ds, measure)):
-                    cell = cell_of(ds, measure.name, {"card": i, measure.over: k}, shown="count")
-                    if isinstance(cell, Quantity):
-                        cell = replace(cell, supported=(measure.name, place) not in unsupported)
-                    row.append(cell)
+            for name, over, k, place in shown:
+                cell = cell_of(ds, name, {"card": i, over: k}, shown="count")
+                if isinstance(cell, Quantity):
+                    cell = replace(cell, supported=place not in withheld[name])
+                row.append(cell)
             rows.append(row)
+        columns = [_column(name, over, place, task) for name, over, _, place in shown]
+        columns = [Column("card", "card"), *columns]
         yield Table(f"{task}_by_card", columns, rows, title=_TITLES[task])
 
 
-def _places(ds: xr.Dataset, measure: CardMeasure) -> list[float | None]:
-    """Return the targets or ranks of a measure; None of one that has none."""
-    return ds[measure.over].values.tolist() if measure.over else [None]
-
-
-def _column(measure: CardMeasure, place: float | None, task: str) -> Column:
+def _column(name: str, over: str, place: float | None, task: str) -> Column:
     """Return the column of a measure at a place."""
-    if measure.name == "queries":
+    if name == "queries":
         return Column("queries", "queries")
-    scalar = VARIABLES[measure.name]
+    scalar = VARIABLES[name]
     of_task = "verification" if task == "verification" else "identification"
     if place is None:
-        return Column(measure.name, label_of(scalar, task=of_task))
-    if measure.name == "cms":
+        return Column(name, label_of(scalar, task=of_task))
+    if name == "cms":
         return Column(f"cms={place}", say("{cms} at rank {rank}", task=of_task, rank=place))
-    where = {"target" if measure.over == "far_target" else "rank": place}
-    return Column(f"{measure.name}={place:g}", label_of(scalar, task=of_task, **where))
+    where = {"target" if over == "far_target" else "rank": place}
+    return Column(f"{name}={place:g}", label_of(scalar, task=of_task, **where))

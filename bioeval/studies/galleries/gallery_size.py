@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,17 +56,6 @@ KINDS = {
 }
 
 
-@dataclass
-class SizeCounts:
-    """Counts for averages over gallery sizes."""
-
-    ranks: Searches  # ranks among subjects, probe by probe
-    thresholds: np.ndarray  # float64 (t,): increasing distances
-    #: int64 (2, t, N + 1): impostor probes (enrolled, unenrolled) with 0, 1, ... candidate subjects
-    #: within each threshold.
-    candidates: np.ndarray
-
-
 class CandidateSubjects(Reducer):
     """Candidate subjects of each probe within each threshold.
 
@@ -105,30 +93,32 @@ class CandidateSubjects(Reducer):
         return self.candidates
 
 
-def gallery_size_dataset(
-    size_counts: SizeCounts,
-    sizes: np.ndarray,
-    subjects: int,
-    search: OpenSet,
+def _dataset(
+    ranks: Searches, grid: np.ndarray, candidates: np.ndarray, sizes: np.ndarray, search: OpenSet
 ) -> xr.Dataset:
-    """Return the rates over increasing gallery sizes."""
-    about, grid = size_counts.ranks.about, size_counts.thresholds
-    role = size_counts.ranks.impostor_role(search.impostors)
+    """Return the rates over increasing gallery sizes.
+
+    - `ranks`: among subjects, probe by probe
+    - `grid` (float64 (t,)): increasing distances
+    - `candidates`: as :class:`CandidateSubjects` counts them
+    """
+    about, subjects = ranks.about, candidates.shape[2] - 1
+    role = ranks.impostor_role(search.impostors)
     most = len(sizes) * (len(grid) + 1)
     count, notes = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
-    chosen = np.flatnonzero(size_counts.ranks.mates > 0)
-    genuine, impostor = len(chosen), int(size_counts.candidates[list(KINDS[role]), :1].sum())
-    probes, rank, weights = size_counts.ranks.rank_weights(chosen, search.ties)
+    chosen = np.flatnonzero(ranks.mates > 0)
+    genuine, impostor = len(chosen), int(candidates[list(KINDS[role]), :1].sum())
+    probes, rank, weights = ranks.rank_weights(chosen, search.ties)
     # Weight of the probes with each number of closer subjects, by threshold; those beyond every
     # threshold in the last row.
     closer = np.zeros((len(grid) + 1, subjects))
-    np.add.at(closer, (np.searchsorted(grid, size_counts.ranks.mate[probes]), rank - 1), weights)
+    np.add.at(closer, (np.searchsorted(grid, ranks.mate[probes]), rank - 1), weights)
 
     identified, fa = [], []
     for size in sizes.tolist():  # of CMS and DIR with the probe's own subject, of FAR without
         drawn = drawn_marked(subjects - 1, size - 1, closer, count).cumsum(axis=0).cumsum(axis=1)
         identified.append(np.minimum(drawn, genuine))
-        fa.append(sum(_accepted(size_counts.candidates[kind], kind, size) for kind in KINDS[role]))
+        fa.append(sum(_accepted(candidates[kind], kind, size) for kind in KINDS[role]))
     counts = np.stack(identified)
     dir_, cms = rate(counts[:, :-1], genuine), rate(counts[:, -1], genuine)
     far = rate(np.minimum(np.stack(fa), impostor), impostor)
@@ -163,7 +153,7 @@ def gallery_size_dataset(
     attrs = about_attrs(about, "gallery-size", "identification against gallery size", remarks)
     attrs |= {
         "rank_unit": "subject",
-        "fusion": size_counts.ranks.fusion,
+        "fusion": ranks.fusion,
         "ties": search.ties,
         "impostors": role,
     }
@@ -294,8 +284,7 @@ def gallery_size(
     parts = parts_of(scores, nearest=False)  # rows are whole
     with rows_reported():
         *facts, within = reduce(scores, *searching.reducers, candidates, parts=parts)
-    size_counts = SizeCounts(searching.result(*facts), grid, within)
-    return gallery_size_dataset(size_counts, chosen, subjects, search)
+    return _dataset(searching.result(*facts), grid, within, chosen, search)
 
 
 def _require_complete(scores: Scores) -> None:
