@@ -155,12 +155,6 @@ def with_own_retrieval(cell: Cell, rng: np.random.Generator) -> dict[str, Verdic
     return retrieval(cell, rng, own=True)
 
 
-def in_this_gallery(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
-    """Return the measures of :func:`with_own` whose gallery is taken as it is."""
-    verdicts = searches(cell, rng, own=True, population="fixed")
-    return {x: y for x, y in verdicts.items() if x.startswith(("recognition", "DIR"))}
-
-
 PLACES = ("E", "N", "G", "R", "H", HUBS)
 ALL_BUT_R = dict.fromkeys(("E", "N", "G", "H", HUBS), 0.94)
 BOTH = ("square", "gallery")
@@ -182,13 +176,6 @@ CLAIMS = (
         with_own,
         cells(PLACES, (30, 60), (4,), BOTH),
         ALL_BUT_R,
-    ),
-    Claim(
-        "two equal systems, own people, the gallery fixed",
-        "no claim for new people: the result is for this gallery",
-        "be.compare(population='fixed')",
-        in_this_gallery,
-        cells(PLACES, (30, 60), (4,), BOTH),
     ),
     Claim(
         "two equal systems that differ in few people",

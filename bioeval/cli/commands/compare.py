@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 @rates("--far X", "FAR at which to report FRR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR.", "frr_targets")
 @option(
-    "--population",
-    "Whether intervals of identification are for new people, or for other probes in this gallery.",
-    ["new", "fixed"],
-    "new",
-)
-@option(
     "--adjust",
     "Adjust the tests for the number of measures, by Holm's method.",
     ["none", "holm"],

@@ -52,10 +52,6 @@ from bioeval.views.messages import warn_of_kind
 Adjustment = Literal["none", "holm"]
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
-#: Whether the gallery's people are left out with the probes', or the gallery is taken as it is.
-ComparedGallery = Literal["new", "fixed"]
-GALLERIES: tuple[ComparedGallery, ...] = get_args(ComparedGallery)
-
 #: Scores, or what reads them when it is called, so that one system at a time is in memory.
 System: TypeAlias = Scores | Callable[[], Scores]
 
@@ -71,7 +67,6 @@ def compare(
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
-    population: ComparedGallery = "new",
     interval: str | IntervalMethod = PEOPLE,
     adjust: Adjustment = "none",
     protocol: Named | None = None,
@@ -105,11 +100,6 @@ def compare(
         As for :func:`verification`.
     rank_unit, fusion, ties, impostors
         As for :func:`open_set`.
-    population : {"new", "fixed"}
-        Whether intervals of identification are for new people, or for other probes in this gallery.
-        ``"new"``: new people, enrolled and searched for; each person is left out as probe and from
-        the gallery. ``"fixed"``: other probes in this gallery, whose people are not left out. It is
-        always fixed for top-K lists. ``interval_for`` says which, for each measure.
     interval : "people" or :class:`bioeval.stats.IntervalMethod`
         Of each value by itself, and of all differences of a measure together; the number and the
         seed of the replicates, where people are drawn again.
@@ -146,7 +136,9 @@ def compare(
 
     Notes
     -----
-    Operating points are chosen anew for each system and without each person. Standard errors of
+    Operating points are chosen anew for each system and without each person, who is left out as
+    probe and from the gallery; of top-K lists as probe alone, for this gallery (``interval_for``).
+    Standard errors of
     differences are those of the jackknife by people; of EER, FRR at a FAR and FAR at a FRR, which
     are quantiles, those of people drawn again, the same for all systems. Re-identification and
     functions of scores are computed anew without each person, or group of people (``jackknifed``):
@@ -177,7 +169,6 @@ def compare(
     """
     method = required_interval(interval, (PEOPLE,))
     require_choice("adjust", adjust, ADJUSTMENTS)
-    require_choice("population", population, GALLERIES)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
@@ -193,8 +184,8 @@ def compare(
 
     def measure(scores: Scores) -> MeasuredSystem:
         if rules is not None:
-            return by_queries(scores, rules, wanted, method, population)
-        return by_attempts(scores, wanted, search, method, population)
+            return by_queries(scores, rules, wanted, method)
+        return by_attempts(scores, wanted, search, method)
 
     systems = _Systems(_by_name(a, b), measure, rules, protocol)
     with rows_reported():

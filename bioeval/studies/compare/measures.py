@@ -97,7 +97,6 @@ def by_attempts(
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
-    gallery: str,
 ) -> MeasuredSystem:
     """Measure verification, identification and functions of scores, as far as they are defined."""
     thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
@@ -153,7 +152,7 @@ def by_attempts(
             if scores.kind != "order" and attempts[-1]:
                 non_mated = len(searches.impostor_probes(role))
             made = non_mated, searching_people(searches.about, role)
-            measures += _identification(searches, scores, wanted, search, interval, gallery, made)
+            measures += _identification(searches, scores, wanted, search, interval, made)
             if non_mated and wanted.asks("dir_at_far"):
                 messages += support_messages(wanted.far_targets, non_mated, False, "dir", made[1])
     details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
@@ -253,7 +252,6 @@ def _identification(
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
-    gallery: str,
     made: tuple[int, ComparedPeople | None],
 ) -> Iterator[SystemMeasure]:
     """Yield the recognition rate, CMS at ranks, and DIR at each FAR target at rank 1.
@@ -268,7 +266,7 @@ def _identification(
     who = LeftOut.subjects_of(scores)
     persons = ~scores.codes.no_person[who]
     population, left_out = THIS_GALLERY, None
-    if gallery == "new" and int(persons.sum()) >= FEWEST:
+    if int(persons.sum()) >= FEWEST:
         population = NEW_PEOPLE
         with rows_reported_to(None):
             left_out = LeftOut.of(tally, scores, search.ties, ranks=ranks[-1])

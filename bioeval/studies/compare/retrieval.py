@@ -49,7 +49,6 @@ def by_queries(
     rules: Convention,
     wanted: WantedMeasures,
     interval: IntervalMethod,
-    gallery: str,
 ) -> MeasuredSystem:
     """Measure the means over the queries under a convention, and without each person."""
     ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
@@ -72,7 +71,7 @@ def by_queries(
     without: dict[tuple[str, int], np.ndarray] = {}
     searching = int((~no_person[np.unique(codes.probe)]).sum())
     # What comes after the last entry of a list is not known: its gallery is always fixed.
-    if gallery == "new" and searching >= FEWEST and scores.layout != "top-k":
+    if searching >= FEWEST and scores.layout != "top-k":
         groups = number_of_groups(searching, _GROUPS)
         details["jackknifed"] = left_out_in_words(searching, groups)
         group = _groups(codes, no_person, groups)

@@ -44,7 +44,7 @@ def few_scores(seed, people=7, kind="distance"):
     return be.Scores(values if kind == "distance" else -values, labels, kind=kind)
 
 
-def measured(scores, measures=tuple(ALL), gallery="new"):
+def measured(scores, measures=tuple(ALL)):
     wanted = WantedMeasures.parse(
         list(measures),
         np.array([0.1]),
@@ -52,8 +52,7 @@ def measured(scores, measures=tuple(ALL), gallery="new"):
         retrieval=False,
         functions=OF_CALIBRATION,
     )
-    interval = FEW
-    return by_attempts(scores, wanted, OpenSet(), interval, gallery).measures
+    return by_attempts(scores, wanted, OpenSet(), FEW).measures
 
 
 def evaluated(scores):
@@ -268,7 +267,6 @@ def test_systems_are_read_one_after_another():
         ({"measures": []}, "measures is empty"),
         ({"measures": ["mean_ap"]}, "mean_ap, a measure of re-identification; give protocol"),
         ({"adjust": "bonferroni"}, "adjust is 'bonferroni'"),
-        ({"population": "old"}, "population is 'old'"),
     ],
 )
 def test_wrong_options_are_refused(options, says):
@@ -446,14 +444,14 @@ def test_cameras_of_all_systems_are_the_same_where_they_count():
         be.compare(systems, protocol="market1501", interval=FEW)
 
 
-def test_in_a_fixed_gallery_systems_far_apart_are_told_apart():
+def test_systems_far_apart_are_told_apart():
     rng = np.random.default_rng(1)
     who = np.repeat(np.arange(40), 3)
     systems = {}
     for noise in (0.1, 3.0, 9.0):
         values = 4.0 * (who[:, None] != who) + noise * rng.normal(size=(120, 120))
         systems[f"noise {noise:g}"] = be.Scores(values, who)
-    how = {"population": "fixed", "interval": FEW}
+    how = {"interval": FEW}
     ranking = be.compare(systems, measures=["recognition_rate"], **how).isel(measure=0)
     assert ranking["letters"].values.tolist() == ["a", "b", "c"]
     first, second, _ = systems.values()
