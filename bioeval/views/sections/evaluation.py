@@ -13,7 +13,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.counting.points import FAR_TARGETS
 from bioeval.document.blocks import Block, Column, Messages, Paragraph, Section, Table, tables
-from bioeval.document.cells import Count, Label
+from bioeval.document.cells import Count, Label, Quantity
 from bioeval.document.results import (
     candidates_in_words,
     interval_note,
@@ -94,23 +94,22 @@ class _Task:
 def section(results: Mapping[str, xr.Dataset]) -> Section:
     """Return what is said of the tasks of an evaluation by path.
 
-    Two systems stand side by side; more of them have a row each.
+    Systems stand side by side; three and more without limits, which a full view has in rows.
     """
     results = each_once(results)
-    several = len(systems(results)) > 1
+    several, many = len(systems(results)) > 1, len(systems(results)) > 2
     tasks = [_Task(path, x, list(rows_of_task(x))) for path, x in results.items()]
     blocks: list[Block] = []
     for message, paths in alarms(results).items():
         names = systems(paths) if several else ()
         blocks.append(Messages([message.concerning(*names)], alarm=True))
     blocks.append(about(results))
-    if len(systems(results)) > 2:
-        blocks += tables_of_systems(results)
-        blocks += [table for x in tasks for table in _data_tables(x)]
-    else:
-        blocks += _by_task(tasks)
+    blocks += _by_task(tasks, many)
+    limits = [note.text for note in interval_note(results)]
+    if many:
+        blocks += _in_rows(results, limits)
     remarks: list[Text] = [optimistic(x.dataset for x in tasks if x.defined)]
-    remarks += [note.text for note in interval_note(results)]
+    remarks += [] if many else limits
     notes = [Paragraph(remark, "note") for remark in remarks if remark]
     blocks.append(Section("remarks", "", notes))
     with_rows = {x.path for x in tasks if x.defined}
@@ -126,18 +125,42 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
     return task[0].upper() + task[1:]
 
 
-def _by_task(tasks: Sequence[_Task]) -> Iterator[Block]:
-    """Yield a section for each task; what a task shares with those above is said once."""
+def _in_rows(results: Mapping[str, xr.Dataset], notes: Sequence[Text]) -> Iterator[Section]:
+    """Yield tables with a row for each system, which a short view leaves out."""
+    for section in tables_of_systems(results):
+        (table,) = tables(section)
+        whole = replace(table, notes=[*table.notes, *notes], brief=())
+        yield replace(section, blocks=(whole,))
+
+
+def _by_task(tasks: Sequence[_Task], many: bool) -> Iterator[Block]:
+    """Yield a section for each task; what a task shares with those above is said once.
+
+    Of `many` systems only a short view has it.
+    """
     together: dict[tuple[str, str], list[_Task]] = {}
     for x in tasks:
         together.setdefault(task_code(x.dataset.attrs), []).append(x)
     rules, said = list[str](), list[Text]()
     for of_task in together.values():
-        yield _section(of_task, rules, said)
+        section = _section(of_task, rules, said)
+        if many:
+            section = replace(section, blocks=[*map(_values_alone, tables(section))])
+        yield section
         if system_of(of_task[0].path):
             yield from (table for x in of_task for table in _data_tables(x))
         said += _of_each(of_task, _support)
         rules = _rules(of_task[0].dataset)
+
+
+def _values_alone(table: Table) -> Table:
+    """Return a table for a short view, without thresholds and limits."""
+    kept = [i for i, column in enumerate(table.columns) if not column.priority]
+    rows = []
+    for row in table.rows:
+        cells = [row[i] for i in kept]
+        rows.append([replace(x, interval=None) if isinstance(x, Quantity) else x for x in cells])
+    return replace(table, columns=[table.columns[i] for i in kept], rows=rows, shown=0)
 
 
 def _section(
