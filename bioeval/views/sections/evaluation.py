@@ -355,8 +355,14 @@ def _messages(
         if len(paths) == len(results):
             everywhere.append(message)
         elif any(path in with_rows for path in paths):  # else the title of the task says why
-            titles = [title(results[path], path, several) for path in paths]
-            of_tasks.append(message.concerning(*titles))
+            names: list[str] = []
+            for system in systems(paths):
+                of_system = [x for x in paths if system_of(x) == system]
+                if several and len(of_system) == [system_of(x) for x in results].count(system):
+                    names.append(system)
+                else:
+                    names += [title(results[x], x, several) for x in of_system]
+            of_tasks.append(message.concerning(*names))
     return Messages([*everywhere, *of_tasks])
 
 
