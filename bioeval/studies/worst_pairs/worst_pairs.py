@@ -257,6 +257,7 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
         for side in ("probe", "gallery"):
             meta = {k: ds[name].values[i] for k, name in meta_columns(ds, side).items()}
             label: Text = Label(ds[f"{side}_label"].values[i])
+            meta = {name: x for name, x in meta.items() if x != ""}  # what is known
             texts = [say("{name:name} {value:name}", name=k, value=x) for k, x in meta.items()]
             if texts:
                 label = say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))

@@ -126,3 +126,15 @@ def test_of_claims_the_try_that_decided_is_named(enrol, most, monkeypatch):
             assert row["try"] == min(i for i in tries if best[i] == nearest)
             assert row["probe_meta_image"] == scores.probe_meta["image"][row["try"]]
     assert "try" not in be.worst_pairs(be.claim_scores(scores), 2)
+
+
+def test_unknown_metadata_are_not_shown():
+    scores = be.Scores(
+        [[0.1, 0.9], [0.8, 0.2]],
+        ["ann", "bob"],
+        ["ann", "bob"],
+        probe_meta={"visit": ["v1", "v2"]},
+        gallery_meta={"visit": ["", ""]},
+    )
+    table = be.to_markdown(be.worst_pairs(scores, 1))
+    assert "bob (visit v2)" in table and table.count("visit") == 2
