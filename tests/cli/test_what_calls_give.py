@@ -37,6 +37,11 @@ def made(name: str) -> be.Scores:
     )  # fmt: skip
 
 
+def claimed(scores: be.Scores) -> be.Scores:
+    """The claims of a system that compares with the mean of the templates of a subject."""
+    return be.claim_scores(scores, templates="multi", fusion="mean")
+
+
 #: Words of lines without a plot, or with an empty one.
 WITHOUT_PLOT = {"conventions", "sample-size", "workload", "--on", "--promise", "--as-given"}
 
@@ -48,6 +53,12 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     ),
     "compare a.npz b.npz --measure auc --replicates 200": lambda a, b, c: be.compare(
         {"a": a, "b": b}, measures=["auc"], interval=PEOPLE
+    ),
+    "compare a.npz b.npz --measure auc --templates multi --fusion mean": lambda a, b, c: be.compare(
+        {"a": claimed(a), "b": claimed(b)}, measures=["auc"]
+    ),
+    "groups a.npz --by sex --threshold 4 --templates multi --fusion mean": lambda a, b, c: (
+        be.by_group(claimed(a), "sex", threshold=4.0)
     ),
     "conventions c.npz --card market1501 --card viper": lambda a, b, c: be.conventions(
         c, cards=["market1501", "viper"]
@@ -131,6 +142,7 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
         ("calibration a.npz --train b.npz", "--train needs --calibrate"),
         ("calibration a.npz --priors 2", "--priors"),
         ("compare a.npz", "expected two or more"),
+        ("gallery-size a.npz --templates multi", "these are claim scores, which are for verif"),
         ("gallery-size a.npz --sizes 0", "--sizes is [0]; expected increasing whole numbers"),
         ("gallery-size a.npz --sizes 13", "--sizes is [13]; expected increasing whole numbers"),
         ("gallery-size a.npz --sizes a", "expected comma-separated whole numbers"),

@@ -174,21 +174,6 @@ def test_every_part_of_a_page_is_at_the_promised_threshold(inside):
 
 
 @pytest.mark.slow
-def test_each_of_several_systems_is_at_the_threshold_of_its_study(tmp_path):
-    results = {}
-    for name, seed in (("old", 2), ("new", 3)):
-        of_system = be.simulate(30, 4, random_state=seed)
-        study = be.study_threshold(of_system, "far=0.02", folds=3, repeats=1, interval=QUICK)
-        found = be.evaluate(of_system, extra_thresholds=[study["threshold"].item()])
-        results[name] = [found, study]
-    text = written(results, tmp_path)
-    for row in rates(text):
-        threshold = results[row["system"]][1]["threshold"].item()
-        assert float(row["threshold"]) == pytest.approx(threshold, rel=1e-5)
-    assert "Each system is at the threshold of its own study" in text
-
-
-@pytest.mark.slow
 def test_who_is_better_is_the_answer_of_several_systems(tmp_path):
     first = matrix(1)
     noise = np.random.default_rng(1).normal(0, 0.5, first.shape)
@@ -357,18 +342,6 @@ def test_the_command_writes_the_whole_page(inside, capsys):
     assert "expected people=2000,impostors=0.01" in capsys.readouterr().err
     assert main(["report", "nope.nc", "--out", "x.html"]) == 2
     assert not (inside / "x.html").exists()
-
-
-@pytest.mark.slow
-def test_files_of_results_of_one_system_are_one_page(inside):
-    assert main(["run", "a.npz", "--out", "run", "--worst", "2", "--report", "run.html"]) == 0
-    assert "Worst pairs" in (inside / "run.html").read_text()
-    assert main(["threshold", "a.npz", "--target", "far=0.01", "--out", "study"]) == 0
-    assert main(["zoo", "a.npz", "--out", "zoo"]) == 0
-    assert main(["report", "run", "study/results.nc", "zoo", "--out", "p.html"]) == 0
-    text = (inside / "p.html").read_text(encoding="utf-8")
-    assert answer(text)[0].startswith(("Install", "Provisional"))
-    assert len({x.get("system") for x in rates(text)}) == 1
 
 
 # ----------------------------------------------------------------------------------- figures

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import naive_galleries
 import numba
@@ -14,7 +13,6 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.counting.single_template import _rules
 from bioeval.kernels import single_template as kernel
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
@@ -55,18 +53,6 @@ def test_every_gallery(drawn_case, impostors, max_rank):
     assert closed.attempts.item() == expected.genuine_attempts
     assert closed.skipped.item() == expected.skipped
     assert_expected(closed, expected, ("cms", "cms_count", "tied"))
-
-
-@pytest.mark.slow
-@given(drawn_cases(sizes=((1,), (1, 1), (1, 1, 1, 1))))
-def test_one_template_a_subject_leaves_nothing_to_draw(drawn_case):
-    case, limits, ties = drawn_case
-    scores = be.Scores(**case.scores())
-    options = {"ties": ties, "thresholds": limits, "rank_unit": "subject", "max_rank": 4}
-    ordinary, drawn = (be.open_set(scores, gallery=g, **options) for g in ("all", "single"))
-    exactly = 0.0 if ties != "expected" else 1e-14
-    for name in (*COUNTS, *OPEN):
-        np.testing.assert_allclose(drawn[name], ordinary[name], rtol=0, atol=exactly, err_msg=name)
 
 
 def test_galleries_are_drawn_for_each_probe_and_not_for_all():
@@ -110,17 +96,6 @@ def test_order_only_scores_have_a_closed_set():
         be.open_set(scores, gallery="single")
 
 
-def test_by_hand():
-    """One probe: mates at 2 and 5; ``b`` at 1, 3; ``c`` at 4, 4, 6."""
-    labels = ["a", "a", "b", "b", "c", "c", "c"]
-    scores = be.Scores([[2, 5, 1, 3, 4, 4, 6]], ["a"], labels)
-    # The mate at 2: b is closer with 1/2, c with 0. At 5: b surely, c with 2/3.
-    ds = be.open_set(scores, gallery="single", thresholds=[1, 2, 3, 4, 5])
-    np.testing.assert_allclose(ds.di[1], [1 / 4, 1 / 4, 0], atol=1e-15)
-    np.testing.assert_allclose(ds.di[4], [1 / 4, 1 / 4 + 1 / 6, 1 / 3], atol=1e-15)
-    np.testing.assert_allclose(ds.far, [1 / 2, 1 / 2, 1, 1, 1], atol=1e-15)
-
-
 # ------------------------------------------------------------------------------ the kernel
 
 
@@ -162,21 +137,6 @@ def convolved(closer: np.ndarray, tied: np.ndarray) -> np.ndarray:
         for y in range(n + 1 - x):
             out[x : x + y + 1] += joint[x, y] / (y + 1)
     return out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [1, 2, 7, 40, 150])
-def test_expected_ties_against_a_convolution(count):
-    rng = np.random.default_rng(count)
-    closer = rng.random(count) * rng.choice([0.01, 0.3], count)
-    tied = (1 - closer) * rng.random(count)
-    sizes, starts, nodes, weights = _rules(count)
-    wanted = min(count // 2 + 1, 16 + int(6 * math.sqrt(count)))
-    rule = int(np.searchsorted(sizes, wanted))
-    result = np.zeros(count + 1)
-    for q in range(starts[rule], starts[rule + 1]):
-        result += weights[q] * successes(closer, tied, nodes[q], count + 1)
-    np.testing.assert_allclose(result, convolved(closer, tied), rtol=0, atol=2e-14)
 
 
 # ------------------------------------------------------------------------- more than a handful

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from result_text import as_text
 from twins import one_thread  # noqa: F401
@@ -13,23 +12,6 @@ import bioeval as be
 @pytest.fixture(scope="module")
 def scores():
     return be.simulate(20, (1, 4), within=0.9, random_state=1)
-
-
-@pytest.mark.slow
-def test_gallery_size_plot(scores):
-    ds = be.gallery_size(scores, [2, 5, 20], thresholds=5)
-    display = be.plot.gallery_size(ds, ranks=(1, 5))
-    assert list(display.curves) == ["rank 1", "rank 5"]
-    curve, line = display.curves["rank 1"], display.lines_["rank 1"]
-    np.testing.assert_array_equal(curve.y, ds.cms.sel(rank=1))
-    np.testing.assert_array_equal(line.get_xdata(), [2, 5, 20])
-    assert display.ax_.get_xscale() == "log"
-    within = be.plot.gallery_size({"a": ds.isel(gallery_size=slice(0, 2)), "b": ds}, ranks=(1,))
-    assert list(within.curves) == ["a, rank 1", "b, rank 1"]
-    with pytest.raises(be.DataError, match="rank 99"):
-        be.plot.gallery_size(ds, ranks=(99,))
-    with pytest.raises(be.DataError, match="gallery_size"):
-        be.plot.gallery_size(be.closed_set(scores))
 
 
 def test_plots_take_galleries_of_one_template(scores):

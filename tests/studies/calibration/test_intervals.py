@@ -161,21 +161,3 @@ def test_what_is_refused():
     assert "wilson" not in str(refused.value)
     with raises_about(be.DataError, "interval"):
         be.calibration(scores, interval="wilson")
-
-
-@pytest.mark.slow
-def test_most_limits_contain_the_cost_of_the_population():
-    """Of 60 data sets of 30 people, at least 85 % at 95 %: 92 % and 95 % of 80 were measured."""
-    calibrator = be.Calibrator().fit(be.simulate(300, 4, random_state=999))
-    whole = [
-        be.calibration(calibrator.transform(be.simulate(200, 4, random_state=5000 + i))).cllr
-        for i in range(8)
-    ]
-    cllr, inside = float(np.mean(whole)), 0
-    for i in range(60):
-        ratios = calibrator.transform(be.simulate(30, 4, random_state=100 + i))
-        ds = be.calibration(
-            ratios, [0.5], interval=be.stats.IntervalMethod(METHODS[0], replicates=300)
-        )
-        inside += bool(ds.cllr_low <= cllr <= ds.cllr_high)
-    assert inside >= 0.85 * 60

@@ -11,7 +11,6 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.scores import blocks
 
 CARDS = [name for name in protocol.available() if not protocol.load(name).has_folds]
 
@@ -133,31 +132,3 @@ def test_without_impostors_rates_are_not_defined():
 def test_of_a_card_with_folds_it_refers_to_evaluate():
     with pytest.raises(be.ProtocolError, match=r"has folds.*be\.evaluate"):
         be.summary(layouts()["all-against-all"], "course-kfold")
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(2)
-def test_of_small_matrices_every_number_is_that_of_large_ones(kind, dtype, monkeypatch):
-    for scores in layouts(kind).values():
-        values = np.asarray(scores.values)
-        values = ((values - values.min()) * 20).astype(dtype)
-        if dtype != np.uint8:
-            values.flat[1:4] = np.inf, -np.inf, np.nan
-        given = {"kind": kind, "nan": "exclude"}
-        if scores.layout == "pairs":
-            scores = be.Scores.from_pairs(values, scores.genuine, **given)
-        else:
-            sides = [scores.probe_labels, scores.gallery_labels]
-            square = scores.layout == "all-against-all"
-            scores = be.Scores(values, *sides[: 1 if square else 2], **given)
-        small = be.summary(scores)
-        check(small, be.evaluate(scores), [])
-        with monkeypatch.context() as patch:
-            patch.setattr(blocks, "LISTED", 0)
-            large = be.summary(scores)
-            check(large, be.evaluate(scores), [])
-        for node, scalars in large.items():
-            of_sums = small[node].pop("d_prime", 0.0), scalars.pop("d_prime", 0.0)
-            assert of_sums[0] == pytest.approx(of_sums[1], rel=1e-9, nan_ok=True)
-            assert repr(small[node]) == repr(scalars), node

@@ -127,36 +127,6 @@ def test_lists_give_what_the_whole_ranking_gives(
         assert ranks >= k or ranks == 12
 
 
-def test_by_hand():
-    """Three of ann's are in the gallery, at ranks 1 and 3 of a list of three."""
-    gallery = ["ann", "bob", "ann", "ann", "eve"]
-    lists = be.Scores.from_top_k([[0, 1, 2], [4, 0, 1]], ["ann", "bob"], gallery)
-    result = be.reid(lists, "top-k", per_query=True)
-    assert result.cmc.values.tolist() == [0.5, 0.5, 1.0]
-    assert result.rank_k_average_precision.values.tolist() == pytest.approx(
-        [(1 + 2 / 3) / 3, 1 / 3]
-    )
-    assert result.first_match_rank.values.tolist() == [1, 3]
-    assert np.isnan([result.mean_ap, result.mean_inp, result.ndcg]).all()
-    message = next(x for x in be.messages(result) if x.code == "matches-beyond-lists")
-    assert message.arguments["what"][:3] == ["mAP", "mINP", "NDCG"]
-    assert result.reciprocal_rank.values.tolist() == [1, pytest.approx(1 / 3)]
-    assert result.query_r_precision.values.tolist() == pytest.approx([2 / 3, 0])
-    assert (result.mrr, result.r_precision) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
-    assert result.inp.values.tolist() == pytest.approx([np.nan, 1 / 3], nan_ok=True)
-    one, every = (
-        be.reid(x, "top-k", rank_k_over="smaller")
-        for x in (
-            be.Scores.from_top_k([[0], [4]], ["ann", "bob"], gallery),
-            be.Scores.from_top_k([[0, 1]], ["ann"], ["ann", "bob", "ann", "ann"]),
-        )
-    )
-    assert np.isnan(one.mrr) and np.isnan(one.r_precision)
-    assert every.mean_inp == 3 / 4 and np.isnan(every.mean_ap)  # all that follow are matches
-    smaller = be.reid(lists, "top-k", rank_k=2, rank_k_over="smaller", per_query=True)
-    assert smaller.rank_k_average_precision.values.tolist() == [0.5, 0.0]
-
-
 def test_what_is_removed_shortens_what_a_list_tells():
     meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2, 2, 2]}}
     lists = be.Scores.from_top_k([[0, 1, 2]], ["ann"], ["ann", "bob", "eve", "ann"], **meta)
