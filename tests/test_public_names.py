@@ -19,7 +19,7 @@ SCORES = """
 INNER = """
     cells codes exclusions has_mask streams held derived with_pairs with_remarks pair_distances
     remarks origin metric reading claims tries is_derived junk_ids
-    layout_in_words doubt_of_square failures
+    layout_in_words doubt_of_square failures gallery_order
 """
 
 

@@ -58,6 +58,7 @@ def test_each_system_has_its_files_and_a_place_on_the_page(systems, inside, caps
     assert not list(Path("out").glob("system-*"))
 
 
+@pytest.mark.slow
 def test_a_comparison_takes_printed_names_of_measures_and_draws_all_systems(inside, capsys):
     words = ["compare", "old.npz", "new.npz", "--measure", "EER", "--replicates", "100"]
     words += ["--measure", "FRR at FAR <= 10 % (FMR10)", "--out", "both", "--plots", "--json"]

@@ -525,7 +525,7 @@ def embedded(metric: str, layout: str, dtype: str = "float64", **options: Any) -
 @pytest.mark.parametrize("layout", ["square", "gallery"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @each_way
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 def test_embeddings(metric, layout, dtype, way):
     scores = embedded(metric, layout, dtype)
     assert scores.streams

@@ -15,6 +15,8 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.counting import folds
+from bioeval.scores import blocks
 
 
 @given(data=st.data())
@@ -104,6 +106,19 @@ def test_every_splitter(scores, name, templates):
         assert one.fr == on_test.fr.item()
         assert one.train_fa == on_train.fa.item()
     assert ds.sizes["repeat"] * ds.sizes["fold"] == splitter.get_n_splits()
+
+
+@pytest.mark.parametrize("rule", ["hter", "accuracy", "eer", "far=0.01"])
+@pytest.mark.parametrize("cells", [1, 64, 4096])
+@pytest.mark.cases(4)
+def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, rule, monkeypatch):
+    scores = be.simulate(60, 4, random_state=5)
+    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
+    plain = crossed(scores, splitter, threshold=rule)
+    monkeypatch.setattr(blocks, "LISTED", 0)
+    monkeypatch.setattr(folds, "LEAST_CELLS", cells)
+    monkeypatch.setattr(folds, "MOST_CELLS", cells)
+    assert crossed(scores, splitter, threshold=rule).identical(plain)
 
 
 # ----------------------------------------------------------------------------- identification
