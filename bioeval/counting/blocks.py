@@ -116,9 +116,16 @@ class Block(NamedTuple):
         columns = self.columns
         assert columns is not None
         if columns.layers is not None:  # of tiles, which are laid out for the nearest template
+            from bioeval.kernels.fuse import nearest_in_layers, nearest_of_row_layers
+
+            people, probes = int(columns.layers[0]), len(self.probes)
+            values, shape = self.values[:probes], (probes, people)
             if self.turned:
-                return _nearest_of_rows(self.values[:, : self.probe.shape[1]], columns)
-            return _nearest_of_columns(self.values[: len(self.probe)], columns)
+                values, shape = self.values[:, :probes], (people, probes)
+            nearest = np.empty(shape, dtype=values.dtype)
+            loop = nearest_of_row_layers if self.turned else nearest_in_layers
+            loop(values, columns.layers, nearest)
+            return nearest
         assert columns.starts is not None
         if fusion != "min":
             return fused(self.values, columns.starts, fusion, rejected=self.rejected)
@@ -138,26 +145,6 @@ def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool
 
     loop = fuse_groups.on_one_thread
     return fuse_claims(values, starts, fusion, loop, rejected=rejected)[0]
-
-
-def _nearest_of_columns(values: np.ndarray, people: BlockLines) -> np.ndarray:
-    """Return the nearest score of each person whose templates are along the columns, in layers."""
-    from bioeval.kernels.fuse import nearest_in_layers
-
-    assert people.layers is not None
-    nearest = np.empty((len(values), int(people.layers[0])), dtype=values.dtype)
-    nearest_in_layers(values, people.layers, nearest)
-    return nearest
-
-
-def _nearest_of_rows(values: np.ndarray, people: BlockLines) -> np.ndarray:
-    """Do so for templates along the rows."""
-    from bioeval.kernels.fuse import nearest_of_row_layers
-
-    assert people.layers is not None
-    nearest = np.empty((int(people.layers[0]), values.shape[1]), dtype=values.dtype)
-    nearest_of_row_layers(values, people.layers, nearest)
-    return nearest
 
 
 # -------------------------------------------------------------------------------------------- mates

@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 
 from bioeval.counting.blocks import Block
-from bioeval.counting.identification import ENDS
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.scores.arrays import scored
@@ -151,7 +150,7 @@ class Within(Reducer):
                 np.add.at(self.counts, (probes[line], place), 1)
                 continue
             from bioeval.counting.thresholds import guide_to
-            from bioeval.kernels.mate_ranks import count_within
+            from bioeval.kernels.count import count_within
 
             guide = guide_to(self.thresholds)
             count_within.on_one_thread(values, probes, self.thresholds, *guide, self.counts)
@@ -159,56 +158,3 @@ class Within(Reducer):
     def result(self) -> np.ndarray:
         """Return the numbers within each threshold."""
         return np.cumsum(self.counts, axis=1)[:, :-1]
-
-
-# Nodes of Gauss and Legendre for the mean over the orders of the tied.
-NODES = 32
-
-
-class SingleShots(Reducer):
-    """The rank of the match in galleries of one entry of each person, over all such galleries.
-
-    It needs whole rows, with the people side by side. The result has the probability of each query
-    of ranks 1 ... `max_rank`, float64:
-
-    - `at_rank` (queries, ranks): under a policy of `ties`
-    - `at_ends` (queries, 2, ranks): under pessimistic and optimistic ties
-    """
-
-    sums = ("at_rank", "at_ends")
-
-    def __init__(self, max_rank: int, ties: str):
-        self.max_rank, self.ties = max_rank, ties
-
-    def prepare(self, parts: Parts) -> None:
-        """Take the mates, in order."""
-        self.ranks = MateRanks()
-        self.ranks.prepare(parts)
-        self.at_rank = np.zeros((parts.scores.shape[0], self.max_rank))
-        self.at_ends = np.zeros((len(self.at_rank), len(ENDS), self.max_rank))
-
-    def add(self, block: Block) -> None:
-        """Find the distributions of a block's queries."""
-        from bioeval.kernels import mate_ranks as kernel
-
-        assert block.columns is not None
-        probes, ranks, values = block.probes, self.ranks, block.values
-        rows = kernel.Rows(values, block.candidates, ranks.starts[probes], ranks.stops[probes])
-        mates = kernel.Ranked(ranks.distance, ranks.gallery)
-        found: dict[str, np.ndarray] = {}
-        tied = np.zeros(len(probes), np.int64)
-        for ties in (self.ties, *ENDS):
-            if found and (ties in found or not tied.any()):
-                continue
-            nodes, weights = np.array([float(ties == "pessimistic")]), np.ones(1)
-            if ties == "expected":
-                nodes, weights = np.polynomial.legendre.leggauss(NODES)
-                nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
-            people = kernel.People(
-                block.columns.person, len(block.columns.people), ties == "stable", nodes, weights
-            )
-            found[ties] = np.zeros((len(probes), self.max_rank))
-            kernel.single_shots.on_one_thread(rows, mates, people, found[ties], tied)
-        self.at_rank[probes] = found[self.ties]
-        for end, ties in enumerate(ENDS):
-            self.at_ends[probes, end] = found.get(ties, found[self.ties])

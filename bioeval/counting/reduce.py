@@ -12,6 +12,7 @@ from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report_rows
 from bioeval.counting.blocks import Block
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at, parts_of
+from bioeval.counting.thresholds import extent_of
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 
@@ -150,11 +151,10 @@ class Extent(Reducer):
             self._take((side if self.fusion is None else side.by_person(self.fusion)).scores()[0])
 
     def _take(self, scores: np.ndarray) -> None:
-        finite = scores[np.isfinite(scores)]
-        self.low = min(self.low, float(finite.min(initial=np.inf)))
-        self.high = max(self.high, float(finite.max(initial=-np.inf)))
-        self.negative |= bool((scores == -np.inf).any())
-        self.positive |= bool((scores == np.inf).any())
+        low, high, negative, positive = extent_of(scores)
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self.negative |= negative
+        self.positive |= positive
 
     def merge(self, other: Extent) -> None:
         """Take what a copy has found."""

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from bioeval.counting.identification import ENDS
+from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.sorted_attempts import runs
-from bioeval.counting.thresholds import check_thresholds, grid_over_attempts, guide_to, to_internal
+from bioeval.counting.thresholds import check_thresholds, grid_over, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
-from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import RowBlock, among_distances, blocks_of, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled
@@ -30,16 +30,8 @@ def thresholds_over(scores: Scores, thresholds: Any, count: int | None = None) -
     given_thresholds = check_thresholds(thresholds)
     if isinstance(given_thresholds, np.ndarray):
         return to_internal(given_thresholds, scores.kind)
-    return grid_over_attempts(
-        map(_comparisons, blocks_of(scores, reported=False)), given_thresholds, count
-    )
-
-
-def _comparisons(block: RowBlock) -> np.ndarray:
-    """Return the scores of all comparisons of a block except those of a probe with itself."""
-    values, rows = block.values.copy(), np.flatnonzero(block.probe_position >= 0)
-    values[rows, block.probe_position[rows]] = np.nan
-    return scored(values) if block.rejected else values
+    (extent,) = reduce(scores, Extent())
+    return grid_over(*extent, number=given_thresholds, count=count)
 
 
 # Chances computed together, so that memory does not grow with the ranks.
@@ -161,13 +153,7 @@ class SingleTemplateCounter:
         mate_counts: np.ndarray,
     ) -> None:
         """Add the ranks of rows from `low` on; `mate_counts` are the numbers of their mates."""
-        first = np.concatenate([[0], np.cumsum(mate_counts)])
-        ranks = kernel.ExpectedRanks(
-            first=first,
-            distance=np.empty(first[-1]),
-            tied=np.empty(first[-1]),
-            chance=np.empty((first[-1], self.ranks)),
-        )
+        ranks = _no_ranks(mate_counts, self.ranks)
         kernel.rank_chances(probes, usable, POLICY[self.tally.ties], self.rules, ranks)
         tally, counted = self.tally, ~np.isnan(ranks.distance)
         bins = np.where(counted, np.searchsorted(self.thresholds, ranks.distance), -1)
@@ -207,6 +193,46 @@ class SingleTemplateCounter:
         add_chances(tally.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
         add_chances(tally.within, anyones, np.where(enrolled, TARGET, -1))
         add_chances(tally.within, oneself, np.where(enrolled, MATE, -1))
+
+
+@dataclass
+class SingleShots:
+    """The chances of each probe's mate at ranks 1, 2, ... over galleries of one template each.
+
+    - `at_rank` (float64 (m, ranks)): under a policy of ties
+    - `at_ends` (float64 (m, 2, ranks)): under pessimistic and optimistic ties
+    """
+
+    at_rank: np.ndarray
+    at_ends: np.ndarray
+
+    @classmethod
+    def of(cls, scores: Scores, ranks: int, ties: str) -> SingleShots:
+        """Read all rows; a mate is the one that is enrolled with the same chance as the others."""
+        m, rules = scores.shape[0], _rules(len(scores.gallery_order.subjects))
+        shots = cls(np.zeros((m, ranks)), np.zeros((m, len(ENDS), ranks)))
+        with threads_for(scores):
+            for block in blocks_of(scores, reported=False):
+                every = block.mate_stop - block.mate_start
+                for low, high in _tiles(every, ranks, 0):
+                    probes, mates = _grouped(block, slice(low, high)), every[low:high]
+                    usable, ranked = _usable(probes), _no_ranks(mates, ranks)
+                    row = np.repeat(block.low + np.arange(low, high), mates)
+                    kernel.rank_chances(probes, usable, POLICY[ties], rules, ranked)
+                    tied = ranked.tied.any()
+                    np.add.at(shots.at_rank, row, ranked.chance)
+                    for end, policy in enumerate(ENDS):
+                        if tied:
+                            kernel.rank_chances(probes, usable, POLICY[policy], rules, ranked)
+                        np.add.at(shots.at_ends[:, end], row, ranked.chance)
+        return shots
+
+
+def _no_ranks(mates: np.ndarray, ranks: int) -> kernel.ExpectedRanks:
+    """Return room for the ranks of rows with some numbers of mates."""
+    first = np.concatenate([[0], np.cumsum(mates)])
+    chance = np.empty((first[-1], ranks))
+    return kernel.ExpectedRanks(first, np.empty(first[-1]), np.empty(first[-1]), chance)
 
 
 def _grouped(block: RowBlock, rows: slice) -> kernel.GroupedBlock:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -313,18 +313,12 @@ def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
 # -------------------------------------------------------------------------------------------- grids
 
 
-def grid_over_attempts(
-    scores: Iterable[np.ndarray], number: int | None, count: int | None = None
-) -> np.ndarray:
-    """Return a given number of thresholds over scores that come in parts, or about `count`."""
-    low, high, negative, positive = np.inf, -np.inf, False, False
-    for some in scores:
-        finite = some[np.isfinite(some)]
-        if len(finite):
-            low, high = min(low, float(finite.min())), max(high, float(finite.max()))
-        negative |= bool((some == -np.inf).any())
-        positive |= bool((some == np.inf).any())
-    return grid_over(low, high, negative, positive, number=number, count=count)
+def extent_of(scores: np.ndarray) -> tuple[float, float, bool, bool]:
+    """Return the least and the largest finite score, and whether -inf and +inf are scores."""
+    finite = scores[np.isfinite(scores)]
+    low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+    infinite = bool((scores == -np.inf).any()), bool((scores == np.inf).any())
+    return float(low), float(high), *infinite
 
 
 # Places of the guide into thresholds: at least this many, and about four a threshold.

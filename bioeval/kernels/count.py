@@ -1,9 +1,9 @@
-"""The impostor scores of pairs of subjects between thresholds."""
+"""Scores between thresholds: of pairs of subjects, and of each row."""
 
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiling import compiled
+from bioeval.kernels.compiling import compiled, parallel_rows
 
 
 @register_jitable
@@ -74,3 +74,17 @@ def list_pairs(
                 table[k] = 0
                 at += 1
         last[s] = at
+
+
+@parallel_rows("values")
+def count_within(begin, end, values, probes, thresholds, base, scale, guide, counts):
+    """Count the values of each row between thresholds; `counts` (rows of `probes`) are added to.
+
+    ``counts[probes[i], k]`` gets those with ``thresholds[k - 1] < value <= thresholds[k]``, without
+    NaN; base, scale and guide are those of :func:`threshold_of`.
+    """
+    for i in range(begin, min(end, len(probes))):
+        for j in range(values.shape[1]):
+            x = np.float64(values[i, j])
+            if x == x:
+                counts[probes[i], threshold_of(x, thresholds, base, scale, guide)] += 1

@@ -22,7 +22,7 @@ from bioeval.counting.points import (
     check_targets,
     per_cent,
 )
-from bioeval.counting.thresholds import check_thresholds, grid_over_attempts, to_internal, to_user
+from bioeval.counting.thresholds import check_thresholds, extent_of, grid_over, to_internal, to_user
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, with_dims
 from bioeval.results.support import rank_message, searching_people, support_messages, tie_message
 from bioeval.results.variables import CLOSED_SET, OPEN_SET
@@ -473,7 +473,7 @@ def open_set_dataset(
     if isinstance(given, np.ndarray):
         grid = to_internal(given, kind)
     else:
-        grid = grid_over_attempts([points.mate, points.other], given)
+        grid = grid_over(*extent_of(np.append(points.mate, points.other)), number=given)
     if given is None or rows is not None:
         more = np.empty(0) if rows is None else rows
         grid = np.unique(np.concatenate([grid, points.rows(threshold), more]))

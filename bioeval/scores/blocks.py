@@ -17,7 +17,7 @@ import mmap
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numba
@@ -64,33 +64,21 @@ _CELL, _SHARE = 8, 0.65
 MAPPED = 1 << 30
 
 
-def fixed_bytes(scores: Scores) -> int:
-    """Return about how many bytes are needed however few rows are read together."""
+def bytes_of(scores: Scores) -> tuple[int, int]:
+    """Return about how many bytes are needed however few rows are read together; and by a row."""
     m, n = scores.shape
-    genuine = 0
+    genuine, copies = 0, 1
     if scores._labelled:
         size = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
-        cell_bytes = scores.codes.probe
-        genuine = int(size[cell_bytes[cell_bytes >= 0]].sum())
-    held = getattr(scores.cells.mask, "nbytes", 0) if scores.cells.mask is not None else 0
-    return estimated_bytes(m, n, genuine) + held
-
-
-def estimated_bytes(probes: int, gallery: int, genuine: int) -> int:
-    """Return about how many bytes templates and genuine comparisons take."""
-    sampled = 32 * max(8 * gallery, 1 << 16)
-    return _TABLES + _TEMPLATE * (probes + gallery) + _GENUINE * genuine + sampled
-
-
-def row_bytes(scores: Scores) -> int:
-    """Return about how many bytes a row takes while it is read and counted."""
-    n, cell_bytes = scores.shape[1], scores.dtype.itemsize
-    copies = 1
+        genuine = int(size[scores.codes.probe].sum())
+    sampled = 32 * max(8 * n, 1 << 16)
+    fixed = _TABLES + _TEMPLATE * (m + n) + _GENUINE * genuine + sampled
     if scores.streams:
         copies = _COMPUTED
     if rows_of(scores.cells.base) == "container":
         copies = _STORED
-    return n * (copies * cell_bytes + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
+    cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL
+    return fixed + getattr(scores.cells.mask, "nbytes", 0), n * cell
 
 
 def rows_within(scores: Scores, chunk: int) -> int:
@@ -101,7 +89,7 @@ def rows_within(scores: Scores, chunk: int) -> int:
     if not scores._limited:
         return sys.maxsize
     chunk = min(chunk, scores.shape[0])
-    fixed, each = fixed_bytes(scores), row_bytes(scores)
+    fixed, each = bytes_of(scores)
     rows = int(_SHARE * scores._memory_limit - fixed) // each
     if rows >= chunk:
         return rows // chunk * chunk
@@ -212,18 +200,16 @@ class RowBlock:
     def rows(self, low: int, high: int) -> RowBlock:
         """Return rows ``low:high`` of the scores, which are in this block."""
         some = slice(low - self.low, high - self.low)
-        return RowBlock(
-            low,
-            self.values[some],
-            self.columns,
-            self.starts,
-            self.probe_group[some],
-            self.mate_start[some],
-            self.mate_stop[some],
-            self.probe_position[some],
-            None if self.mask is None else self.mask[some],
-            self.rejected,
-            self.by_subject,
+        return replace(
+            self,
+            low=low,
+            values=self.values[some],
+            probe_group=self.probe_group[some],
+            mate_start=self.mate_start[some],
+            mate_stop=self.mate_stop[some],
+            probe_position=self.probe_position[some],
+            mask=None if self.mask is None else self.mask[some],
+            _fused={},
         )
 
     def fused(self, fusion: str) -> RowBlock:

@@ -13,9 +13,10 @@ from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
+from bioeval.counting.blocks import fused
 from bioeval.results.support import RuleOf
 from bioeval.scores.arrays import scored, with_failures
-from bioeval.scores.blocks import RowBlock, distances_at, require_subjects
+from bioeval.scores.blocks import distances_at, require_subjects
 from bioeval.scores.bona_fide import species_of
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import missing_values, plain
@@ -295,20 +296,8 @@ def _made(row: np.ndarray, values: np.ndarray, attacks: Scores) -> tuple[np.ndar
 
 def _fused(table: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:
     """Return each row's scores fused, NaN where there is none."""
-    m, k = table.shape
-    none = np.zeros(m, dtype=np.int64)
-    rows = RowBlock(
-        low=0,
-        values=table,
-        columns=np.arange(k, dtype=np.int64)[None],
-        starts=np.array([0, k], dtype=np.int64),
-        probe_group=none,
-        mate_start=none,
-        mate_stop=none + k,
-        probe_position=none - 1,
-        rejected=rejected,
-    )
-    return rows.fused(fusion).values[:, 0]
+    ends = np.array([0, table.shape[1]])
+    return fused(table, ends, fusion, rejected=rejected)[:, 0]
 
 
 def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:

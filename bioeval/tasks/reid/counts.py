@@ -12,9 +12,10 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.progress import rows_reported_to
 from bioeval.counting.identification import RankFacts, check_max_rank
-from bioeval.counting.mate_ranks import MateRanks, SingleShots, Within
+from bioeval.counting.mate_ranks import MateRanks, Within
 from bioeval.counting.parts import parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
+from bioeval.counting.single_template import SingleShots
 from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.protocol.tasks import Gom
 from bioeval.scores.labels import NAME_COLUMNS, template_names
@@ -100,12 +101,13 @@ def count(
     if taus is not None:
         of_ap.append(Within(taus))
     of_cmc: list[Reducer] = []
-    if rules.cmc == "single-gallery-shot":
-        of_cmc.append(SingleShots(rules.max_rank, rules.ties))
-    elif rules.cmc == "identity-dedup":
+    if rules.cmc == "identity-dedup":
         of_cmc.append(RankFacts("min"))
     parts = candidates.people if of_cmc else candidates.parts
     found: dict[str, Any] = {}
+    if rules.cmc == "single-gallery-shot":
+        single = candidates.under(rules.removed, by_label=True)
+        found["shots"] = SingleShots.of(single, rules.max_rank, rules.ties)
     if rules.removed == rules.ap_removed:
         counted = _reduced(parts(rules.removed), [*of_ap, *of_cmc])
     else:
@@ -117,8 +119,7 @@ def count(
     if taus is not None:
         found["retrieved"] = counted.pop(0) * ~candidates.left_out[:, None]
     if of_cmc:
-        name = "shots" if rules.cmc == "single-gallery-shot" else "identities"
-        found[name] = counted.pop(0)
+        found["identities"] = counted.pop(0)
     if name_queries:
         found["labels"] = query_labels(scores)
         if not {*NAME_COLUMNS}.isdisjoint(scores.probe_meta):
