@@ -29,7 +29,8 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.task_counts import CountedTask, SearchCounted, count_single_template
+from bioeval.tasks.single_template_counts import SingleTemplateCounted
+from bioeval.tasks.task_counts import CountedTask, SearchCounted
 
 RANKS = {
     "subject": Variable("subject of the probe"),
@@ -271,7 +272,7 @@ def _identify(
     targets = np.empty(0) if far_targets is None else far_targets
     counted: CountedTask
     if task.gallery == "single":
-        counted = count_single_template(scores, task, thresholds, targets)
+        counted = SingleTemplateCounted.of(scores, task, targets, thresholds)
     else:
         counted = SearchCounted(scores, search(scores, task), task, {}, targets, thresholds)
     dataset = counted.dataset()

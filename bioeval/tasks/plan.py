@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -38,13 +38,14 @@ from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
 from bioeval.scores.provenance import Provenance
 from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
-from bioeval.tasks.reid import tasks as reid
+from bioeval.tasks.reid.candidates import kept_scores
+from bioeval.tasks.reid.convention import column_warnings, convention_of
+from bioeval.tasks.reid.reid import plan_retrieval
+from bioeval.tasks.single_template_counts import SingleTemplateCounted
 from bioeval.tasks.task_counts import (
     CountedTask,
-    RetrievalCounted,
     SearchCounted,
     VerificationCounted,
-    count_single_template,
 )
 
 # The node of the mean over galleries.
@@ -70,8 +71,8 @@ class CardTasks:
     thresholds: np.ndarray | int | None
     verifying: dict[str, Verifying] = field(default_factory=dict)
     searching: dict[str, OpenSet | ClosedSet] = field(default_factory=dict)
-    #: What counts re-identification and GOM, with the options of their results.
-    retrieval: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+    #: What counts re-identification and GOM.
+    retrieval: Mapping[str, Callable[[], CountedTask]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -96,9 +97,9 @@ class CardTasks:
         retrieval = {}
         sections = [x for x in card.tasks if x not in CORE_TASKS]
         if sections:
-            retrieval = {x: reid.plan(x, scores, card, options) for x in sections}
+            retrieval = {x: plan_retrieval(x, scores, card, options) for x in sections}
             if not searches_only(card):
-                scores = reid.compared(scores, card)
+                scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
         if card.verification is not None:
             scores = with_pairs(scores, card.verification.pairs)
         about = _provenance(scores, card, whole, automatic=automatic)
@@ -200,16 +201,16 @@ class CardTasks:
             counted[node] = VerificationCounted(self.verifying[node], made)
         for node, task in self.searching.items():
             if task.gallery == "single":
-                counted[node] = count_single_template(
-                    self.scores, task, self.thresholds, self.far_targets
+                counted[node] = SingleTemplateCounted.of(
+                    self.scores, task, self.far_targets, self.thresholds
                 )
                 continue
             found, left_out = searches[task.rank_unit, task.fusion]
             counted[node] = SearchCounted(
                 self.scores, found, task, left_out, self.far_targets, self.thresholds
             )
-        for node, (counting, options) in self.retrieval.items():
-            counted[node] = RetrievalCounted(counting(), options, self.scores)
+        for node, counting in self.retrieval.items():
+            counted[node] = counting()
         self._refine(counted, verified, curves=curves)
         return counted
 
@@ -269,8 +270,6 @@ def _provenance(
     if whole is not None:
         return whole.of_part(scores)
     if automatic and scores.layout != "pairs":
-        from bioeval.tasks.reid.convention import column_warnings
-
         notes += column_warnings(scores)
     about = Provenance.of(scores)
     return replace(about, notes=(*about.notes, *notes)) if notes else about
@@ -343,4 +342,4 @@ def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that tasks of studies in a card leave out."""
     if CORE_TASKS.issuperset(card.tasks):
         return scores
-    return reid.compared(with_exclusions(scores, card), card)
+    return kept_scores(with_exclusions(scores, card), convention_of(card, ("reid", "gom")))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.identification import Searches
-from bioeval.counting.single_template import SingleTemplateCounts
 from bioeval.counting.verification import Verified, Verifying
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars
@@ -23,10 +21,6 @@ from bioeval.results.identification import (
 from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import people_of_probes, require_people
-from bioeval.tasks.single_template_counts import (
-    single_template_counter,
-    single_template_dataset,
-)
 from bioeval.views.messages import warn_of_kinds
 
 if TYPE_CHECKING:
@@ -138,68 +132,3 @@ class SearchCounted:
             self.left_out[ties] = LeftOut.of(self.searches, self.scores, ties)
         people = people_of_probes(scores)
         return add(dataset, self.searches, people, limits, self.left_out.get(ties))
-
-
-@dataclass(frozen=True, eq=False)
-class SingleTemplateCounted:
-    """Identification in galleries of one template of each subject; `node` names the task."""
-
-    tally: SingleTemplateCounts
-    node: str
-    options: dict[str, Any]
-
-    def scalars(self) -> Scalars:
-        """Return the numbers of the result besides its curves over the threshold."""
-        return Scalars.of_dataset(self.dataset())
-
-    def dataset(self) -> xr.Dataset:
-        """Return the result."""
-        return single_template_dataset(self.tally, self.node, self.options)
-
-    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
-        """Return the result with the message that it has no intervals."""
-        of = "means over all galleries of one template of each subject"
-        without = Message("no-interval", of=of, why="their galleries share templates")
-        return dataset.assign_attrs(message_attrs([without], dataset.attrs))
-
-
-def count_single_template(
-    scores: Scores,
-    task: OpenSet | ClosedSet,
-    thresholds: np.ndarray | int | None,
-    far_targets: np.ndarray,
-) -> SingleTemplateCounted:
-    """Count identification in galleries of one template of each subject."""
-    counter, notes = single_template_counter(scores, task, thresholds)
-    options: dict[str, Any] = {"notes": notes}
-    if isinstance(task, OpenSet):
-        options |= {"impostors": task.impostors, "far_targets": far_targets}
-        return SingleTemplateCounted(counter.count(), "open_set", options)
-    return SingleTemplateCounted(counter.count(), "closed_set", options | {"unmated": task.unmated})
-
-
-@dataclass(frozen=True, eq=False)
-class RetrievalCounted:
-    """Re-identification or GOM."""
-
-    tally: Any
-    options: dict[str, Any]
-    scores: Any
-
-    def scalars(self) -> Scalars:
-        """Return the numbers of the result besides its curves over the threshold."""
-        return Scalars.of_dataset(self.dataset())
-
-    def dataset(self) -> xr.Dataset:
-        """Return the result."""
-        from bioeval.tasks.reid import tasks as reid
-
-        return reid.dataset(self.tally, self.options)
-
-    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
-        """Return the result with confidence intervals."""
-        from bioeval.tasks.reid import tasks as reid
-
-        if limits.by_subject:
-            require_people(self.scores, method=limits.method)
-        return reid.with_intervals(dataset, self.tally, limits)

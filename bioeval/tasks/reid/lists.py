@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -20,7 +22,8 @@ from bioeval.results.query_means import (
 )
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import people_of_probes
+from bioeval.scores.people import people_of_probes, require_people
+from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention, convention_of
@@ -72,14 +75,21 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     if options.thresholds is not None:
         raise refused_thresholds()
     rules = convention_of(card, max_rank=options.max_rank)
-    dataset, measures = reid_of_lists(
-        scores, rules, max_rank=options.max_rank, per_query=options.per_query
-    )
-    if options.interval is not None:
-        dataset = query_mean_intervals(
-            dataset, measures, people_of_probes(scores), TOP_K, options.interval
-        )
+    how: dict[str, Any] = {"max_rank": options.max_rank, "per_query": options.per_query}
+    dataset = lists_dataset(scores, rules, options.interval, **how)
     return tree_of({"reid": dataset.assign_attrs(protocol=card.name, report_ranks=ranks)})
+
+
+def lists_dataset(
+    scores: Scores, rules: Convention, limits: IntervalMethod | None, **how: Any
+) -> xr.Dataset:
+    """Return the result of :func:`reid_of_lists`, with confidence intervals if wanted."""
+    dataset, measures = reid_of_lists(scores, rules, **how)
+    if limits is None:
+        return dataset
+    if limits.by_subject:
+        require_people(scores, method=limits.method)
+    return query_mean_intervals(dataset, measures, people_of_probes(scores), TOP_K, limits)
 
 
 def reid_of_lists(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,13 +19,13 @@ from bioeval.counting.thresholds import check_thresholds, require_values, to_use
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.results.query_means import QueryMeasures
-from bioeval.results.variables import Variable
+from bioeval.results.dataset import Scalars
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
-from bioeval.scores.people import people_of_probes, require_people
+from bioeval.scores.people import require_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
+from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.convention import (
     Cmc,
     Junk,
@@ -33,7 +34,7 @@ from bioeval.tasks.reid.convention import (
     convention_of,
     with_options,
 )
-from bioeval.tasks.reid.counts import GomCounts, plan_gom, plan_reid
+from bioeval.tasks.reid.counts import GomCounts, ReidCounts, plan_gom, plan_reid
 from bioeval.tasks.reid.intervals import query_mean_intervals
 from bioeval.tasks.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
 from bioeval.tasks.reid.results import (
@@ -204,22 +205,18 @@ def reid(
 
         if taus is not None:
             raise lists.refused_thresholds()
-        result, measures = lists.reid_of_lists(
-            scores, rules, max_rank=max_rank, per_query=per_query
-        )
+        how = {"max_rank": max_rank, "per_query": per_query}
+        result = lists.lists_dataset(scores, rules, limits, **how)
         warn_of_cut_lists(result)
-        return _with_limits(result, measures, scores, lists.TOP_K, limits)
+        return result
     counting = plan_reid(scores, rules, thresholds=taus, name_queries=per_query)
     with rows_reported():
-        tally = counting()
-    result = reid_dataset(tally, per_query=per_query)
+        counted = RetrievalCounted(counting(), scores, per_query)
+    result = counted.dataset()
     if not int(result["queries"]):
         require_matches(result)
     warn_of_cut_lists(result)
-    if limits is None:
-        return result
-    people = tally.subject_of_query
-    return _with_limits(result, reid_measures(tally), scores, REID, limits, people)
+    return result if limits is None else counted.with_intervals(result, limits)
 
 
 def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
@@ -233,22 +230,54 @@ def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
     return grid
 
 
-def _with_limits(
-    result: xr.Dataset,
-    measures: QueryMeasures,
-    scores: Scores,
-    names: Mapping[str, Variable],
-    options: IntervalMethod | None,
-    people: np.ndarray | None = None,
-) -> xr.Dataset:
-    """Return a result with intervals, if wanted, by the `people` of the queries."""
-    if options is None:
-        return result
-    if options.by_subject:
-        require_people(scores, method=options.method)
-    if people is None:
-        people = people_of_probes(scores)
-    return query_mean_intervals(result, measures, people, names, options)
+@dataclass(frozen=True, eq=False)
+class RetrievalCounted:
+    """What was counted of re-identification or GOM."""
+
+    tally: ReidCounts
+    scores: Scores
+    per_query: bool = False
+
+    def scalars(self) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+        return Scalars.of_dataset(self.dataset())
+
+    def dataset(self) -> xr.Dataset:
+        """Return the result."""
+        if isinstance(self.tally, GomCounts):
+            return gom_dataset(self.tally, per_query=self.per_query)
+        return reid_dataset(self.tally, per_query=self.per_query)
+
+    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals, by the people of the queries."""
+        if limits.by_subject:
+            require_people(self.scores, method=limits.method)
+        if isinstance(self.tally, GomCounts):
+            measures, names = gom_measures(self.tally), GOM
+        else:
+            measures, names = reid_measures(self.tally), REID
+        people = self.tally.subject_of_query
+        return query_mean_intervals(dataset, measures, people, names, limits)
+
+
+def plan_retrieval(
+    section: str, scores: Scores, card: Protocol, options: EvaluationOptions
+) -> Callable[[], RetrievalCounted]:
+    """Return what counts ``[reid]`` or ``[gom]`` of a card."""
+    tasks, per_query = set(card.tasks), options.per_query
+    counting: Callable[[], ReidCounts]
+    if section == "gom":
+        thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
+        counting = gom_of_card(scores, card, thresholds, max_rank=options.max_rank)
+        per_query = False
+    else:
+        rules = convention_of(card, max_rank=options.max_rank)
+        taus: Any = card.curve.values
+        if tasks == {"reid"} and options.thresholds is not None:
+            taus = options.thresholds
+        taus = retrieval_thresholds(taus, "re-identification")
+        counting = plan_reid(scores, rules, thresholds=taus, name_queries=per_query)
+    return lambda: RetrievalCounted(counting(), scores, per_query)
 
 
 @leaves_out_attacks
@@ -332,11 +361,9 @@ def gom(
     options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
     counting = gom_of_card(scores, convention, thresholds, scaled, **options)
     with rows_reported():
-        tally = counting()
-    result = gom_dataset(tally, per_query=per_query)
-    if limits is None:
-        return result
-    return _with_limits(result, gom_measures(tally), scores, GOM, limits, tally.subject_of_query)
+        counted = RetrievalCounted(counting(), scores, per_query)
+    result = counted.dataset()
+    return result if limits is None else counted.with_intervals(result, limits)
 
 
 def gom_of_card(
