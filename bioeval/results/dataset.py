@@ -299,21 +299,16 @@ def _of_subjects(about: Provenance) -> list[Message]:
 
 
 def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
-    """Return datasets as a tree, by path, in their order; their values are not copied."""
+    """Return datasets as a tree, by path, in their order; they are in it as they are, no copies."""
     # DataTree.from_dict would put the shallow paths first, and so verification/single last.
-    tree = xr.DataTree(datasets.get(""))
-    _add_children(tree, datasets)
-    return tree
-
-
-def _add_children(node: xr.DataTree, datasets: Mapping[str, xr.Dataset]) -> None:
-    """Add what is below a node, by path; from above, so that xarray looks at each node once."""
+    tree = xr.DataTree()
+    if "" in datasets:  # given to the constructor, each variable would be copied
+        tree._set_node_data(datasets[""])
     parts: dict[str, dict[str, xr.Dataset]] = {}
     for path, dataset in datasets.items():
         name, _, rest = path.partition("/")
         if name:
             parts.setdefault(name, {})[rest] = dataset
     if parts:
-        node.children = {name: xr.DataTree(part.get("")) for name, part in parts.items()}
-        for name, child in node.children.items():
-            _add_children(child, parts[name])
+        tree.children = {name: tree_of(part) for name, part in parts.items()}
+    return tree
