@@ -19,11 +19,11 @@ from bioeval.document.blocks import (
     Vocabulary,
     walk,
 )
-from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate
+from bioeval.document.cells import Label, Labels, Picture, Quantity, Rate, Score
 from bioeval.document.messages import sentence_of
 from bioeval.document.terms import in_other_vocabulary, rate_of_term, word_for
 from bioeval.document.text import Enumeration, Phrase, Strong, Term, Text, parts
-from bioeval.views.writers.numbers import Printed, printed_in_sentence
+from bioeval.views.writers.numbers import Printed, printed_column, printed_in_sentence
 
 #: How a surface writes an argument: from its name, and its value as text or None.
 Naming = Callable[[str, "str | None"], str]
@@ -125,8 +125,15 @@ class Lines:
     def _phrase(self, phrase: Phrase) -> str:
         typed = list(parts(phrase))
         rates = [x.value for x in typed if isinstance(x, Rate) and not x.difference]
-        lines = self._of_task(phrase.task or self.task)
-        return "".join(lines.write(part, rates) for part in typed)
+        scores = [x for x in typed if isinstance(x, Score)]
+        printed = printed_column(scores) if len(scores) > 1 else []  # in one precision
+        lines, texts = self._of_task(phrase.task or self.task), []
+        for part in typed:
+            if isinstance(part, Score) and printed:
+                texts.append(lines.quantity(part, printed.pop(0)))
+            else:
+                texts.append(lines.write(part, rates))
+        return "".join(texts)
 
     def _enumeration(self, words: Sequence[str], last: str) -> str:
         if last == "\n":
