@@ -281,25 +281,6 @@ class _People(NamedTuple):
     compared: ComparedPeople | None = None  # where people are known
     searched: bool = False  # by people who are not enrolled
 
-    def there(self, rate: str) -> int:
-        """Return how many there are of what the rules count."""
-        if self.searched or rate == "frr":
-            return self.subjects
-        return self.impostors if self.compared is None else min(self.impostors, self.compared.pairs)
-
-    def needed(self, wanted: int, rate: str) -> dict[str, int]:
-        """Return what a rule needs: people, or impostor attempts where these are fewer."""
-        if self.searched:
-            return {"people who are not enrolled": wanted}
-        if rate == "frr":
-            return {"people": wanted}
-        if self.compared is None or self.compared.pairs > self.impostors:
-            return {"impostor attempts": wanted}
-        enough = people_with(wanted)
-        if enough <= self.compared.number:
-            return {"pairs of people": wanted}
-        return {"people": enough, "pairs of people": wanted}
-
 
 class _Counted(NamedTuple):
     """What is counted of a study: rates in folds, and where the threshold is chosen."""
@@ -409,36 +390,49 @@ def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, li
 
     `promised` is whether there is an assured threshold beside the one that the data alone allow.
     """
-    rate = rule.name
-    limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not people.searched)
+    rate, searched, compared = rule.name, people.searched, people.compared
+    limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not searched)
     if not limited or not rule.values[0] > 0:
         return {}, []
-    target, there = float(rule.values[0]), people.there(rate)
+    target, in_pairs = float(rule.values[0]), rate == "far" and not searched
+    there = people.subjects
+    if in_pairs:
+        pairs = people.impostors if compared is None else compared.pairs
+        there = min(people.impostors, pairs)
+
+    def lacking(number: int) -> dict[str, int]:
+        """Return what a rule needs: people, or impostor attempts where these are fewer."""
+        if not in_pairs:
+            return {"people who are not enrolled" if searched else "people": number}
+        if compared is None or compared.pairs > people.impostors:
+            return {"impostor attempts": number}
+        enough = {"people": people_with(number)}
+        return {**(enough if enough["people"] > compared.number else {}), "pairs of people": number}
+
     needed: Variables = {}
     wanted = {least: least.attempts_for(target) for least in (RuleOf(3), RuleOf(30))}
     for least, number in wanted.items():
         if people.subjects:
-            in_pairs = rate == "far" and not people.searched
-            enough = people_with(number) if in_pairs else number
-            needed[f"subjects_for_{least}"] = enough
+            needed[f"subjects_for_{least}"] = people_with(number) if in_pairs else number
         if rate == "far":
             needed[f"impostors_for_{least}"] = number
             needed[f"more_for_{least}"] = max(0, number - there)
     error = {"far": "false accept", "frr": "false reject"}[rate]
     about: dict[str, Any] = {"rate": rate, "target": target}
     for least, number in wanted.items():
-        if not least.supports(target, there):
-            lacking = people.needed(number, rate)
-            if least == 3:
-                return needed, [Message("target-not-shown", **about, error=error, needed=lacking)]
-            about |= {"errors": f"{error}s", "needed": lacking, "which": "", "beside": ""}
-            if promised:
-                about["which"] = "without assurance "
-                about["beside"] = (
-                    "; the assured threshold needs fewer people, because its {far} is bounded and "
-                    "not measured"
-                )
-            return needed, [Message("threshold-uncertain", **about)]
+        if least.supports(target, there):
+            continue
+        if least == 3:
+            few = Message("target-not-shown", **about, error=error, needed=lacking(number))
+            return needed, [few]
+        about |= {"errors": f"{error}s", "needed": lacking(number), "which": "", "beside": ""}
+        if promised:
+            about["which"] = "without assurance "
+            about["beside"] = (
+                "; the assured threshold needs fewer people, because its {far} is bounded and not "
+                "measured"
+            )
+        return needed, [Message("threshold-uncertain", **about)]
     return needed, []
 
 
