@@ -36,7 +36,7 @@ from bioeval.document.results import (
     table_of,
 )
 from bioeval.document.text import Term, Text, say
-from bioeval.results.dataset import Variables, about_attrs, along, dataset, rate
+from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.measure import Measure
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
@@ -52,6 +52,7 @@ from bioeval.stats.weights import groups_of_people, without_each
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tasks.verification_task import verification
 
+PRIOR, ODDS, LLR, BLOCK = ("prior",), ("prior_log_odds",), ("llr",), ("pav_block",)
 CALIBRATION = {
     "pav_block": Variable("block of scores of equal posterior, from the strictest on"),
     "llr": Variable("natural log-likelihood ratio"),
@@ -59,31 +60,42 @@ CALIBRATION = {
     "prior": Variable("prior probability of a genuine attempt"),
     **entries(FOLDS, "cllr", "min_cllr"),
     "calibration_loss": Variable("Cllr less its minimum", "bits"),
-    "act_dcf": Variable("normalised decision cost at the Bayes threshold", "cost"),
-    "min_dcf": Variable("normalised decision cost, the least of any threshold", "cost"),
+    "act_dcf": Variable("normalised decision cost at the Bayes threshold", "cost", dims=PRIOR),
+    "min_dcf": Variable("normalised decision cost, the least of any threshold", "cost", dims=PRIOR),
     "c_primary": Variable("mean over the priors of FRR + beta FAR at the Bayes threshold", "cost"),
     "min_c_primary": Variable(
         "mean over the priors of the least FRR + beta FAR of any threshold", "cost"
     ),
     "bayes_threshold": Variable(
-        "log-likelihood ratio from which the Bayes decision accepts", "score", keeps="far"
+        "log-likelihood ratio from which the Bayes decision accepts",
+        "score",
+        keeps="far",
+        dims=PRIOR,
     ),
-    "far_at_bayes": Variable("FAR at the Bayes threshold", iso="FMR", out_of="impostor_attempts"),
-    "frr_at_bayes": Variable("FRR at the Bayes threshold", iso="FNMR", out_of="genuine_attempts"),
-    "bayes_error": Variable("normalised Bayes error rate: act_dcf of equal costs", "cost"),
+    "far_at_bayes": Variable(
+        "FAR at the Bayes threshold", iso="FMR", out_of="impostor_attempts", dims=PRIOR
+    ),
+    "frr_at_bayes": Variable(
+        "FRR at the Bayes threshold", iso="FNMR", out_of="genuine_attempts", dims=PRIOR
+    ),
+    "bayes_error": Variable(
+        "normalised Bayes error rate: act_dcf of equal costs", "cost", dims=ODDS
+    ),
     "min_bayes_error": Variable(
-        "least normalised Bayes error rate: min_dcf of equal costs", "cost"
+        "least normalised Bayes error rate: min_dcf of equal costs", "cost", dims=ODDS
     ),
-    "ece": Variable("empirical cross-entropy", "bits"),
-    "min_ece": Variable("empirical cross-entropy after isotonic regression", "bits"),
-    "reference_ece": Variable("cross-entropy of the prior alone, without any score", "bits"),
-    "genuine_above": Variable("proportion of the genuine attempts with a larger ratio"),
-    "impostor_above": Variable("proportion of the impostor attempts with a larger ratio"),
-    "pav_llr": Variable("log-likelihood ratio of a block, by isotonic regression"),
-    "pav_low": Variable("smallest score of a block", "score"),
-    "pav_high": Variable("largest score of a block", "score"),
-    "pav_genuine": Variable("genuine attempts in a block", "attempts"),
-    "pav_impostor": Variable("impostor attempts in a block", "attempts"),
+    "ece": Variable("empirical cross-entropy", "bits", dims=ODDS),
+    "min_ece": Variable("empirical cross-entropy after isotonic regression", "bits", dims=ODDS),
+    "reference_ece": Variable(
+        "cross-entropy of the prior alone, without any score", "bits", dims=ODDS
+    ),
+    "genuine_above": Variable("proportion of the genuine attempts with a larger ratio", dims=LLR),
+    "impostor_above": Variable("proportion of the impostor attempts with a larger ratio", dims=LLR),
+    "pav_llr": Variable("log-likelihood ratio of a block, by isotonic regression", dims=BLOCK),
+    "pav_low": Variable("smallest score of a block", "score", dims=BLOCK),
+    "pav_high": Variable("largest score of a block", "score", dims=BLOCK),
+    "pav_genuine": Variable("genuine attempts in a block", "attempts", dims=BLOCK),
+    "pav_impostor": Variable("impostor attempts in a block", "attempts", dims=BLOCK),
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
 }
 
@@ -119,111 +131,62 @@ def _below(ratios: np.ndarray) -> np.ndarray:
 
 
 def calibration_dataset(
-    counts: CalibrationCounts,
-    priors: np.ndarray,
-    costs: tuple[float, float],
+    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
 ) -> xr.Dataset:
     """Return the dataset; for scores that are not ratios, the best of any monotone map."""
     curve = scipy.special.expit(LOG_ODDS)
-    variables: Variables = {}
+    at_priors, at_odds = _weights(priors, costs), _weights(curve)
+    beta = costs[1] * (1 - priors) / (costs[0] * priors)  # the weight of FAR beside that of FRR
+    values: dict[str, Any] = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
     if counts.genuine_loss is not None and counts.impostor_loss is not None:
-        variables |= _of_ratios(counts, priors, costs)
-        ece = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
-        variables["ece"] = ("prior_log_odds",), ece
-        variables["cllr"] = float(ece[_EVEN])
+
+        def rates(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Return FRR and FAR at distances."""
+            frr = rate(counts.false_rejects(distances), len(counts.genuine))
+            return frr, rate(counts.false_accepts(distances), counts.impostor_attempts)
+
+        thresholds = bayes_thresholds(priors, costs)
+        frr, far = rates(0.0 - thresholds)
+        values |= {"bayes_threshold": thresholds, "far_at_bayes": far, "frr_at_bayes": frr}
+        values["act_dcf"] = at_priors[0] * frr + at_priors[1] * far
+        values["c_primary"] = float((frr + beta * far).mean())
+        frr, far = rates(0.0 + LOG_ODDS)
+        values["bayes_error"] = at_odds[0] * frr + at_odds[1] * far
+        frr, far = rates(_below(RATIOS))
+        values |= {"genuine_above": 1 - frr, "impostor_above": far}
+        values["ece"] = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
+        values["cllr"] = float(values["ece"][_EVEN])
         coordinates["llr"] = RATIOS
-    variables |= _least(counts, priors, costs)
-    beta = costs[1] * (1 - priors) / (costs[0] * priors)  # the weight of FAR beside that of FRR
-    least = none = np.full(len(beta), np.nan)
-    if counts.pooled is not None:
-        least = counts.least_cost(np.ones(len(beta)), beta)
-    frr = variables.get("frr_at_bayes", ((), none))[1]
-    far = variables.get("far_at_bayes", ((), none))[1]
-    actual = frr + beta * far
-    if "cllr" in variables:
-        variables["c_primary"] = float(actual.mean())
-    variables["min_c_primary"] = float(least.mean())
-    if "cllr" in variables:
+    pooled = counts.pooled
+    none, min_ece = np.full(len(priors), np.nan), np.full(len(LOG_ODDS), np.nan)
+    values |= {"min_dcf": none, "min_bayes_error": min_ece, "min_c_primary": math.nan}
+    if pooled is not None:
+        values["min_dcf"] = counts.least_cost(*at_priors)
+        values["min_bayes_error"] = counts.least_cost(*at_odds)
+        values["min_c_primary"] = float(counts.least_cost(np.ones(len(beta)), beta).mean())
+        min_ece = pooled.cross_entropy(LOG_ODDS)
+        low, high = (to_user(x, counts.about.kind) for x in (counts.low, counts.high))
+        values |= {"pav_low": np.minimum(low, high), "pav_high": np.maximum(low, high)}
+        values |= {"pav_llr": pooled.llr, "pav_genuine": pooled.genuine}
+        values["pav_impostor"] = pooled.impostor
+    values |= {"min_ece": min_ece, "min_cllr": float(min_ece[_EVEN])}
+    if "cllr" in values:
         with np.errstate(invalid="ignore"):
-            variables["calibration_loss"] = variables["cllr"] - variables["min_cllr"]
+            values["calibration_loss"] = values["cllr"] - values["min_cllr"]
     entr = scipy.special.entr
-    variables["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
-    variables["genuine_attempts"] = len(counts.genuine)
-    variables["impostor_attempts"] = counts.impostor_attempts
+    values["reference_ece"] = (entr(curve) + entr(1 - curve)) / LOG2
+    values["genuine_attempts"] = len(counts.genuine)
+    values["impostor_attempts"] = counts.impostor_attempts
     attrs: dict[str, Any] = about_attrs(
-        counts.about, "calibration", "calibration", _messages(counts, priors, costs, variables)
+        counts.about, "calibration", "calibration", _messages(counts, priors, costs, values)
     )
     attrs |= {"cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
     )
-    return dataset(variables, CALIBRATION, coordinates, attrs)
-
-
-def _of_ratios(
-    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
-) -> Variables:
-    """Return the costs at Bayes thresholds, and the distributions of the ratios."""
-
-    def frr(distances: np.ndarray) -> np.ndarray:
-        return rate(counts.false_rejects(distances), len(counts.genuine))
-
-    def far(distances: np.ndarray) -> np.ndarray:
-        return rate(counts.false_accepts(distances), counts.impostor_attempts)
-
-    thresholds = bayes_thresholds(priors, costs)
-    frr_at_bayes = frr(0.0 - thresholds)
-    far_at_bayes = far(0.0 - thresholds)
-    miss, accept = _weights(priors, costs)
-    miss_at_odds, accept_at_odds = _weights(scipy.special.expit(LOG_ODDS))
-    at_odds = 0.0 + LOG_ODDS
-    bayes_error = miss_at_odds * frr(at_odds) + accept_at_odds * far(at_odds)
-    above = _below(RATIOS)
-    return {
-        **along(
-            ("prior",),
-            act_dcf=miss * frr_at_bayes + accept * far_at_bayes,
-            bayes_threshold=thresholds,
-            far_at_bayes=far_at_bayes,
-            frr_at_bayes=frr_at_bayes,
-        ),
-        "bayes_error": (("prior_log_odds",), bayes_error),
-        "genuine_above": (("llr",), 1 - frr(above)),
-        "impostor_above": (("llr",), far(above)),
-    }
-
-
-def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]) -> Variables:
-    """Return the least costs of any threshold or monotone map, and that map."""
-    pooled = counts.pooled
-    min_dcf = np.full(len(priors), np.nan)
-    min_bayes_error = min_ece = np.full(len(LOG_ODDS), np.nan)
-    if pooled is not None:
-        weight_frr, weight_far = _weights(priors, costs)
-        min_dcf = counts.least_cost(weight_frr, weight_far)
-        weight_frr, weight_far = _weights(scipy.special.expit(LOG_ODDS))
-        min_bayes_error = counts.least_cost(weight_frr, weight_far)
-        min_ece = pooled.cross_entropy(LOG_ODDS)
-    variables = {
-        "min_dcf": (("prior",), min_dcf),
-        "min_bayes_error": (("prior_log_odds",), min_bayes_error),
-        "min_ece": (("prior_log_odds",), min_ece),
-        "min_cllr": float(min_ece[_EVEN]),
-    }
-    if pooled is not None:
-        low = to_user(counts.low, counts.about.kind)
-        high = to_user(counts.high, counts.about.kind)
-        variables |= along(
-            ("pav_block",),
-            pav_low=np.minimum(low, high),
-            pav_high=np.maximum(low, high),
-            pav_llr=pooled.llr,
-            pav_genuine=pooled.genuine,
-            pav_impostor=pooled.impostor,
-        )
-    return variables
+    return dataset(values, CALIBRATION, coordinates, attrs)
 
 
 def _weights(
@@ -235,19 +198,22 @@ def _weights(
 
 
 def _messages(
-    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float], variables: Variables
+    counts: CalibrationCounts,
+    priors: np.ndarray,
+    costs: tuple[float, float],
+    values: dict[str, Any],
 ) -> list[Message]:
     """Return the messages of costs that are high, infinite or not defined."""
     messages = []
-    if "cllr" not in variables:
+    if "cllr" not in values:
         nouns = noun_of(counts.about.kind, plural=True)
         messages.append(Message("scores-are-no-ratios", scores=nouns))
-    elif variables["cllr"] > 1:
+    elif values["cllr"] > 1:
         messages.append(Message("cllr-above-1"))
-    if "act_dcf" in variables:
-        messages += actual_costs_above_1(variables["act_dcf"][1], priors, *costs)
+    if "act_dcf" in values:
+        messages += actual_costs_above_1(values["act_dcf"], priors, *costs)
     genuine, impostor = counts.infinite
-    if "cllr" in variables and (genuine or impostor):
+    if "cllr" in values and (genuine or impostor):
         where = f" ({genuine:,} genuine and {counted(impostor, 'impostor attempts')})"
         messages.append(Message("cllr-infinite", where=where))
     for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
