@@ -13,6 +13,7 @@ from shown import META
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.cli.lazy_group import COMMANDS
 from bioeval.cli.program import main
 
 WHO = np.repeat(np.arange(12), 3)
@@ -98,6 +99,18 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
 }
 
 
+#: Commands of several calls, of none, or of files of their own.
+OTHERS = {
+    *("check", "convert", "example", "explain", "fuse", "info", "normalise", "pad", "protocols"),
+    *("report", "run", "simulate", "tracking", "vulnerability"),
+}  # fmt: skip
+
+
+def test_every_command_has_a_line_or_is_of_the_others():
+    differ = {*COMMANDS} ^ ({line.split()[0] for line in LINES} | OTHERS)
+    assert not differ, f"{differ}: a command of one call has a line in LINES."
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("systems")
@@ -127,6 +140,16 @@ def test_a_command_gives_what_its_call_gives(line, folder, tmp_path, capsys, mon
     assert [*out.glob("*.csv")]
 
 
+def test_curves_are_written_as_columns(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert main(["gallery-size", "a.npz", "--sizes", "2,6", "--out", str(tmp_path / "out")]) == 0
+    expected = be.gallery_size(made("a"), [2, 6])
+    for name, over in (("cms", "rank"), ("far", "threshold")):
+        table = np.genfromtxt(tmp_path / "out" / f"{name}.csv", delimiter=",", names=True)
+        assert table.dtype.names == (over, "gallery_size_2", "gallery_size_6")
+        np.testing.assert_array_equal(table["gallery_size_6"], expected[name][1])
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("line", [x for x in LINES if not WITHOUT_PLOT & {*x.split()}])
@@ -154,6 +177,7 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
         ("error-discard a.npz --quality sex --threshold 1", "--quality is '"),
         ("error-discard a.npz --quality quality --threshold 1 --fractions 2", "--fractions is (2."),
         ("sample-size", "--frr is missing"),
+        ("sample-size --frr 2% --icc 0.2 --enrol first:1", "is of a pilot: give PILOT"),
         ("threshold a.npz --folds 13", "only 12 subjects"),
         ("threshold a.npz --on b.npz --folds 3", "--folds"),
         ("threshold a.npz --on b.npz --target min-dcf", "min-dcf"),
