@@ -15,6 +15,7 @@ from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.sorted_attempts import runs
 from bioeval.counting.thresholds import check_thresholds, grid_over, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
+from bioeval.kernels.count import Chances, Grid, within_chances
 from bioeval.scores.blocks import RowBlock, among_distances, blocks_of, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled
@@ -118,7 +119,7 @@ class SingleTemplateCounter:
             tied=np.zeros((2, 1, 1), dtype=np.int64),
             within=np.zeros((2, 4, count), dtype=np.int64),
         )
-        self.grid = kernel.Grid(self.thresholds, *guide_to(self.thresholds))
+        self.grid = Grid(self.thresholds, *guide_to(self.thresholds))
         most_tied = len(scores.gallery_order.subjects) if ties == "expected" else 0
         self.rules = _rules(most_tied)
         self.steps = _steps(int(np.diff(scores.gallery_order.starts).max()))
@@ -179,12 +180,12 @@ class SingleTemplateCounter:
     ) -> None:
         """Add the chances of accepts within each threshold."""
         shape = (len(usable), len(self.thresholds))
-        chances = kernel.Chances(
+        chances = Chances(
             anyone=np.empty(shape),
             oneself=np.empty(shape),
             competitors=np.empty(len(usable), dtype=np.int64),
         )
-        kernel.within_chances(probes, usable, self.grid, self.steps, chances)
+        within_chances(probes, usable, self.grid, self.steps, chances)
         anyone, oneself, competitors = chances
         tally = self.tally
         tally.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
