@@ -40,23 +40,27 @@ WAIT, PAUSE, SENT = 30, 2, 4
 
 
 class Workers:
-    """The workers of a client, which get something once, and are then asked about parts of it.
+    """The workers of a client, which get scores once, and are then asked about parts of them."""
 
-    - `sent`: what they get
-    - `parts`: returns about so many parts, in order
-    - `rows`: the number of rows that all parts stand for, as progress shows it
-    """
+    def __init__(self, client: Any, parts: RowParts | TileParts):
+        self.client, self.parts, self._there = client, parts, None
+        if isinstance(parts, TileParts):
+            what: tuple[Any, ...] = parts.scores, parts.squares.source, parts.squares.fused
+            self.sent = Sent(what, _tiles)
+        else:
+            self.sent = Sent((parts.scores, parts.step, parts.grouped), _rows)
 
-    def __init__(self, client: Any, sent: Sent, parts: Callable[[int], list[range]], rows: int):
-        self.client, self.sent, self.parts, self.rows = client, sent, parts, rows
-        self._there: Any = None
+    def look(self, reducers: Sequence[Any]) -> list[Any]:
+        """Show all blocks to copies of reducers; return what they have counted."""
+        return self.ask(functools.partial(_look_at_part, reducers=reducers), _joined)
 
-    def ask(
-        self,
-        question: Callable[[Any, range], R],
-        join: Callable[[R, R], R] | None = None,
-    ) -> list[R]:
-        """Ask about all parts; return the answers in order, or a single one, joined.
+    def mates(self) -> Mates:
+        """Return the genuine attempts of all rows."""
+        assert isinstance(self.parts, RowParts)
+        return self.parts.mates_of(self.ask(RowParts.mates_in, operator.add))
+
+    def ask(self, question: Callable[[Any, range], R], join: Callable[[R, R], R]) -> R:
+        """Ask about all parts, and join the answers in order.
 
         Where workers have ended that had what was sent, all parts are asked again.
         """
@@ -73,9 +77,7 @@ class Workers:
                 ) from error
         raise DataError(f"the workers of the cluster have lost the scores {SENT} times")
 
-    def _ask(
-        self, question: Callable[[Any, range], R], join: Callable[[R, R], R] | None
-    ) -> list[R]:
+    def _ask(self, question: Callable[[Any, range], R], join: Callable[[R, R], R]) -> R:
         client = self.client
         if client.status == "closed":
             raise DataError(f"{Argument('client')} is closed: expected one that runs, or None")
@@ -87,44 +89,19 @@ class Workers:
         except TimeoutError as error:
             text = f" has no worker, after {WAIT} seconds: expected at least one"
             raise DataError(f"{Argument('client')}{text}") from error
-        parts = self.parts(PARTS * max(1, sum(client.nthreads().values())))
+        parts = self.parts.parts(PARTS * max(1, sum(client.nthreads().values())))
         futures = [client.submit(_answer, self._there, asked, x, pure=False) for x in parts]
-        answers: list[R] = []
+        rows, answers = self.parts.scores.shape[0], list[R]()
         try:
             for part, future in zip(parts, futures, strict=True):
                 answer = future.result()
                 future.release()
-                if join is None or not answers:
-                    answers.append(answer)
-                else:
-                    answers[0] = join(answers[0], answer)
-                report_rows(self.rows * part.stop // parts[-1].stop, self.rows)
+                answers = [join(answers[0], answer) if answers else answer]
+                report_rows(rows * part.stop // parts[-1].stop, rows)
         except BaseException:
             client.cancel(futures)
             raise
-        return answers
-
-
-class CountingWorkers(Workers):
-    """Workers that count the same scores each time."""
-
-    def __init__(self, client: Any, parts: RowParts | TileParts):
-        scores = parts.scores
-        self.rows_here: Any = parts
-        if isinstance(parts, TileParts):
-            sent = Sent((scores, parts.squares.source, parts.squares.fused), _tiles)
-        else:
-            sent = Sent((scores, parts.step, parts.grouped), _rows)
-        super().__init__(client, sent, parts.parts, scores.shape[0])
-
-    def look(self, reducers: Sequence[Any]) -> list[list[Any]]:
-        """Show all blocks to copies of reducers; return what they have counted."""
-        return self.ask(functools.partial(_look_at_part, reducers=reducers), _joined)
-
-    def mates(self) -> Mates:
-        """Return the genuine attempts of all rows."""
-        (found,) = self.ask(RowParts.mates_in, operator.add)
-        return self.rows_here.mates_of(found)
+        return answers[0]
 
 
 def _look_at_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[Any]:
@@ -145,7 +122,7 @@ class Sent:
     Files are opened there, so that an error is that of an answer.
     """
 
-    def __init__(self, value: Any, make: Callable[..., Any] | None = None):
+    def __init__(self, value: tuple[Any, ...], make: Callable[..., Any]):
         buffers: list[Any] = []
         file = io.BytesIO()
         pickler = _Pickler(file, protocol=5, buffer_callback=buffers.append)
@@ -157,7 +134,7 @@ class Sent:
 
     @cached_property
     def made(self) -> Any:
-        """What is made of the value, by default itself."""
+        """What is made of the value."""
         try:
             version, value, make = cloudpickle.loads(self.pickled, buffers=self.buffers)
         except (OSError, KeyError, ValueError) as error:  # as libraries say that there is no file
@@ -170,7 +147,7 @@ class Sent:
                 f"a worker of the cluster has bioeval {__version__}, and the scores are sent by "
                 f"{version}; expected one version"
             )
-        return value if make is None else make(*value)
+        return make(*value)
 
 
 def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:

@@ -80,9 +80,9 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
         parts = parts_of(scores, nearest=nearest)
     workers = None
     if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
-        from bioeval.counting.cluster import CountingWorkers
+        from bioeval.counting.cluster import Workers
 
-        workers = CountingWorkers(OPTIONS["client"], parts)
+        workers = Workers(OPTIONS["client"], parts)
         if isinstance(parts, RowParts) and parts.mates_at_hand is None:
             parts.mates = workers.mates()
     with threads_for(scores):
@@ -95,7 +95,7 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
             report_rows(scores.shape[0], scores.shape[0])
         wanting: Sequence[Reducer] = () if parts.few else reducers
         while wanting:
-            found = look_at(parts, wanting) if workers is None else workers.look(wanting)
+            found = look_at(parts, wanting) if workers is None else [workers.look(wanting)]
             for copies in found:
                 for reducer, counted in zip(wanting, copies, strict=True):
                     reducer.merge(counted)

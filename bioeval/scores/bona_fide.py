@@ -81,14 +81,13 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
     return species.astype(str)
 
 
-def attacks_of(scores: Scores, name: str = ATTACK) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows and which gallery templates are attack presentations, by a column."""
+def attacks_of(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows and which gallery templates are attack presentations, by their column."""
     if scores.layout == "pairs":
-        column = scores.pairs.attack if name == ATTACK else None
-        return _are_attacks(column, scores.shape[0]), np.zeros(0, dtype=bool)
+        return _are_attacks(scores.pairs.attack, scores.shape[0]), np.zeros(0, dtype=bool)
     m, n = scores.shape
-    rows = _are_attacks(scores.probe_meta.get(name), m)
-    return rows, _are_attacks(scores.gallery_meta.get(name), n)
+    rows = _are_attacks(scores.probe_meta.get(ATTACK), m)
+    return rows, _are_attacks(scores.gallery_meta.get(ATTACK), n)
 
 
 def _are_attacks(species: np.ndarray | None, length: int) -> np.ndarray:
@@ -97,21 +96,21 @@ def _are_attacks(species: np.ndarray | None, length: int) -> np.ndarray:
     return species_of(species) != ""
 
 
-def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
+def without_attacks(scores: Scores) -> Scores:
     """Return scores without rows and columns of attack presentations, with a remark on them.
 
     Raise :class:`DataError` if no bona fide presentation is left.
     """
-    marked = name in scores.probe_meta or name in scores.gallery_meta
+    marked = ATTACK in scores.probe_meta or ATTACK in scores.gallery_meta
     if not marked and scores.layout != "pairs":
         return scores
-    rows, columns = attacks_of(scores, name)
+    rows, columns = attacks_of(scores)
     if not rows.any() and not columns.any():
         return scores
     for attacks, side in ((rows, "row"), (columns, "gallery template")):
         if len(attacks) and attacks.all():
             raise DataError(
-                f"every {side} is an attack presentation by its column {name!r}; expected bona "
+                f"every {side} is an attack presentation by its column {ATTACK!r}; expected bona "
                 "fide presentations, too"
             )
     view = scores.select(
@@ -121,7 +120,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     left_out = int(rows.sum())
     if scores.layout != "pairs" and scores.probe_ids is not scores.gallery_ids:
         left_out += int(columns.sum())
-    remark = Message("attacks-left-out", presentations=left_out, column=name)
+    remark = Message("attacks-left-out", presentations=left_out, column=ATTACK)
     return view._with(_attacks_left_out=left_out, remarks=(*scores.remarks, remark))
 
 
