@@ -203,7 +203,7 @@ def finish(run: StudyCommand, systems: Sequence[Evaluation], files: Iterable[str
 
 
 def table_of(systems: Sequence[Evaluation]) -> TerminalDocument:
-    """Return the tables of one system, or of several one after the other."""
+    """Return the tables of one system, or of several side by side."""
     first = systems[0]
     several = len(systems) > 1
     shown: Any = {one.name: one.shown for one in systems} if several else first.shown

@@ -161,4 +161,6 @@ def _aligned(column: PrintedColumn) -> list[str]:
     """Return the cells of a column; blanks as wide as digits set numbers at their points."""
     if not column.numeric or not _is_ragged(column):
         return column.texts
-    return [_BLANKS.sub(lambda run: _DIGIT * len(run[0]), _safe(x)) for x in column.aligned()]
+    return [
+        _BLANKS.sub(lambda run: _DIGIT * len(run[0]), _safe(x.rstrip())) for x in column.aligned()
+    ]
