@@ -280,30 +280,6 @@ def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command,
 
 
 @pytest.mark.slow
-def test_json(scores, capsys):
-    assert run("run", scores, "--json", "--far", "0.1", "--far", "0.05") == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    document = json.loads(said.out)
-    single = document["tasks"]["verification/single"]
-    tree = be.evaluate(be.load(scores), far_targets=[0.1, 0.05], interval="people")
-    truth = tree["verification/single"]
-    assert single["genuine_attempts"] == 24
-    assert single["impostor_attempts"] == 108
-    assert single["eer"] == float(truth.eer)
-    assert [row["far_target"] for row in single["far_targets"]] == [0.1, 0.05]
-    assert [row["frr_at_far"] for row in single["far_targets"]] == truth.frr_at_far.values.tolist()
-    ranks = {row["rank"]: row["cms"] for row in document["tasks"]["closed_set"]["ranks"]}
-    assert ranks == {k: float(tree["closed_set"].cms.sel(rank=k)) for k in (1, 5, 10)}
-    at_far = document["tasks"]["open_set"]["far_targets"][0]["dir_at_far"]
-    assert at_far["1"] == float(tree["open_set"].dir_at_far.isel(far_target=0).sel(rank=1))
-    assert document["protocol"] == "course-all-vs-all"
-    assert document["enrolled_subjects"] == 4
-    shown = {x["code"] for x in document["messages"] if "open_set" in x["tasks"]}
-    assert shown == {message.code for message in be.messages(tree["open_set"])}
-
-
-@pytest.mark.slow
 def test_json_has_null_for_what_is_not_defined(tmp_path, capsys):
     """One subject: no impostor attempt, so FAR and everything that needs it is not defined."""
     be.save(be.Scores(np.ones((2, 2)), ["a", "a"]), tmp_path / "one.npz")
@@ -424,31 +400,6 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     replaced = {"results.nc", "summary.json", "table.txt", "verification_single.csv"}
     assert {name for name in after if after[name] != before[name]} == replaced
     assert set(json.loads(after["summary.json"])["files"]) == replaced
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("existing", [False, True])
-@pytest.mark.cases(1)
-def test_of_two_runs_into_one_folder_the_later_one_is_refused(
-    scores, monkeypatch, capsys, existing
-):
-    """Another run puts its results there while this one is computing."""
-    from bioeval.cli import outputs
-
-    if existing:
-        Path("results").mkdir()
-    whole = outputs.as_json
-
-    def meanwhile(document):
-        Path("results").mkdir(exist_ok=True)
-        Path("results/table.txt").write_text("of the other run")
-        return whole(document)
-
-    monkeypatch.setattr(outputs, "as_json", meanwhile)
-    assert run("run", scores, "--out", "results") == 2
-    assert "results/table.txt would be replaced; give --force" in capsys.readouterr().err
-    assert os.listdir("results") == ["table.txt"]
-    assert Path("results/table.txt").read_text() == "of the other run"
 
 
 @pytest.mark.slow
