@@ -17,7 +17,7 @@ import mmap
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numba
@@ -195,7 +195,6 @@ class RowBlock:
     rejected: bool = False
     #: The column of each place from `mate_start` to `mate_stop`; None where they are the same.
     by_subject: np.ndarray | None = None
-    _fused: dict[str, RowBlock] = field(default_factory=dict)
 
     def rows(self, low: int, high: int) -> RowBlock:
         """Return rows ``low:high`` of the scores, which are in this block."""
@@ -209,20 +208,27 @@ class RowBlock:
             mate_stop=self.mate_stop[some],
             probe_position=self.probe_position[some],
             mask=None if self.mask is None else self.mask[some],
-            _fused={},
         )
 
     def fused(self, fusion: str) -> RowBlock:
-        """Return the rows of subjects, one score a group; cached for each block and fusion."""
-        if fusion not in self._fused:
-            from bioeval.kernels.fuse import fuse_groups
+        """Return the rows of subjects, one score a group."""
+        from bioeval.kernels.fuse import fuse_groups
 
-            sides = self.columns, self.probe_position
-            claims = fuse_claims(
-                self.values, self.starts, fusion, fuse_groups, sides=sides, rejected=self.rejected
-            )
-            self._fused[fusion] = self.of_groups(*claims)
-        return self._fused[fusion]
+        sides, enrolled = (self.columns, self.probe_position), self.probe_group >= 0
+        values, place = fuse_claims(
+            self.values, self.starts, fusion, fuse_groups, sides=sides, rejected=self.rejected
+        )
+        return RowBlock(
+            low=self.low,
+            values=values,
+            columns=place,
+            starts=np.arange(values.shape[1] + 1, dtype=np.int64),
+            probe_group=self.probe_group,
+            mate_start=np.where(enrolled, self.probe_group, 0),
+            mate_stop=np.where(enrolled, self.probe_group + 1, 0),
+            probe_position=np.full(len(values), -1, dtype=np.int64),
+            rejected=self.rejected,
+        )
 
     def same_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
@@ -241,21 +247,6 @@ class RowBlock:
         values = self.values.copy()
         values[self.same_subject_cells()] = np.nan
         return values
-
-    def of_groups(self, fused: np.ndarray, place: np.ndarray) -> RowBlock:
-        """Return the same rows with a score for each subject."""
-        enrolled = self.probe_group >= 0
-        return RowBlock(
-            low=self.low,
-            values=fused,
-            columns=place,
-            starts=np.arange(fused.shape[1] + 1, dtype=np.int64),
-            probe_group=self.probe_group,
-            mate_start=np.where(enrolled, self.probe_group, 0),
-            mate_stop=np.where(enrolled, self.probe_group + 1, 0),
-            probe_position=np.full(len(fused), -1, dtype=np.int64),
-            rejected=self.rejected,
-        )
 
 
 def fuse_claims(
