@@ -14,6 +14,7 @@ SCORES = be.simulate(40, 2, random_state=1)
 
 @pytest.mark.parametrize("promise", [{"far": 0.02}, {"frr": 0.3}])
 @pytest.mark.parametrize("threshold", [2.0, 4.0, 9.0])
+@pytest.mark.cases(2)
 def test_names_are_kept_and_terms_are_those_of_the_vocabulary(promise, threshold):
     found = be.check_promise(SCORES, threshold, **promise)
     require_names_kept(lambda name: section({"": found.assign_attrs(system=name)}))

@@ -87,7 +87,7 @@ def crowd(layout, seed, people=40, each=6):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
-@pytest.mark.cases()
+@pytest.mark.cases(3)
 def test_against_the_definition(layout, kind, seed):
     values, labels, gallery = crowd(layout, seed)
     values = values if kind == "distance" else 20 - values

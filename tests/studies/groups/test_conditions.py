@@ -137,6 +137,7 @@ def compared():
 
 
 @pytest.mark.parametrize("rate", ["frr", "far"])
+@pytest.mark.cases(1)
 def test_differences_are_paired_over_people(compared, rate):
     """Student's test of the jackknife over people, each of whom leaves both groups at once."""
     scores, light, ds = compared
