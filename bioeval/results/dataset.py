@@ -185,7 +185,7 @@ def assembled(
     """Return a Dataset of variables that are described already, and of coordinates in the table.
 
     The constructor of xarray would copy each variable and look for conflicts between them: of few
-    scores, this takes as long as all the rest of an evaluation.
+    scores, this takes half as long as all the rest of an evaluation. A test compares the two.
     """
     made: dict[Any, Any] = dict(variables)
     indexes: dict[Any, Any] = {}

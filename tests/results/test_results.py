@@ -140,6 +140,15 @@ def test_a_result_says_where_it_comes_from(results, name):
 
 
 @pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_what_the_constructor_of_xarray_makes(results, name):
+    """It is put together by a function that xarray keeps to itself, and that checks nothing."""
+    ds = results[name]
+    made = xr.Dataset(dict(ds.data_vars), dict(ds.coords), ds.attrs)
+    xr.testing.assert_identical(ds, made)
+    assert (ds.sizes, {*ds.indexes}) == (made.sizes, {*made.indexes})
+
+
+@pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.cases(2)
 def test_netcdf_keeps_a_result_as_it_is(results, name, tmp_path):
     ds = results[name]
