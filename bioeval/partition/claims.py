@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
-
-if TYPE_CHECKING:
-    pass
 
 
 class DrawnClaims(NamedTuple):

@@ -262,16 +262,14 @@ def write_toml(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(write_toml, value))}]"
     if isinstance(value, Mapping):
-        items = (f"{write_toml_key(key)} = {write_toml(item)}" for key, item in value.items())
+        items = []
+        for key, item in value.items():
+            plain = re.fullmatch("[A-Za-z0-9_-]+", key)
+            items.append(f"{key if plain else write_toml(key)} = {write_toml(item)}")
         return f"{{ {', '.join(items)} }}"
     if isinstance(value, int) and value.bit_length() > 10_000:
         return hex(value)  # Python refuses to write it in decimals
     return str(value)
-
-
-def write_toml_key(key: str) -> str:
-    """Write the name of a field as TOML, in quotes where it needs them."""
-    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else write_toml(key)
 
 
 def shorten(value: object) -> str:

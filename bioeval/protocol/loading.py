@@ -71,18 +71,14 @@ def load(
             "card"
         )
     path = os.fspath(name_or_path)
-    if isinstance(name_or_path, os.PathLike) or is_path(path):
+    in_folder = os.sep in path or bool(os.altsep and os.altsep in path)
+    if isinstance(name_or_path, os.PathLike) or path.endswith(".toml") or in_folder:
         return read_card(read_file(path), path, path)
     try:
         return _load_shipped(path)
     except KeyError:
         wrong = bad_choice(argument, path, names())
         raise CardError(f"{wrong} The path of a card ends in .toml.") from None
-
-
-def is_path(name: str) -> bool:
-    """Whether a text is the path of a card: it ends in .toml or has a separator."""
-    return name.endswith(".toml") or os.sep in name or bool(os.altsep and os.altsep in name)
 
 
 def for_layout(layout: str, protocol: str | os.PathLike[str] | Protocol = "auto") -> Protocol:

@@ -94,14 +94,10 @@ class CardTasks:
         if card.verification is not None:  # its operating points may take another look
             scores = scores.held()
         scores = with_exclusions(scores, card)
-        retrieval = {}
         sections = [x for x in card.tasks if x not in CORE_TASKS]
-        if sections:
-            retrieval = {x: plan_retrieval(x, scores, card, options) for x in sections}
-            if not searches_only(card):
-                scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
-        if card.verification is not None:
-            scores = with_pairs(scores, card.verification.pairs)
+        retrieval = {x: plan_retrieval(x, scores, card, options) for x in sections}
+        if not searches_only(card):
+            scores = _compared(scores, card)
         about = _provenance(scores, card, whole, automatic=automatic)
         thresholds, report = options.thresholds, card.report
         if thresholds is None:
@@ -333,7 +329,10 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
 
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return the scores without the comparisons that any part of a protocol leaves out."""
-    card = resolve_card(scores, protocol)
+    return _compared(scores, resolve_card(scores, protocol))
+
+
+def _compared(scores: Scores, card: Protocol) -> Scores:
     scores = with_exclusions(kept_by_studies(scores, card), card)
     return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
 
