@@ -13,10 +13,13 @@ from typing import Literal
 
 import numpy as np
 
+from bioeval.base.messages import Message
 from bioeval.counting.points import EqualError
 from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.verification import Verified, Verifying
+from bioeval.results.support import RuleOf
+from bioeval.scores.people import ComparedPeople
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import (
     Limits,
@@ -135,7 +138,7 @@ class CurveLimits:
         The targets are `of` the FAR or the FRR; `rates` are FAR and FRR, (1 + people,) each, at the
         threshold that has each target on the data.
         """
-        values, data = columns[:, 0], self.curve.of_columns(slice(0, 1))
+        values, data = columns[:, 0], self.curve.of_data(len(columns))
         far, frr = np.array(rates).reshape(-1, 2, columns.shape[1]).swapaxes(0, 1)
         if of == "far":
             errors, wanted, ends, rate_at = frr, self.frr, self.far.at(far[:, 0]), data.frr_at_far
@@ -144,10 +147,41 @@ class CurveLimits:
         fixed = wanted.at(values)
         low, high = student(columns, self.confidence)
         many = moved_by_many(errors) & np.isfinite(low) & np.isfinite(high)
-        low, high = np.minimum(low, values), np.maximum(high, values)
-        for i in np.flatnonzero(~many & ~np.isnan(fixed[0])):
-            strict, loose = (rate_at(float(end[i]), self.every_score)[0] for end in ends)
-            moved = 0.0, min(loose - values[i], 0.0), max(strict - values[i], 0.0)
-            low[i], high[i] = of_sum((values[i], fixed[0][i], fixed[1][i]), moved, least=0.0)
+        strict, loose = (rate_at(end, self.every_score) - values for end in ends)
+        moved = np.zeros(len(values)), np.minimum(loose, 0.0), np.maximum(strict, 0.0)
+        below, above = of_sum((values, *fixed), moved, least=0.0)
+        low = np.where(many, np.minimum(low, values), below)
+        high = np.where(many, np.maximum(high, values), np.minimum(above, 1.0))
         unknown = np.isnan(fixed[0])
-        return np.where(unknown, np.nan, low), np.where(unknown, np.nan, np.minimum(high, 1.0))
+        return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
+
+
+def open_at_targets(
+    limits: Limits,
+    end: Literal["lower", "upper"],
+    targets: np.ndarray,
+    attempts: float,
+    people: ComparedPeople | None,
+    rate: str,
+    **about: str,
+) -> tuple[Limits, list[Message]]:
+    """Return limits (targets, ...) of a rate at FAR targets, one end open where few support these.
+
+    There may be no threshold in the data that has this FAR in the population. The message names the
+    `rate`, and what else it is `about`.
+    """
+    low, high = limits
+    known = ~np.isnan(low)
+    enough = [x > 0 and RuleOf(3).supports(x, attempts, people) for x in targets.tolist()]
+    further = tuple(range(1, low.ndim))
+    unlimited = known & ~np.expand_dims(np.array(enough, dtype=bool), further)
+    if end == "lower":
+        low = np.where(unlimited, 0.0, low)
+    else:
+        high = np.where(unlimited, 1.0, high)
+    without = targets[unlimited.any(axis=further)].tolist()
+    limit = 0 if end == "lower" else 1
+    if not without:
+        return (low, high), []
+    of_rate = {"end": end, "rate": rate, "limit": limit}
+    return (low, high), [Message("limit-not-supported", **of_rate, **about, targets=without)]

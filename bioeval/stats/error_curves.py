@@ -9,8 +9,8 @@ is what :func:`bioeval.scalar` adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -75,9 +75,11 @@ class ErrorColumns:
         """FRR, (thresholds, columns)."""
         return self._frr[self._rows]
 
-    def of_columns(self, columns: slice) -> ErrorColumns:
-        """Return the rates of some columns."""
-        return ErrorColumns(self._far[:, columns], self._frr[:, columns], self.failed, self._rows)
+    def of_data(self, columns: int) -> ErrorColumns:
+        """Return the rates of the data, the same in so many columns."""
+        shape = len(self._far), columns
+        far, frr = (np.broadcast_to(x[:, :1], shape) for x in (self._far, self._frr))
+        return ErrorColumns(far, frr, self.failed, self._rows)
 
     def of_rows(self, rows: np.ndarray) -> ErrorColumns:
         """Return the rates at some of the thresholds."""
@@ -141,8 +143,8 @@ class ErrorColumns:
             crossing = f0 + share * (f1 - f0)
         return self._known(np.where(f1 >= r1, crossing, np.nan))
 
-    def frr_at_far(self, target: float, exact: bool) -> np.ndarray:
-        """Return the smallest FRR with FAR at most the target, for each column.
+    def frr_at_far(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
+        """Return the smallest FRR with FAR at most the target, one or that of each column.
 
         Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated there.
         """
@@ -157,8 +159,8 @@ class ErrorColumns:
             frr = frr + np.clip(share, 0.0, 1.0) * (next_frr - frr)
         return self._known(frr)
 
-    def far_at_frr(self, target: float, exact: bool) -> np.ndarray:
-        """Return the smallest FAR with FRR at most the target, for each column.
+    def far_at_frr(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
+        """Return the smallest FAR with FRR at most the target, one or that of each column.
 
         The two errors change places where the points are taken from loose to strict.
         """
@@ -167,27 +169,12 @@ class ErrorColumns:
         far = turned.frr_at_far(target, exact)
         if self.failed and len(rows):
             far = np.where(self._frr[self._rows[-1]] <= target, far, np.nan)
-        return far if target < 1 else 0 * far  # reject-all, which is the last
-
-    def at_each(
-        self, rate: Callable[[float, bool], np.ndarray], targets: np.ndarray, exact: bool
-    ) -> np.ndarray:
-        """Return a rate at each target, of shape (targets, columns)."""
-        rates = [rate(float(x), exact) for x in targets]
-        return np.stack(rates) if rates else np.empty((0, self._far.shape[1]))
+        return np.where(np.asarray(target) < 1, far, 0 * far)  # at 1 reject-all, which is the last
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
         f, r = self._with_ends(failed=False)  # failures are beyond all scores
         return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
-
-
-# The fields of operating points that have a value for each target.
-_OF_TARGET = {
-    "far": ("far_target", "threshold_at_far"),
-    "frr": ("frr_target", "threshold_at_frr"),
-    "prior": ("costs", "min_cost_threshold"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,13 +184,14 @@ class CurveMeasure:
     scalar: Variable
     #: The value in operating points, or one for each target.
     on_the_data: Callable[[VerificationPoints], Any]
-    #: The same in each column of a curve; whether the thresholds are all scores comes last.
-    in_columns: Callable[[ErrorColumns, VerificationPoints, bool], np.ndarray]
+    #: The same in each column of a curve, at one of the targets, or None; the last one says whether
+    #: the thresholds are all scores.
+    in_columns: Callable[[ErrorColumns, Any, bool], np.ndarray]
     #: The threshold of each value; None where a measure is over all thresholds.
     thresholds: Callable[[VerificationPoints], Any] | None = None
     #: The classes whose rate of errors the value is; none of a cost or an area.
     rate_of: tuple[AttemptClass, ...] = ()
-    #: The targets that the values are at: FAR, FRR or the prior of a cost.
+    #: The targets that the values are at: FAR, FRR or a cost, with its prior.
     targets: Callable[[VerificationPoints], np.ndarray] | None = None
     of_target: Literal["", "far", "frr", "prior"] = ""
     #: Whether it needs the counts of every impostor score, as areas and the least of costs do.
@@ -222,14 +210,12 @@ class CurveMeasure:
             return np.empty(0)
         return np.atleast_1d(self.thresholds(points)).astype(np.float64)
 
-    def one_by_one(self, points: VerificationPoints) -> Iterator[VerificationPoints]:
-        """Yield operating points with each of the targets alone, or the points as they are."""
+    def numbers(self, points: VerificationPoints) -> list[float]:
+        """Return what each value is at: its target, or the prior of its cost; NaN without one."""
         if self.targets is None:
-            yield points
-            return
-        for i in range(len(self.targets(points))):
-            one = {name: getattr(points, name)[i : i + 1] for name in _OF_TARGET[self.of_target]}
-            yield replace(points, **one)
+            return [np.nan]
+        targets = self.targets(points)
+        return (targets if targets.ndim == 1 else targets[:, 0]).tolist()
 
     def is_defined(self, points: VerificationPoints) -> bool:
         """Whether operating points have it."""
@@ -239,16 +225,15 @@ class CurveMeasure:
         return self.targets is None or self.of_target == "far" or len(self.targets(points)) > 0
 
 
-def least_costs(curve: ErrorColumns, costs: np.ndarray) -> np.ndarray:
-    """Return the least normalised cost of each row (p, c_miss, c_fa), in each column."""
+def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarray:
+    """Return the least normalised cost (p, c_miss, c_fa) in each column."""
+    prior, miss, accept = cost
     far, frr = curve.with_ends
-    least = np.empty((len(costs), far.shape[1]))
-    for row, (prior, miss, accept) in zip(least, costs, strict=True):
-        row[:] = (prior * miss * frr + (1 - prior) * accept * far).min(axis=0)
-    return normalised_cost(least.T, costs).T
+    least = (prior * miss * frr + (1 - prior) * accept * far).min(axis=0)
+    return normalised_cost(least[:, None], cost[None])[:, 0]
 
 
-def _hull_errors(curve: ErrorColumns, points: VerificationPoints, exact: bool) -> np.ndarray:
+def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
     """Return the EER on the convex hull of the ROC of each column."""
     far, frr = curve.with_ends
     defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
@@ -267,7 +252,7 @@ def _hull_errors(curve: ErrorColumns, points: VerificationPoints, exact: bool) -
 EER = CurveMeasure(
     scalar=VERIFICATION["eer"],
     on_the_data=lambda points: points.equal_error.eer,
-    in_columns=lambda curve, points, exact: curve.equal_error(),
+    in_columns=lambda curve, target, exact: curve.equal_error(),
     thresholds=lambda points: points.equal_error.eer_threshold,
     rate_of=("genuine", "impostor"),
 )
@@ -278,9 +263,7 @@ MEASURES = (
     CurveMeasure(
         scalar=VERIFICATION["frr_at_far"],
         on_the_data=lambda points: points.frr_at_far,
-        in_columns=lambda curve, points, exact: curve.at_each(
-            curve.frr_at_far, points.far_target, exact
-        ),
+        in_columns=ErrorColumns.frr_at_far,
         thresholds=lambda points: points.threshold_at_far,
         rate_of=("genuine",),
         targets=lambda points: points.far_target,
@@ -289,9 +272,7 @@ MEASURES = (
     CurveMeasure(
         scalar=VERIFICATION["far_at_frr"],
         on_the_data=lambda points: points.far_at_frr,
-        in_columns=lambda curve, points, exact: curve.at_each(
-            curve.far_at_frr, points.frr_target, exact
-        ),
+        in_columns=ErrorColumns.far_at_frr,
         thresholds=lambda points: points.threshold_at_frr,
         rate_of=("impostor",),
         targets=lambda points: points.frr_target,
@@ -300,7 +281,7 @@ MEASURES = (
     CurveMeasure(
         scalar=VERIFICATION["auc"],
         on_the_data=lambda points: points.auc,
-        in_columns=lambda curve, points, exact: curve.area(),
+        in_columns=lambda curve, target, exact: curve.area(),
         every_score=True,
     ),
     CurveMeasure(
@@ -315,10 +296,10 @@ MEASURES = (
     CurveMeasure(
         scalar=VERIFICATION["min_dcf"],
         on_the_data=lambda points: normalised_cost(points.min_cost, points.costs),
-        in_columns=lambda curve, points, exact: least_costs(curve, points.costs),
+        in_columns=_least_cost,
         usual=False,
         thresholds=lambda points: points.min_cost_threshold,
-        targets=lambda points: points.costs[:, 0],
+        targets=lambda points: points.costs,
         of_target="prior",
         every_score=True,
     ),
@@ -335,7 +316,7 @@ def _best_value(scalar: Variable) -> CurveMeasure:
     return CurveMeasure(
         scalar=scalar,
         on_the_data=lambda points: points.optima.get(scalar.name, np.nan),
-        in_columns=lambda curve, points, exact: scalar.best(*curve.with_ends),
+        in_columns=lambda curve, target, exact: scalar.best(*curve.with_ends),
         thresholds=lambda points: points.optima.get(scalar.threshold, np.nan),
         every_score=True,
     )

@@ -19,9 +19,9 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
-from bioeval.results.support import RuleOf, searching_people
+from bioeval.results.support import searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
-from bioeval.stats.curve_limits import EXACT, CurveLimits, marks_of
+from bioeval.stats.curve_limits import EXACT, CurveLimits, marks_of, open_at_targets
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod, trials_of
@@ -255,7 +255,8 @@ class SearchColumns:
         Thresholds are chosen anew in each column.
         """
         rates = curve.curve
-        columns = 1 - rates.at_each(rates.frr_at_far, targets, curve.every_score)
+        missed = [rates.frr_at_far(float(x), curve.every_score) for x in targets]
+        columns = 1 - np.reshape(missed, (len(targets), rates.far.shape[1]))
         columns = np.clip(columns + (values - columns[:, 0])[:, None], 0.0, 1.0)
         columns[:, 0] = values
         if self.weights is not None:
@@ -348,7 +349,16 @@ def open_set_intervals(
         )
         limits = columns.limits(dataset)
         remarks = columns.messages(min(max(RANKS), dataset.sizes["rank"]))
-        remarks += _without_lower_limit(limits, dataset, tally)
+        limits["dir_at_far"], unsupported = open_at_targets(
+            limits["dir_at_far"],
+            "lower",
+            dataset["far_target"].values,
+            int(dataset["impostor_attempts"]),
+            searching_people(tally.about, impostors),
+            rate="dir",
+            task="identification",
+        )
+        remarks += unsupported
     else:
         genuine, impostor = int(dataset["genuine_attempts"]), int(dataset["impostor_attempts"])
 
@@ -365,25 +375,6 @@ def open_set_intervals(
         remarks = [options.independence("probes")]
     limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
     return options.added_to(dataset, limits, OPEN_SET, remarks)
-
-
-def _without_lower_limit(
-    limits: dict[str, Limits], dataset: xr.Dataset, tally: Searches
-) -> list[Message]:
-    """Let DIR at a FAR that the people cannot support have the lower limit 0; return a message.
-
-    There may be no threshold in the data that has this FAR in the population.
-    """
-    targets, attempts = dataset["far_target"].values, int(dataset["impostor_attempts"])
-    people = searching_people(tally.about, str(dataset.attrs["impostors"]))
-    supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
-    low, high = limits["dir_at_far"]
-    unlimited = ~(supported & (targets > 0))
-    limits["dir_at_far"] = np.where(unlimited[:, None] & ~np.isnan(low), 0.0, low), high
-    if not unlimited.any() or np.isnan(low[unlimited]).all():
-        return []
-    about = {"end": "lower", "rate": "dir", "limit": 0, "task": "identification"}
-    return [Message("limit-not-supported", **about, targets=targets[unlimited].tolist())]
 
 
 def _of_population(options: IntervalMethod, left_out: LeftOut | None) -> IntervalMethod:

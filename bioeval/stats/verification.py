@@ -14,10 +14,9 @@ from bioeval.base.progress import stage
 from bioeval.counting.people import count_layers
 from bioeval.counting.points import VerificationPoints
 from bioeval.counting.verification import Verified, Verifying
-from bioeval.results.support import RuleOf
 from bioeval.results.variables import verification_variables
 from bioeval.scores.people import People, require_people
-from bioeval.stats.curve_limits import CurveLimits, marks_of, thresholds_of
+from bioeval.stats.curve_limits import CurveLimits, marks_of, open_at_targets, thresholds_of
 from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
@@ -194,14 +193,17 @@ class VerificationColumns:
         It is taken from the `usual` thresholds and its own alone, so that it is the same whatever
         else is asked for.
         """
-        if self.every_score:
-            return measure.in_columns(curve, points, True)
+        own = measure.own_thresholds(points)
         values = []
-        for one in measure.one_by_one(points):
-            thresholds = with_finite(self.usual, measure.own_thresholds(one))
-            rows = np.searchsorted(self.thresholds, thresholds)
-            values.append(measure.in_columns(curve.of_rows(rows), one, False))
-        return np.concatenate(values) if values else measure.in_columns(curve, points, False)
+        for i, target in enumerate([None] if measure.targets is None else measure.targets(points)):
+            part = curve
+            if not self.every_score:
+                thresholds = with_finite(self.usual, own[i : i + 1])
+                part = curve.of_rows(np.searchsorted(self.thresholds, thresholds))
+            values.append(measure.in_columns(part, target, self.every_score))
+        if measure.targets is None:
+            return values[0]
+        return np.stack(values) if values else np.empty((0, curve.far.shape[1]))
 
     # -- units
 
@@ -271,7 +273,18 @@ class VerificationColumns:
         if "auc" in limits:  # a curve with the EER e has an AUC of (1 - e)^2 at least
             low, high = limits["auc"]
             limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
-        return limits, _without_upper_limit(limits, self.tally)
+        remarks: list[Message] = []
+        if "frr_at_far" in limits:
+            assert self.tally.points is not None
+            limits["frr_at_far"], remarks = open_at_targets(
+                limits["frr_at_far"],
+                "upper",
+                self.tally.points.far_target,
+                self.tally.attempts.impostor_attempts / copies_of(self.tally),
+                self.tally.people,
+                rate="frr",
+            )
+        return limits, remarks
 
     def _limits_of(self, measure: CurveMeasure) -> Limits:
         """Return the limits of a measure, or of each of its values."""
@@ -347,23 +360,3 @@ def _wanted(tally: Verified) -> np.ndarray:
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given_thresholds if len(given_thresholds) <= 64 else []])
-
-
-def _without_upper_limit(limits: dict[str, Limits], tally: Verified) -> list[Message]:
-    """Let FRR at each FAR that the people cannot support have the upper limit 1; return a message.
-
-    There may be no threshold in the data that has this FAR in the population.
-    """
-    assert tally.points is not None
-    if "frr_at_far" not in limits:
-        return []
-    targets, attempts = tally.points.far_target, tally.attempts.impostor_attempts / copies_of(tally)
-    people = tally.people
-    supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
-    low, high = limits["frr_at_far"]
-    unlimited = ~(supported & (targets > 0)) & ~np.isnan(high)
-    limits["frr_at_far"] = low, np.where(unlimited, 1.0, high)
-    if not unlimited.any():
-        return []
-    about = {"end": "upper", "rate": "frr", "limit": 1}
-    return [Message("limit-not-supported", **about, targets=targets[unlimited].tolist())]

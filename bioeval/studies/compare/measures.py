@@ -194,13 +194,8 @@ def _verification(
         if measure.scalar.quantile:
             drawn = np.atleast_2d(counted.drawn_values[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])
-        targets, at = [np.nan], [np.nan]
-        if measure.targets is not None:
-            targets = measure.targets(points).tolist()
-        if measure.thresholds is not None:
-            at = np.atleast_1d(measure.thresholds(points)).tolist()
-        for i, target in enumerate(targets):
-            own, shared = _decisions(counted, measure, at[i])
+        for i, target in enumerate(measure.numbers(points)):
+            own, shared = _decisions(counted, measure, i)
             place = {"far": "target", "frr": "target"}.get(measure.of_target, measure.of_target)
             yield SystemMeasure(
                 scalar=measure.scalar,
@@ -235,12 +230,17 @@ def _verification(
 
 
 def _decisions(
-    counted: VerificationColumns, measure: CurveMeasure, threshold: float
+    counted: VerificationColumns, measure: CurveMeasure, place: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers by which people are decided alike: rejects and accepts, or placements."""
+    """Return the numbers by which people are decided alike: rejects and accepts, or placements.
+
+    They are at the threshold of one of the values of a measure.
+    """
     if measure.thresholds is None:
         return counted.placements_of_each(), NONE
-    rejects, accepts = counted.errors_of_each(threshold)
+    assert counted.tally.points is not None
+    thresholds = measure.own_thresholds(counted.tally.points)
+    rejects, accepts = counted.errors_of_each(float(thresholds[place]))
     own = rejects if "genuine" in measure.rate_of or not measure.rate_of else NONE
     shared = accepts if "impostor" in measure.rate_of or not measure.rate_of else NONE
     return own, shared
