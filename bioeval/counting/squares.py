@@ -238,5 +238,4 @@ class Squares:
     def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Return line and place of the pairs of one subject in a tile."""
         rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
-        line, place = np.nonzero(rows[:, None] == columns)
-        return line, place
+        return np.divmod(np.flatnonzero(rows[:, None] == columns), len(columns))
