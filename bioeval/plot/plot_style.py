@@ -330,7 +330,8 @@ def in_per_cent(rate: float, _: float = 0) -> str:
 
 def log_axis(ax: Axes, axis_name: str, low: float, high: float = 1.0) -> None:
     """Make an axis logarithmic, from `low` to `high`, with ticks at powers of ten alone."""
-    ax.set(**{f"{axis_name}scale": "log", f"{axis_name}lim": (low, high)})
+    # Limits first: of curves that are 0 everywhere, the scale would look for some in vain.
+    ax.set(**{f"{axis_name}lim": (low, high), f"{axis_name}scale": "log"})
     getattr(ax, f"{axis_name}axis").set_minor_formatter("")
 
 
