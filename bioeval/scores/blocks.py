@@ -274,7 +274,8 @@ def fuse_claims(
 
     def by_rule(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if rule == 1 and is_few(values.size) and (np.diff(starts) > 0).all():
-            return _nearest_of_groups(values, columns[0], starts, itself)
+            nearest, place = _nearest_of_groups(values, columns[0], starts, itself)
+            return nearest.astype(dtype, copy=False), place
         claims, place = np.empty(shape, dtype=dtype), np.empty(shape, dtype=np.int64)
         fuse(values, columns, starts, itself, rule, claims, place)
         return claims, place

@@ -95,7 +95,7 @@ CALLS = {
     "gom": lambda s: be.gom(s, convention="market1501"),
     "repeat": lambda s: be.repeat(s, FOLDS, curves=True, thresholds=5),
     "repeat of samples": lambda s: be.repeat(s, SampleKFold(3)),
-    "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, interval="people"),
+    "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS),
     "cross_evaluate of closed set": lambda s: be.cross_evaluate(
         s, Experiment(0.5, gallery_templates=1, random_state=0), task="closed_set"
     ),

@@ -12,7 +12,6 @@ from bioeval.scores.embedding_tiles import EmbeddingTiles
 from bioeval.scores.embeddings import EmbeddingSource
 
 BOOTSTRAP = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
-PEOPLE = {"interval": "people"}
 
 # The most passes over each system, and the call.
 MOST_PASSES = {
@@ -27,23 +26,6 @@ MOST_PASSES = {
     "fused folds": (
         1,
         lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi"),
-    ),
-    # A threshold of each fold is chosen anew without each person, in a pass over its parts, and the
-    # tiles of its mates are computed once more.
-    "pooled": (7, lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), **PEOPLE)),
-    "pooled repeats": (  # of twelve folds
-        15,
-        lambda a, b: be.cross_evaluate(
-            a, be.partition.RepeatedSubjectKFold(4, n_repeats=3), threshold="hter", **PEOPLE
-        ),
-    ),
-    "pooled and fused": (
-        7,
-        lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi", **PEOPLE),
-    ),
-    "pooled at a given threshold": (
-        3,
-        lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), threshold=1.0, **PEOPLE),
     ),
     "study": (
         6,
