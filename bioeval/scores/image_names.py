@@ -145,9 +145,9 @@ def parse_names(
     The form of each data set is in ``bioeval.scores.image_names.PATTERNS``.
     """
     require_choice("pattern", pattern, PATTERNS)
+    require_text("where", where)
     if isinstance(names, str | bytes):
         raise DataError(f"{where} is one text; expected a sequence of names")
-    require_text("where", where)
     if isinstance(names, np.ndarray):
         listed = names.tolist()
     else:

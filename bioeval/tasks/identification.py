@@ -266,6 +266,7 @@ def _identify(
             "gallery, which here is single; count the whole gallery, or leave "
             f"{Argument('interval')} out"
         )
+    require_scores(scores)
     check_max_rank(task.max_rank, scores.shape[-1])
     if isinstance(task, OpenSet):
         require_values(scores, "open-set identification")
