@@ -21,7 +21,7 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import require_people
 from bioeval.stats.weights import groups_of_people, without_each
 
@@ -214,7 +214,7 @@ def people_counts(
     >>> counts.people[worst] in scores.subjects
     True
     """
-    require_scores(scores)
+    require_all_scores(scores)
     given = require_numbers("thresholds", thresholds, "a number or several", lambda array: True)
     require_people(scores, "a table of people")
     require_values(scores, "a table of people")

@@ -211,4 +211,7 @@ def test_people_have_to_be_known_and_thresholds_are_numbers():
     for wrong in ("eer", [[0.5]], [1j]):
         with pytest.raises(be.DataError, match="thresholds is"):
             be.stats.people_counts(scores, wrong)
+    lists = be.Scores.from_top_k([[0, 1], [1, 0]], ["a", "b"], ["a", "b", "c"])
+    with pytest.raises(be.ProtocolError, match="scores of all 3 gallery entries"):
+        be.stats.people_counts(lists, [0.5])
     assert be.stats.people_counts(scores, 0.5).impostor_accepted.shape[0] == 1
