@@ -37,17 +37,17 @@ class LeftOut:
     ranks: int  # up to which rank the pairs are complete, under one policy for ties
 
     @classmethod
-    def of(cls, tally: Searches, scores: Scores, ties: str, ranks: int | None = None) -> LeftOut:
-        """Read all scores; `tally` has the facts of each probe.
+    def of(cls, searches: Searches, scores: Scores, ties: str, ranks: int | None = None) -> LeftOut:
+        """Read all scores; `searches` has the facts of each probe.
 
         The people are those of probes and gallery. The effect is known up to `ranks`, by default as
         many as there is memory for.
         """
-        unit, gallery = tally.rank_unit, scores.gallery_order
+        unit, gallery = searches.rank_unit, scores.gallery_order
         largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
         if ranks is None:
-            ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
-        fusion = tally.fusion if unit == "subject" else None
+            ranks = _ranks_within(searches, ties, largest, len(gallery.subjects))
+        fusion = searches.fusion if unit == "subject" else None
         arrays = _count(blocks_of(scores, reported=False), fusion, ties, ranks)
         who, person = cls.subjects_of(scores), scores.codes.probe
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
@@ -69,14 +69,14 @@ def _before_mate(
     return closer + least, closer + (tied if ties == "expected" else least)
 
 
-def _ranks_within(tally: Searches, ties: str, largest: int, groups: int) -> int:
+def _ranks_within(searches: Searches, ties: str, largest: int, groups: int) -> int:
     """Return the rank up to which pairs of probes and subjects fit into memory.
 
     A subject has `largest` candidates at most, by which a probe's rank may improve.
     """
-    mated = tally.mates > 0
+    mated = searches.mates > 0
     least, most = _before_mate(
-        ties, tally.closer[mated], tally.tied[mated], tally.tied_before[mated]
+        ties, searches.closer[mated], searches.tied[mated], searches.tied_before[mated]
     )
     reached = np.maximum(least + 1 - largest, 1)
     order = np.argsort(reached, kind="stable")

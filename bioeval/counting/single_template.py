@@ -99,18 +99,18 @@ class SingleTemplateCounts:
     first_unmated: int = -1  # the first probe without a mate, -1 if there is none
 
 
-class SingleTemplateCounter:
+class CountSingleTemplates:
     """Sums over probes of the chances over all galleries of one template of each subject.
 
     Without thresholds (increasing distances), only ranks are counted.
     """
 
     def __init__(self, scores: Scores, *, ties: str, thresholds: np.ndarray, ranks: int):
-        """Prepare an empty tally, and what all blocks share."""
+        """Prepare counts of zero, and what all blocks share."""
         self.scores, self.ranks, self.enrolled = scores, ranks, are_enrolled(scores)
         self.thresholds = among_distances(scores, thresholds)
         count = len(thresholds)
-        self.tally = SingleTemplateCounts(
+        self.counts = SingleTemplateCounts(
             about=Provenance.of(scores).searching(scores),
             ties=ties,
             thresholds=thresholds,
@@ -129,15 +129,15 @@ class SingleTemplateCounter:
         with threads_for(self.scores):
             for block in blocks_of(self.scores):
                 self.add(block)
-        return self.tally
+        return self.counts
 
     def add(self, block: RowBlock) -> None:
         """Add the rows of a block."""
         mate_counts = block.mate_stop - block.mate_start
-        tally = self.tally
+        counts = self.counts
         enrolled = self.enrolled[block.low : block.low + len(block.values)]
-        tally.targets += int(enrolled.sum())
-        tally.non_targets += int((~enrolled).sum())
+        counts.targets += int(enrolled.sum())
+        counts.non_targets += int((~enrolled).sum())
         for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):
             probes = _grouped(block, slice(low, high))
             usable, some = _usable(probes), enrolled[low:high]
@@ -155,25 +155,25 @@ class SingleTemplateCounter:
     ) -> None:
         """Add the ranks of rows from `low` on; `mate_counts` are the numbers of their mates."""
         ranks = _no_ranks(mate_counts, self.ranks)
-        kernel.rank_chances(probes, usable, POLICY[self.tally.ties], self.rules, ranks)
-        tally, counted = self.tally, ~np.isnan(ranks.distance)
+        kernel.rank_chances(probes, usable, POLICY[self.counts.ties], self.rules, ranks)
+        counts, counted = self.counts, ~np.isnan(ranks.distance)
         bins = np.where(counted, np.searchsorted(self.thresholds, ranks.distance), -1)
         tied = bool(ranks.tied[counted].any())
-        if tied and not tally.at_ends:
-            tally.at_ends = [tally.di.copy() for _ in ENDS]
-        add_chances(tally.di, ranks.chance, bins)
-        for ties, sums in zip(ENDS, tally.at_ends, strict=False):
+        if tied and not counts.at_ends:
+            counts.at_ends = [counts.di.copy() for _ in ENDS]
+        add_chances(counts.di, ranks.chance, bins)
+        for ties, sums in zip(ENDS, counts.at_ends, strict=False):
             if tied:
                 kernel.rank_chances(probes, usable, POLICY[ties], self.rules, ranks)
             add_chances(sums, ranks.chance, bins)
-        add_chances(tally.tied, ranks.tied[:, None], np.where(counted, 0, -1))
+        add_chances(counts.tied, ranks.tied[:, None], np.where(counted, 0, -1))
         mated = np.zeros(len(mate_counts), dtype=bool)
         mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[counted]] = True
-        tally.genuine += int(mated.sum())
-        tally.unmated += int((~mated).sum())
-        tally.unmated_targets += int((~mated & enrolled).sum())
-        if tally.first_unmated < 0 and not mated.all():
-            tally.first_unmated = low + int(np.argmin(mated))
+        counts.genuine += int(mated.sum())
+        counts.unmated += int((~mated).sum())
+        counts.unmated_targets += int((~mated & enrolled).sum())
+        if counts.first_unmated < 0 and not mated.all():
+            counts.first_unmated = low + int(np.argmin(mated))
 
     def _within(
         self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray
@@ -187,13 +187,13 @@ class SingleTemplateCounter:
         )
         within_chances(probes, usable, self.grid, self.steps, chances)
         anyone, oneself, competitors = chances
-        tally = self.tally
-        tally.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
-        tally.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
+        counts = self.counts
+        counts.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
+        counts.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
         anyones = anyone + (1.0 - anyone) * oneself
-        add_chances(tally.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
-        add_chances(tally.within, anyones, np.where(enrolled, TARGET, -1))
-        add_chances(tally.within, oneself, np.where(enrolled, MATE, -1))
+        add_chances(counts.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
+        add_chances(counts.within, anyones, np.where(enrolled, TARGET, -1))
+        add_chances(counts.within, oneself, np.where(enrolled, MATE, -1))
 
 
 @dataclass

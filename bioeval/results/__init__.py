@@ -1,1 +1,1 @@
-"""Tallies into labelled rates, one file for each task; no result reads a score matrix."""
+"""Counts into labelled rates, one file for each task; no result reads a score matrix."""

@@ -119,45 +119,45 @@ CMS_WORDS = ("the recognition rate", "{cms} at rank")
 
 
 def closed_set_dataset(
-    tally: Searches,
+    searches: Searches,
     *,
     max_rank: int | None = None,
     ties: str = "pessimistic",
     unmated: str = "auto",
 ) -> xr.Dataset:
     """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
-    counts, notes = closed_set_counts(tally, max_rank=max_rank, ties=ties, unmated=unmated)
-    options = {"rank_unit": tally.rank_unit, "fusion": tally.fusion}
+    counts, notes = closed_set_counts(searches, max_rank=max_rank, ties=ties, unmated=unmated)
+    options = {"rank_unit": searches.rank_unit, "fusion": searches.fusion}
     options |= {"ties": ties, "unmated": unmated}
 
     def curve(ties: str) -> np.ndarray:
         number = len(counts.identified)
-        other, _ = closed_set_counts(tally, max_rank=number, ties=ties, unmated=unmated)
+        other, _ = closed_set_counts(searches, max_rank=number, ties=ties, unmated=unmated)
         return rate(other.identified, counts.attempts)
 
     if counts.tied:
         notes += rank_message("cms", curve, CMS_WORDS)
-    return counts.dataset(tally.about, options, notes)
+    return counts.dataset(searches.about, options, notes)
 
 
 def closed_set_counts(
-    tally: Searches, *, max_rank: int | None, ties: str, unmated: str
+    searches: Searches, *, max_rank: int | None, ties: str, unmated: str
 ) -> tuple[ClosedSetCounts, list[Message]]:
-    """Return the counts of a tally, and a message where not all ranks are reported."""
-    has_mate = tally.mates > 0
+    """Return the counts of searches, and a message where not all ranks are reported."""
+    has_mate = searches.mates > 0
     skipped = int((~has_mate).sum())
     chosen = np.nonzero(has_mate)[0]
-    probes, ranks, weights = tally.rank_weights(chosen, ties)
-    longest = int((tally.mates + tally.others).max(initial=0))
+    probes, ranks, weights = searches.rank_weights(chosen, ties)
+    longest = int((searches.mates + searches.others).max(initial=0))
     count, notes = ClosedSetCounts.max_ranks(longest, max_rank)
     kept = ranks <= count
     at_rank = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
     if ties != "expected":
         at_rank = at_rank.astype(np.int64)
-    tied = np.int64((tally.tied[chosen] > 0).sum())
+    tied = np.int64((searches.tied[chosen] > 0).sum())
     counts = ClosedSetCounts(np.cumsum(at_rank), len(chosen), skipped, tied)
     first_unmated = int(np.argmin(has_mate)) if skipped else -1
-    counts.require_mated(tally.about.layout, unmated, first_unmated)
+    counts.require_mated(searches.about.layout, unmated, first_unmated)
     return counts, notes
 
 
@@ -174,12 +174,12 @@ class OpenSetPoints:
     other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing; NaN last
 
     @classmethod
-    def of(cls, tally: Searches, ties: str, role: str) -> Self:
+    def of(cls, searches: Searches, ties: str, role: str) -> Self:
         """Return those of searches; `role` is the name of the impostor probes."""
-        mated = np.flatnonzero(tally.mates > 0)
-        probes, ranks, weights = tally.rank_weights(mated, ties)
-        other = np.sort(tally.other[tally.impostor_probes(role)])
-        return cls(tally.mate[probes], ranks, weights, len(mated), other)
+        mated = np.flatnonzero(searches.mates > 0)
+        probes, ranks, weights = searches.rank_weights(mated, ties)
+        other = np.sort(searches.other[searches.impostor_probes(role)])
+        return cls(searches.mate[probes], ranks, weights, len(mated), other)
 
     @cached_property
     def equal_error(self) -> EqualError:
@@ -281,15 +281,15 @@ class OpenSetAttempts:
     unmated: int  # enrolled probes without a usable mate
 
     @classmethod
-    def of(cls, tally: Searches, points: OpenSetPoints) -> Self:
+    def of(cls, searches: Searches, points: OpenSetPoints) -> Self:
         """Return those of searches."""
         return cls(
             genuine=points.genuine,
             impostor=len(points.other),
-            tied=np.int64(((tally.tied > 0) & (tally.mates > 0)).sum()),
-            targets=int(tally.enrolled.sum()),
-            non_targets=int((~tally.enrolled).sum()),
-            unmated=int((tally.enrolled & (tally.mates == 0)).sum()),
+            tied=np.int64(((searches.tied > 0) & (searches.mates > 0)).sum()),
+            targets=int(searches.enrolled.sum()),
+            non_targets=int((~searches.enrolled).sum()),
+            unmated=int((searches.enrolled & (searches.mates == 0)).sum()),
         )
 
     def scalars(
@@ -450,7 +450,7 @@ class OpenSetCounts:
 
 
 def open_set_dataset(
-    tally: Searches,
+    searches: Searches,
     *,
     thresholds: np.ndarray | int | None = None,
     max_rank: int | None = None,
@@ -465,9 +465,9 @@ def open_set_dataset(
     the probes whose subject is not, or is taken to be not, in the gallery. The operating points at
     rank 1 are among the default thresholds; with `rows`, further distances, among any others too.
     """
-    role, kind = tally.impostor_role(impostors), tally.about.kind
-    points, targets = OpenSetPoints.of(tally, ties, role), check_targets(far_targets)
-    longest = int((tally.mates + tally.others).max(initial=0))
+    role, kind = searches.impostor_role(impostors), searches.about.kind
+    points, targets = OpenSetPoints.of(searches, ties, role), check_targets(far_targets)
+    longest = int((searches.mates + searches.others).max(initial=0))
     dir_, threshold = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
     given = check_thresholds(thresholds)
     if isinstance(given, np.ndarray):
@@ -479,38 +479,38 @@ def open_set_dataset(
         grid = np.unique(np.concatenate([grid, points.rows(threshold), more]))
     count, notes = ClosedSetCounts.max_ranks(longest, max_rank, len(grid))
     detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
-    nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
+    nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
     counts = OpenSetCounts(
-        attempts=OpenSetAttempts.of(tally, points),
+        attempts=OpenSetAttempts.of(searches, points),
         thresholds=grid,
         detected=detected,
         identified=np.cumsum(detected, axis=1),
         accepted=np.searchsorted(points.other, grid, side="right").astype(np.int64),
-        targets_within=_within(nearest[tally.enrolled], grid),
-        own_within=_within(tally.nearest_mate[tally.enrolled], grid),
-        non_targets_within=_within(nearest[~tally.enrolled], grid),
+        targets_within=_within(nearest[searches.enrolled], grid),
+        own_within=_within(searches.nearest_mate[searches.enrolled], grid),
+        non_targets_within=_within(nearest[~searches.enrolled], grid),
         repeats=repeats,
     )
     options = {
-        "rank_unit": tally.rank_unit,
-        "fusion": tally.fusion,
+        "rank_unit": searches.rank_unit,
+        "fusion": searches.fusion,
         "ties": ties,
         "impostors": role,
     }
     values = points.values((dir_[:, :count], threshold[:, :count]), kind)
-    remarks = _tie_messages(tally, points, role, targets)
-    return counts.dataset(values, targets, tally.about, options, notes, remarks)
+    remarks = _tie_messages(searches, points, role, targets)
+    return counts.dataset(values, targets, searches.about, options, notes, remarks)
 
 
 def _tie_messages(
-    tally: Searches, points: OpenSetPoints, role: str, far_targets: np.ndarray
+    searches: Searches, points: OpenSetPoints, role: str, far_targets: np.ndarray
 ) -> Iterator[Message]:
     """Yield the messages of EER, and of DIR at a FAR target, where equal scores decide them."""
-    if not ((tally.tied > 0) & (tally.mates > 0)).any():
+    if not ((searches.tied > 0) & (searches.mates > 0)).any():
         error = points.equal_error
         yield from tie_message("eer", (error.pessimistic, error.optimistic), "EER")
         return
-    last, first = (OpenSetPoints.of(tally, ties, role) for ties in ENDS)
+    last, first = (OpenSetPoints.of(searches, ties, role) for ties in ENDS)
     ends = last.equal_error.pessimistic, first.equal_error.optimistic
     yield from tie_message("eer", ends, "EER")
     dir_last, dir_first = (each.at_far(far_targets, 1)[0][:, 0] for each in (last, first))
@@ -523,21 +523,21 @@ def _tie_messages(
 
 
 def open_set_rows(
-    tally: Searches, ties: str, impostors: str, far_targets: np.ndarray
+    searches: Searches, ties: str, impostors: str, far_targets: np.ndarray
 ) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""
-    points = OpenSetPoints.of(tally, ties, tally.impostor_role(impostors))
+    points = OpenSetPoints.of(searches, ties, searches.impostor_role(impostors))
     return points.rows(points.at_far(far_targets, 1)[1])
 
 
 def open_set_scalars(
-    tally: Searches, *, ties: str, impostors: str, far_targets: np.ndarray
+    searches: Searches, *, ties: str, impostors: str, far_targets: np.ndarray
 ) -> Scalars:
     """Return the attempts and the operating points at rank 1."""
-    role = tally.impostor_role(impostors)
-    points = OpenSetPoints.of(tally, ties, role)
-    values = points.values(points.at_far(far_targets, 1), tally.about.kind)
-    return OpenSetAttempts.of(tally, points).scalars(tally.about, role, far_targets, values)
+    role = searches.impostor_role(impostors)
+    points = OpenSetPoints.of(searches, ties, role)
+    values = points.values(points.at_far(far_targets, 1), searches.about.kind)
+    return OpenSetAttempts.of(searches, points).scalars(searches.about, role, far_targets, values)
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -36,25 +36,25 @@ from bioeval.results.variables import (
 )
 
 
-def verification_scalars(tally: Verified) -> Scalars:
+def verification_scalars(verified: Verified) -> Scalars:
     """Return the attempts and the operating points."""
-    values, labels = _numbers(tally)
-    assert tally.points is not None
-    labels["cost"] = tally.points.costs[:, 0]
+    values, labels = _numbers(verified)
+    assert verified.points is not None
+    labels["cost"] = verified.points.costs[:, 0]
     return Scalars(with_dims(values, verification_variables()), labels)
 
 
-def _numbers(tally: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
+def _numbers(verified: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
     """Return the attempts and the operating points by name, and what labels their dimensions.
 
     Points that need every impostor score are left out where these were not counted.
     """
-    points, attempts, people = tally.points, tally.attempts, tally.people
+    points, attempts, people = verified.points, verified.attempts, verified.people
     assert points is not None  # which have been found
     values: Variables = {
         "genuine_attempts": np.int64(attempts.genuine_attempts),
         "impostor_attempts": np.int64(attempts.impostor_attempts),
-        "skipped_claims": np.int64(tally.skipped_claims),
+        "skipped_claims": np.int64(verified.skipped_claims),
     }
     if people is not None:
         values |= {"subjects": np.int64(people.number), "disjoint_pairs": np.int64(people.disjoint)}
@@ -66,7 +66,7 @@ def _numbers(tally: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
     for scalar in best_values() if points.every_score else ():
         for name in (scalar.name, scalar.threshold):
             values[name] = points.optima.get(name, np.nan)
-    independent = _independent(tally)
+    independent = _independent(verified)
     values |= {
         "frr_at_far": points.frr_at_far,
         "threshold_at_far": points.threshold_at_far,
@@ -85,7 +85,7 @@ def _numbers(tally: Verified) -> tuple[Variables, dict[str, np.ndarray]]:
     if len(points.frr_target):
         values |= {"far_at_frr": points.far_at_frr, "threshold_at_frr": points.threshold_at_frr}
         labels["frr_target"] = points.frr_target
-    return _in_units(values, tally.about.kind), labels
+    return _in_units(values, verified.about.kind), labels
 
 
 def equal_error_values(error: EqualError, kind: str) -> Variables:
@@ -99,75 +99,75 @@ def _in_units(values: Variables, kind: str) -> Variables:
     return {k: to_user(x, kind) if table[k].units == "score" else x for k, x in values.items()}
 
 
-def verification_dataset(tally: Verified) -> xr.Dataset:
-    """Return counts and rates over the tally's thresholds.
+def verification_dataset(verified: Verified) -> xr.Dataset:
+    """Return counts and rates over the counted thresholds.
 
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
     over the impostor attempts. A rate without attempts is NaN.
     """
-    points, attempts, about = tally.points, tally.attempts, tally.about
+    points, attempts, about = verified.points, verified.attempts, verified.about
     assert points is not None
-    thresholds, fa = tally.curve
+    thresholds, fa = verified.curve
     thresholds, first = np.unique(np.append(thresholds, points.rows), return_index=True)
     fa = np.append(fa, points.rows_fa)[first]
     ga = attempts.genuine.searchsorted(thresholds, side="right")
     order = slice(None, None, -1) if larger_is_closer(about.kind) else slice(None)
-    values, labels = _numbers(tally)
+    values, labels = _numbers(verified)
     sizes = attempts.genuine_attempts, attempts.impostor_attempts
     variables = decisions(ga[order], fa[order], *sizes, rates_of_scripts()) | values
-    if (unenrolled := tally.unenrolled) is not None:
+    if (unenrolled := verified.unenrolled) is not None:
         accepted = unenrolled.searchsorted(thresholds, side="right")[order]
         variables["far_unenrolled"] = rate(accepted, len(unenrolled))
         variables["fa_unenrolled"] = accepted
         variables["unenrolled_attempts"] = len(unenrolled)
-    messages = _messages(tally, points)
-    title = f"verification, {tally.use.templates}-template"
+    messages = _messages(verified, points)
+    title = f"verification, {verified.use.templates}-template"
     attrs = about_attrs(about, "verification", title, messages)
-    attrs |= {**tally.use.attrs, "claims": tally.claims}
-    if tally.people is not None and (about.layout == "pairs" or tally.claims != "all"):
-        attrs["pairs_of_people"] = tally.people.pairs
+    attrs |= {**verified.use.attrs, "claims": verified.claims}
+    if verified.people is not None and (about.layout == "pairs" or verified.claims != "all"):
+        attrs["pairs_of_people"] = verified.people.pairs
     if about.nan == "reject":
         attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
     coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
     made = dataset(variables, verification_variables(), coordinates, attrs)
-    if isinstance(tally.given, np.ndarray):
-        note_thresholds_beyond_scores(made, to_user(tally.given, about.kind).tolist())
+    if isinstance(verified.given, np.ndarray):
+        note_thresholds_beyond_scores(made, to_user(verified.given, about.kind).tolist())
     return made
 
 
-def _messages(tally: Verified, points: VerificationPoints) -> list[Message]:
+def _messages(verified: Verified, points: VerificationPoints) -> list[Message]:
     """Return the messages of a result."""
-    genuine, impostor = tally.attempts.genuine_attempts, tally.attempts.impostor_attempts
-    error, people = points.equal_error, tally.people
+    genuine, impostor = verified.attempts.genuine_attempts, verified.attempts.impostor_attempts
+    error, people = points.equal_error, verified.people
     messages = [*tie_message("eer", (error.pessimistic, error.optimistic), "EER")]
     if not genuine:
         messages.append(without_attempts("genuine"))
     if not impostor:
         messages.append(without_attempts("impostor"))
-    if tally.skipped_claims:
-        messages.append(Message("claims-not-enrolled", claims=int(tally.skipped_claims)))
+    if verified.skipped_claims:
+        messages.append(Message("claims-not-enrolled", claims=int(verified.skipped_claims)))
     if impostor:
-        independent, symmetric = _independent(tally), bool(points.symmetric)
+        independent, symmetric = _independent(verified), bool(points.symmetric)
         messages += support_messages(points.far_target, independent, symmetric, "frr", people)
         pairs = genuine / 2 if symmetric else genuine
         messages += support_messages(points.frr_target, pairs, symmetric, "far", people, "frr")
-    doubt = doubt_of_kind(tally, error.eer)
+    doubt = doubt_of_kind(verified, error.eer)
     return messages if doubt is None else [*messages, doubt]
 
 
-def doubt_of_kind(tally: Verified, eer: float) -> Message | None:
+def doubt_of_kind(verified: Verified, eer: float) -> Message | None:
     """Return the message of attempts near chance or below it; None where there is no doubt."""
-    genuine, people = tally.attempts.genuine_attempts, tally.people
+    genuine, people = verified.attempts.genuine_attempts, verified.people
     return KindVerdict.doubt(
         eer,
-        tally.about.kind,
+        verified.about.kind,
         min(genuine, people.number if people and people.number else genuine),
-        fused=tally.use.fused is not None or bool(tally.about.use),
-        metric=tally.about.metric,
+        fused=verified.use.fused is not None or bool(verified.about.use),
+        metric=verified.about.metric,
     )
 
 
-def _independent(tally: Verified) -> float:
+def _independent(verified: Verified) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
-    impostor = tally.attempts.impostor_attempts
-    return impostor / 2 if tally.points is not None and tally.points.symmetric else impostor
+    impostor = verified.attempts.impostor_attempts
+    return impostor / 2 if verified.points is not None and verified.points.symmetric else impostor

@@ -107,27 +107,27 @@ class ListedTemplates:
         DataError
             If a pair is both genuine and impostor, or has several scores.
         """
-        tally = _LineCounts(np.ones(len(self.names), dtype=bool))
-        if not self._is_plain(tally, rules):
-            self._examine(tally, rules)
-        self._refuse(tally, rules)
+        counts = _LineCounts(np.ones(len(self.names), dtype=bool))
+        if not self._is_plain(counts, rules):
+            self._examine(counts, rules)
+        self._refuse(counts, rules)
         notes = []
-        if tally.repeated:
+        if counts.repeated:
             remedy = "; {arg.lists.keep=repeated} counts each line"
-            notes.append(Message("repeated-pairs", pairs=tally.repeated, how="", remedy=remedy))
+            notes.append(Message("repeated-pairs", pairs=counts.repeated, how="", remedy=remedy))
         kept = "self" in rules.keep
-        same_template = self._compared_with_themselves(tally, kept)
-        if tally.itself and not kept:
-            notes.append(Message("self-comparisons-left-out", comparisons=tally.itself))
-        if not tally.keep.any():
+        same_template = self._compared_with_themselves(counts, kept)
+        if counts.itself and not kept:
+            notes.append(Message("self-comparisons-left-out", comparisons=counts.itself))
+        if not counts.keep.any():
             raise DataError(
                 "every pair compares a template with itself, and this is not an attempt; give "
                 f"{Argument('keep', 'self')} to count them"
             )
-        notes += _notes_on_orders(tally, tally.distinct - same_template, rules)
-        return (None if tally.keep.all() else tally.keep), notes
+        notes += _notes_on_orders(counts, counts.distinct - same_template, rules)
+        return (None if counts.keep.all() else counts.keep), notes
 
-    def _is_plain(self, tally: _LineCounts, rules: ListRules) -> bool:
+    def _is_plain(self, counts: _LineCounts, rules: ListRules) -> bool:
         """Count the pairs in a table of all templates; False if they fill little of it, or clash.
 
         It is several times faster than sorting.
@@ -142,8 +142,8 @@ class ListedTemplates:
         both = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
         if both and rules.unordered:
             return False
-        tally.both = int(both) // 2
-        tally.distinct = len(self.names) - tally.both
+        counts.both = int(both) // 2
+        counts.distinct = len(self.names) - counts.both
         return True
 
     def _keys(self) -> np.ndarray:
@@ -159,37 +159,37 @@ class ListedTemplates:
             keys += term
         return keys
 
-    def _examine(self, tally: _LineCounts, rules: ListRules) -> None:
+    def _examine(self, counts: _LineCounts, rules: ListRules) -> None:
         """Find the pairs that are listed more than once."""
         keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
         same, again = change < 4, change < 2
-        tally.distinct = len(keys) - int(same.sum())
-        tally.both = int((same & ~again).sum())
+        counts.distinct = len(keys) - int(same.sum())
+        counts.both = int((same & ~again).sum())
         wrong = same & (change & 1).astype(bool)
-        merged = rules.unordered and tally.both > 0
-        counts = bool(again.any()) and "repeated" not in rules.keep
-        if not (wrong.any() or merged or counts):
+        merged = rules.unordered and counts.both > 0
+        repeated = bool(again.any()) and "repeated" not in rules.keep
+        if not (wrong.any() or merged or repeated):
             return
         keys = self._keys()
         later, first = _again(keys >> 2)
         wrong = self.genuine[later] != self.genuine[first]
-        tally.contradictory.append(np.stack([first[wrong], later[wrong]]))
-        if counts:
-            self._repeated(tally, *_again(keys >> 1))
+        counts.contradictory.append(np.stack([first[wrong], later[wrong]]))
+        if repeated:
+            self._repeated(counts, *_again(keys >> 1))
         if merged:
-            apart = tally.keep[later]
-            self._merged(tally, later[apart], first[apart])
+            apart = counts.keep[later]
+            self._merged(counts, later[apart], first[apart])
 
-    def _repeated(self, tally: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
+    def _repeated(self, counts: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out the lines that repeat an ordered pair, and find those with another score."""
         one, other = self.values[first], self.values[later]
         different = (one != other) & ~(np.isnan(one) & np.isnan(other))
-        tally.different.append(np.stack([first[different], later[different]]))
-        tally.repeated = len(later)
-        tally.keep[later] = False
+        counts.different.append(np.stack([first[different], later[different]]))
+        counts.repeated = len(later)
+        counts.keep[later] = False
 
-    def _merged(self, tally: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
+    def _merged(self, counts: _LineCounts, later: np.ndarray, first: np.ndarray) -> None:
         """Leave out one order of pairs, and find those with another score."""
         one = self.values[first].astype(np.float64)
         other = self.values[later].astype(np.float64)
@@ -198,19 +198,19 @@ class ListedTemplates:
         gap[np.isnan(one) & np.isnan(other)] = 0.0
         largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0.0)
         different = ~(gap <= _ROUNDING * float(largest))
-        tally.different.append(np.stack([first[different], later[different]]))
-        tally.merged = len(later)
-        tally.rounded = int((gap[~different] > 0).sum())
+        counts.different.append(np.stack([first[different], later[different]]))
+        counts.merged = len(later)
+        counts.rounded = int((gap[~different] > 0).sum())
         # The line that has the first name first is kept, whatever the order of lines.
         place = natural_places(as_objects(list(self.names.values)))
         turned = place[self.names.a[first]] > place[self.names.b[first]]
-        tally.keep[np.where(turned, first, later)] = False
+        counts.keep[np.where(turned, first, later)] = False
 
-    def _compared_with_themselves(self, tally: _LineCounts, keep: bool) -> int:
+    def _compared_with_themselves(self, counts: _LineCounts, keep: bool) -> int:
         """Find comparisons of a template with itself; return the number of these templates."""
-        itself = np.flatnonzero((self.names.a == self.names.b) & tally.keep)
-        tally.itself = len(itself)
-        tally.keep[itself] = keep
+        itself = np.flatnonzero((self.names.a == self.names.b) & counts.keep)
+        counts.itself = len(itself)
+        counts.keep[itself] = keep
         impostors = itself[~self.genuine[itself]].tolist()
         if impostors:
             number = len(impostors)
@@ -222,15 +222,15 @@ class ListedTemplates:
             )
         return len(np.unique(self.names.a[itself]))
 
-    def _refuse(self, tally: _LineCounts, rules: ListRules) -> None:
+    def _refuse(self, counts: _LineCounts, rules: ListRules) -> None:
         """Raise where a pair has two classes, or two scores."""
-        number, examples = self._trouble(tally.contradictory)
+        number, examples = self._trouble(counts.contradictory)
         if number:
             raise DataError(
                 f"{_number(number, 'pairs')} both genuine and impostor: {examples}; give each "
                 "pair of templates one class"
             )
-        number, examples = self._trouble(tally.different, scores=True)
+        number, examples = self._trouble(counts.different, scores=True)
         if number:
             advice = f"give {Argument('keep', 'repeated')} if these are separate attempts"
             if rules.unordered:
@@ -258,19 +258,19 @@ class ListedTemplates:
         return len(pairs), f"{', '.join(examples)}{more}"
 
 
-def _notes_on_orders(tally: _LineCounts, pairs: int, rules: ListRules) -> list[Message]:
+def _notes_on_orders(counts: _LineCounts, pairs: int, rules: ListRules) -> list[Message]:
     """Return a note on how many pairs are listed in both orders, unless all are."""
-    if rules.unordered and not tally.merged:
+    if rules.unordered and not counts.merged:
         return []
     if rules.unordered:
         how = " in the other order"
-        if tally.rounded:
-            how += f" ({tally.rounded:,} with a score that differs by rounding)"
-        return [Message("repeated-pairs", pairs=tally.merged, how=how, remedy="")]
-    if not 0 < tally.both < pairs:
+        if counts.rounded:
+            how += f" ({counts.rounded:,} with a score that differs by rounding)"
+        return [Message("repeated-pairs", pairs=counts.merged, how=how, remedy="")]
+    if not 0 < counts.both < pairs:
         return []
     consequence = ", the others in both, as two attempts each"
-    about = {"one_order": pairs - tally.both, "pairs": pairs, "consequence": consequence}
+    about = {"one_order": pairs - counts.both, "pairs": pairs, "consequence": consequence}
     return [Message("pairs-in-one-order", **about)]
 
 

@@ -1,4 +1,4 @@
-"""Provenance of counts (`Provenance`): a part of every tally and result."""
+"""Provenance of counts (`Provenance`): a part of all counts and results."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def exclusions_of(attrs: Mapping[Any, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Provenance of counts; a part of every tally, and of every result's attributes."""
+    """Provenance of counts; a part of all counts, and of every result's attributes."""
 
     name: str
     layout: str

@@ -46,15 +46,15 @@ _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 _SINGLE = 10
 
 
-def thresholds_of(verifying: Verifying, tally: Verified) -> tuple[np.ndarray, bool]:
+def thresholds_of(verifying: Verifying, verified: Verified) -> tuple[np.ndarray, bool]:
     """Return increasing thresholds, and whether they are all the distinct scores.
 
-    They are denser around the equal error rate of the tally, and depend on the scores alone.
+    They are denser around the equal error rate, and depend on the scores alone.
     """
-    genuine = np.unique(tally.attempts.genuine.astype(np.float64))
-    total = tally.attempts.impostors
+    genuine = np.unique(verified.attempts.genuine.astype(np.float64))
+    total = verified.attempts.impostors
     if total <= _FEW and len(genuine) <= _FEW:
-        every_score = tally.attempts
+        every_score = verified.attempts
         if every_score.marks is not None:
             kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verifying.use.fused)
             (found,) = reduce(verifying.scores, kept)
@@ -64,11 +64,11 @@ def thresholds_of(verifying: Verifying, tally: Verified) -> tuple[np.ndarray, bo
         if len(every) <= EXACT:
             return every, True
     else:
-        cells = tally.attempts.cells
+        cells = verified.attempts.cells
         edges = cells.grid.edges
         reached = cells.negative_infinite + np.cumsum(cells.counts)
     if len(edges):  # else no impostor score is finite
-        error = EqualError() if tally.points is None else tally.points.equal_error
+        error = EqualError() if verified.points is None else verified.points.equal_error
         around = error.eer * total
         level = _levels(total)
         if around > 0:

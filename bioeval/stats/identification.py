@@ -102,7 +102,7 @@ class SearchColumns:
 
     def __init__(
         self,
-        tally: Searches,
+        searches: Searches,
         ties: str,
         options: IntervalMethod,
         impostors: str = "auto",
@@ -115,9 +115,9 @@ class SearchColumns:
         `subjects` are those of the probes, negative for what is of no person and always stays.
         """
         self.options, self.new_people = options, left_out is not None
-        mated = np.flatnonzero(tally.mates > 0)
-        probes, ranks, weights = tally.rank_weights(mated, ties)
-        rows = tally.impostor_probes(tally.impostor_role(impostors))
+        mated = np.flatnonzero(searches.mates > 0)
+        probes, ranks, weights = searches.rank_weights(mated, ties)
+        rows = searches.impostor_probes(searches.impostor_role(impostors))
         self.weights: np.ndarray | None = None
         if left_out is not None:
             person, number = left_out.person, left_out.people
@@ -156,11 +156,11 @@ class SearchColumns:
             )
 
         none = np.empty(0, dtype=np.int64)
-        genuine = Hits(person[probes], tally.mate[probes], ranks, weights)
-        gained = None if left_out is None else _moved(tally, left_out, ties)
+        genuine = Hits(person[probes], searches.mate[probes], ranks, weights)
+        gained = None if left_out is None else _moved(searches, left_out, ties)
         self.genuine = attempted(genuine, mated, 1, gained, none)
         one = np.ones(len(rows))
-        impostor = Hits(person[rows], tally.other[rows], one, one)
+        impostor = Hits(person[rows], searches.other[rows], one, one)
         if left_out is None:
             self.impostor = attempted(impostor, rows, 1, None, none)
         else:
@@ -288,23 +288,23 @@ class SearchColumns:
         return remarks
 
 
-def _moved(tally: Searches, left_out: LeftOut, ties: str) -> Hits:
+def _moved(searches: Searches, left_out: LeftOut, ties: str) -> Hits:
     """Return the hits lost without each subject, and, with negative weights, the hits gained."""
     probe, subject = left_out.probe, left_out.subject
-    facts = (tally.closer, tally.tied, tally.tied_before)
+    facts = (searches.closer, searches.tied, searches.tied_before)
     fewer = (left_out.closer, left_out.tied, left_out.before)
     there = [x[probe] for x in facts]
     rest = [x - y for x, y in zip(there, fewer, strict=True)]
     moved = []
     for sign, (closer, tied, before) in ((1.0, there), (-1.0, rest)):
-        index, rank, weight = place_weights(closer, tied, before, tally.mates_tied[probe], ties)
-        moved.append((subject[index], tally.mate[probe[index]], rank, sign * weight))
+        index, rank, weight = place_weights(closer, tied, before, searches.mates_tied[probe], ties)
+        moved.append((subject[index], searches.mate[probe[index]], rank, sign * weight))
     return Hits(*map(np.append, *moved))
 
 
 def closed_set_intervals(
     dataset: xr.Dataset,
-    tally: Searches,
+    searches: Searches,
     subjects: np.ndarray | None,
     options: IntervalMethod,
     left_out: LeftOut | None = None,
@@ -318,7 +318,7 @@ def closed_set_intervals(
     options = _of_population(options, left_out)
     if options.by_subject:
         ties = str(dataset.attrs["ties"])
-        columns = SearchColumns(tally, ties, options, subjects=subjects, left_out=left_out)
+        columns = SearchColumns(searches, ties, options, subjects=subjects, left_out=left_out)
         low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
         remarks = columns.messages(count)
     else:
@@ -331,7 +331,7 @@ def closed_set_intervals(
 
 def open_set_intervals(
     dataset: xr.Dataset,
-    tally: Searches,
+    searches: Searches,
     subjects: np.ndarray | None,
     options: IntervalMethod,
     left_out: LeftOut | None = None,
@@ -345,7 +345,7 @@ def open_set_intervals(
     if options.by_subject:
         ties, impostors = (str(dataset.attrs[x]) for x in ("ties", "impostors"))
         columns = SearchColumns(
-            tally, ties, options, impostors, subjects=subjects, left_out=left_out
+            searches, ties, options, impostors, subjects=subjects, left_out=left_out
         )
         limits = columns.limits(dataset)
         remarks = columns.messages(min(max(RANKS), dataset.sizes["rank"]))
@@ -354,7 +354,7 @@ def open_set_intervals(
             "lower",
             dataset["far_target"].values,
             int(dataset["impostor_attempts"]),
-            searching_people(tally.about, impostors),
+            searching_people(searches.about, impostors),
             rate="dir",
             task="identification",
         )

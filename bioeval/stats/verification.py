@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 def verification_intervals(
     dataset: xr.Dataset,
-    tally: Verified,
+    verified: Verified,
     verifying: Verifying,
     options: IntervalMethod,
 ) -> xr.Dataset:
-    """Return a result of verification with confidence intervals; `tally` has operating points."""
+    """Return a result of verification with confidence intervals; `verified` has its points."""
     units: dict[str, int] = {}
     if not options.by_subject:
         limits, remarks = _independent(dataset, options)
     else:
         require_people(verifying.scores, method=options.method)
-        columns = VerificationColumns.of(tally, verifying, options)
+        columns = VerificationColumns.of(verified, verifying, options)
         limits, remarks = columns.limits()
         limits |= {"far": columns.curve.far.at(dataset["far"].values)}
         limits |= {"frr": columns.curve.frr.at(dataset["frr"].values)}
@@ -92,7 +92,7 @@ class VerificationColumns:
     The first column of all is the data. Thresholds that a measure chooses are chosen anew.
     """
 
-    tally: Verified
+    verified: Verified
     people: People
     options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
@@ -111,7 +111,7 @@ class VerificationColumns:
     @stage("intervals")
     def of(
         cls,
-        tally: Verified,
+        verified: Verified,
         verifying: Verifying,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
@@ -123,18 +123,18 @@ class VerificationColumns:
         People are `drawn` again where the method resamples them, unless it is said. Where there are
         more distinct scores than thresholds, points are interpolated linearly between two
         thresholds, and every column is corrected by the interpolation error of the data themselves.
-        `tally` is of `verifying`, and has its operating points.
+        `verified` is of `verifying`, and has its operating points.
         """
-        points, measures = tally.points, measures or curve_measures()
+        points, measures = verified.points, measures or curve_measures()
         assert points is not None
         # The limit of the EER bounds that of the AUC.
         measures = [x for x in dict.fromkeys((EER, *measures)) if x.is_defined(points)]
-        usual, exact = thresholds_of(verifying, tally)
+        usual, exact = thresholds_of(verifying, verified)
         people = verifying.people
         thresholds = usual
         if not exact:
             own = [x.own_thresholds(points) for x in measures]
-            thresholds = with_finite(usual, np.concatenate([_wanted(tally), *own]))
+            thresholds = with_finite(usual, np.concatenate([_wanted(verified), *own]))
         persons = AttemptsOfEach.of_people(people.no_person, len(thresholds) + 1)
         forms = None
         if options.resamples if drawn is None else drawn:
@@ -144,7 +144,7 @@ class VerificationColumns:
         distances, owners, failed = count_layers(verifying, thresholds, *sinks)
         genuine = distances, owners
         columns = cls(
-            tally,
+            verified,
             people,
             options,
             thresholds,
@@ -172,7 +172,7 @@ class VerificationColumns:
         values: dict[str, np.ndarray],
     ) -> None:
         """Take measures in each column; an undefined point is so in every column."""
-        points = self.tally.points
+        points = self.verified.points
         assert points is not None
         for measure in measures:
             value = self._measured(measure, curve, points)
@@ -222,8 +222,8 @@ class VerificationColumns:
         made = np.bincount(self.genuine[1], minlength=len(people))
         probing, claimed = self.persons.made[:, people]
         sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
-        assert self.tally.people is not None
-        pairs = min(self.tally.people.disjoint, *(x for x in sides if x), np.inf)
+        assert self.verified.people is not None
+        pairs = min(self.verified.people.disjoint, *(x for x in sides if x), np.inf)
         return {"genuine": kish(made[people]), "impostor": pairs}
 
     # -- limits
@@ -239,7 +239,7 @@ class VerificationColumns:
             self.every_score,
             self.options.rate_curve(
                 usual.far,
-                self.tally.attempts.impostor_attempts / copies_of(self.tally),
+                self.verified.attempts.impostor_attempts / copies_of(self.verified),
                 self._units["impostor"],
                 sides=2,
             ),
@@ -261,7 +261,7 @@ class VerificationColumns:
             counts = np.cumsum(by_subject(values, group, marks, groups + 1), axis=0)
             mated = np.append(counts[-1, :-1] > 0, False)
             taken = without_each(counts[:, mated], counts.sum(axis=1))
-        rates, made = 1 - ratio(taken[:-1], taken[-1]), len(values) / copies_of(self.tally)
+        rates, made = 1 - ratio(taken[:-1], taken[-1]), len(values) / copies_of(self.verified)
         return self.options.rate_curve(rates, made, self._units["genuine"], sides=1)
 
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
@@ -275,13 +275,13 @@ class VerificationColumns:
             limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
         remarks: list[Message] = []
         if "frr_at_far" in limits:
-            assert self.tally.points is not None
+            assert self.verified.points is not None
             limits["frr_at_far"], remarks = open_at_targets(
                 limits["frr_at_far"],
                 "upper",
-                self.tally.points.far_target,
-                self.tally.attempts.impostor_attempts / copies_of(self.tally),
-                self.tally.people,
+                self.verified.points.far_target,
+                self.verified.attempts.impostor_attempts / copies_of(self.verified),
+                self.verified.people,
                 rate="frr",
             )
         return limits, remarks
@@ -298,8 +298,8 @@ class VerificationColumns:
         if len(measure.rate_of) == 2:
             return self.curve.at_equal_error(columns)
         if measure.of_target in ("far", "frr"):
-            assert self.tally.points is not None
-            thresholds = measure.own_thresholds(self.tally.points)
+            assert self.verified.points is not None
+            thresholds = measure.own_thresholds(self.verified.points)
             rates = [*map(self.at_threshold, thresholds)]
             return self.curve.at_targets(measure.of_target, columns, rates)
         return student(columns, confidence, units, measure.scalar.bounds)
@@ -337,14 +337,14 @@ class VerificationColumns:
         """Return the sum of the numbers of impostor attempts below each person's genuine ones."""
         distances, people = self.genuine
         distances = np.where(np.isnan(distances), np.inf, distances)  # a failure is after all
-        below = np.asarray(self.tally.attempts.false_accepts(distances), dtype=np.float64)
+        below = np.asarray(self.verified.attempts.false_accepts(distances), dtype=np.float64)
         groups = self.persons.groups
         return np.bincount(self.persons.group[people], below, minlength=groups + 1)[:groups]
 
 
-def copies_of(tally: Verified) -> int:
+def copies_of(verified: Verified) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
-    return 2 if tally.points is not None and tally.points.symmetric else 1
+    return 2 if verified.points is not None and verified.points.symmetric else 1
 
 
 def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -352,11 +352,11 @@ def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.union1d(thresholds, wanted[np.isfinite(wanted)])
 
 
-def _wanted(tally: Verified) -> np.ndarray:
+def _wanted(verified: Verified) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
-    points = tally.points
+    points = verified.points
     assert points is not None
-    given_thresholds = tally.curve[0] if tally.given is not None else np.empty(0)
+    given_thresholds = verified.curve[0] if verified.given is not None else np.empty(0)
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given_thresholds if len(given_thresholds) <= 64 else []])

@@ -16,7 +16,7 @@ from bioeval.counting.single_template import (
     MATE,
     TARGET,
     UNENROLLED,
-    SingleTemplateCounter,
+    CountSingleTemplates,
     SingleTemplateCounts,
     sums_of,
     thresholds_over,
@@ -49,7 +49,7 @@ ATTRS = {
 class SingleTemplateCounted:
     """Identification in galleries of one template of each subject; of open set, at FAR targets."""
 
-    tally: SingleTemplateCounts
+    counts: SingleTemplateCounts
     task: OpenSet | ClosedSet
     far_targets: np.ndarray
     notes: list[Message]
@@ -76,8 +76,8 @@ class SingleTemplateCounted:
         grid = thresholds_over(scores, thresholds) if isinstance(task, OpenSet) else np.empty(0)
         subjects = len(scores.gallery_order.subjects)
         ranks, notes = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
-        counter = SingleTemplateCounter(scores, ties=task.ties, thresholds=grid, ranks=ranks)
-        return cls(counter.count(), task, far_targets, notes)
+        counting = CountSingleTemplates(scores, ties=task.ties, thresholds=grid, ranks=ranks)
+        return cls(counting.count(), task, far_targets, notes)
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
@@ -97,70 +97,72 @@ class SingleTemplateCounted:
 
     def _closed_set(self, unmated: str) -> xr.Dataset:
         """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
-        tally, notes = self.tally, self.notes
-        tied = sums_of(tally.tied)[0, 0]
-        counts = ClosedSetCounts(_expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
-        counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
+        counts, notes = self.counts, self.notes
+        tied = sums_of(counts.tied)[0, 0]
+        closed_set = ClosedSetCounts(
+            _expected_ranks(counts)[-1], counts.genuine, counts.unmated, tied
+        )
+        closed_set.require_mated(counts.about.layout, unmated, counts.first_unmated)
 
         def curve(ties: str) -> np.ndarray:
-            return rate(_expected_ranks(tally, ties)[-1], tally.genuine)
+            return rate(_expected_ranks(counts, ties)[-1], counts.genuine)
 
-        if tally.at_ends:
+        if counts.at_ends:
             notes = [*notes, *rank_message("cms", curve, CMS_WORDS)]
-        options = {**ATTRS, "ties": tally.ties, "unmated": unmated}
-        return counts.dataset(tally.about, options, notes)
+        options = {**ATTRS, "ties": counts.ties, "unmated": unmated}
+        return closed_set.dataset(counts.about, options, notes)
 
     def _open_set(self, impostors: str) -> xr.Dataset:
         """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
-        tally, notes, far_targets = self.tally, self.notes, self.far_targets
-        role = role_of(tally.about.layout, impostors, not tally.non_targets)
-        expected = _expected_ranks(tally)
-        within = sums_of(tally.within)
-        accepted, impostor = _expected_accepts(tally, role)
-        counts = OpenSetCounts(
+        counts, notes, far_targets = self.counts, self.notes, self.far_targets
+        role = role_of(counts.about.layout, impostors, not counts.non_targets)
+        expected = _expected_ranks(counts)
+        within = sums_of(counts.within)
+        accepted, impostor = _expected_accepts(counts, role)
+        open_set = OpenSetCounts(
             attempts=OpenSetAttempts(
-                genuine=tally.genuine,
+                genuine=counts.genuine,
                 impostor=impostor,
-                tied=sums_of(tally.tied)[0, 0],
-                targets=tally.targets,
-                non_targets=tally.non_targets,
-                unmated=tally.unmated_targets,
+                tied=sums_of(counts.tied)[0, 0],
+                targets=counts.targets,
+                non_targets=counts.non_targets,
+                unmated=counts.unmated_targets,
             ),
-            thresholds=tally.thresholds,
-            detected=sums_of(tally.di[:, :-1].cumsum(axis=1)),
+            thresholds=counts.thresholds,
+            detected=sums_of(counts.di[:, :-1].cumsum(axis=1)),
             identified=expected[:-1],
             accepted=accepted,
             targets_within=within[TARGET],
             own_within=within[MATE],
             non_targets_within=within[UNENROLLED],
         )
-        points = counts.bounds(expected[-1], far_targets)
-        if tally.at_ends:
+        points = open_set.bounds(expected[-1], far_targets)
+        if counts.at_ends:
             ends = []
             for ties in ENDS:
-                other = _expected_ranks(tally, ties)
-                at_end = replace(counts, identified=other[:-1]).bounds(other[-1], far_targets)
+                other = _expected_ranks(counts, ties)
+                at_end = replace(open_set, identified=other[:-1]).bounds(other[-1], far_targets)
                 ends.append(at_end["eer_at_most"])
             notes = [*notes, *tie_message("eer_at_most", ends, "the upper bound of EER")]
-        options = {**ATTRS, "ties": tally.ties, "impostors": role}
-        return counts.dataset(points, far_targets, tally.about, options, notes, [])
+        options = {**ATTRS, "ties": counts.ties, "impostors": role}
+        return open_set.dataset(points, far_targets, counts.about, options, notes, [])
 
 
-def _expected_accepts(tally: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:
+def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:
     """Return the expected number of impostor searches accepted within each threshold, of all."""
     by_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
     kinds = by_role.get(role, [ENROLLED, UNENROLLED])
-    attempts = {ENROLLED: tally.impostors_enrolled, UNENROLLED: tally.impostors_unenrolled}
+    attempts = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
     impostor = sum(attempts[kind] for kind in kinds)
-    return np.minimum(sums_of(tally.within[:, kinds].sum(axis=1)), impostor), impostor
+    return np.minimum(sums_of(counts.within[:, kinds].sum(axis=1)), impostor), impostor
 
 
-def _expected_ranks(tally: SingleTemplateCounts, ties: str = "") -> np.ndarray:
+def _expected_ranks(counts: SingleTemplateCounts, ties: str = "") -> np.ndarray:
     """Return the expected number at each rank or better, within each threshold and overall.
 
-    That is under the tally's ties, or at one of `ENDS`.
+    That is under the ties that were counted, or at one of `ENDS`.
     """
-    sums = tally.at_ends[[*ENDS].index(ties)] if ties else tally.di
+    sums = counts.at_ends[[*ENDS].index(ties)] if ties else counts.di
     table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))
     # The chances of a probe add up to 1 but for their rounding.
-    return np.minimum(table, tally.genuine)
+    return np.minimum(table, counts.genuine)

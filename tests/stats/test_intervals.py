@@ -38,9 +38,9 @@ def drawn_by(scores, interval, **options):
         frr_targets=np.array(TARGETS),
     )
     verifying = Verifying(scores, use, wanted=wanted, **options)
-    ((tally,), _) = count(scores, [verifying])
-    tally.points = points_of(tally.attempts, wanted, symmetric=False, with_rows=False)
-    return VerificationColumns.of(tally, verifying, interval)
+    ((verified,), _) = count(scores, [verifying])
+    verified.points = points_of(verified.attempts, wanted, symmetric=False, with_rows=False)
+    return VerificationColumns.of(verified, verifying, interval)
 
 
 # ------------------------------------------------------------------ by hand

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported_to
-from bioeval.counting.identification import Searching
+from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.thresholds import to_internal
-from bioeval.counting.verification import Verifying, count, is_symmetric
+from bioeval.counting.verification import Verified, Verifying, count, is_symmetric
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import RuleOf, searching_people, support_messages
@@ -121,25 +120,25 @@ def by_attempts(
             "there is nothing to compare: pairs and claims have no identification, and scores "
             "that hold only an order no verification"
         )
-    verified, facts = count(scores, verifying, *(r for x in searching for r in x.reducers))
+    counted, facts = count(scores, verifying, *(r for x in searching for r in x.reducers))
     measures: list[SystemMeasure] = []
     people = len(scores.codes.people(scores.codes.probe))
     attempts: list[int] = []
     messages: list[Message] = []
     with threads_for(scores):
-        if verified:
-            tally = verified[0]
-            tally.points = points_of(
-                tally.attempts, points, symmetric=False, with_rows=tally.given is None
+        if counted:
+            (verified,) = counted
+            verified.points = points_of(
+                verified.attempts, points, symmetric=False, with_rows=verified.given is None
             )
             people = int((~verifying[0].people.no_person).sum())
-            attempts += [tally.attempts.genuine_attempts, tally.attempts.impostor_attempts]
+            attempts += [verified.attempts.genuine_attempts, verified.attempts.impostor_attempts]
             # Of a symmetric matrix each pair is one attempt.
             both_ways = is_symmetric(scores)
             genuine, impostor = (x / (1 + both_ways) for x in attempts)
             out_of = {"frr": genuine, "far": impostor}
-            who = tally.people
-            measures += _verification(tally, verifying[0], wanted, interval, out_of, who)
+            who = verified.people
+            measures += _verification(verified, verifying[0], wanted, interval, out_of, who)
             at_far, at_frr = wanted.far_targets, wanted.frr_targets
             if impostor and wanted.asks("frr_at_far"):
                 messages += support_messages(at_far, impostor, both_ways, "frr", who)
@@ -166,7 +165,7 @@ def by_attempts(
 
 
 def _verification(
-    tally: Any,
+    verified: Verified,
     verifying: Verifying,
     wanted: WantedMeasures,
     interval: IntervalMethod,
@@ -179,7 +178,8 @@ def _verification(
     people do not support has no limits, as in :func:`bioeval.verification`: a pair of people
     counts once.
     """
-    points, kind = tally.points, verifying.scores.kind
+    points, kind = verified.points, verifying.scores.kind
+    assert points is not None
     people = {"far": who, "frr": ComparedPeople(who.number, who.number) if who else None}
     measures = []
     for measure in curve_measures():
@@ -187,7 +187,7 @@ def _verification(
         if asked and wanted.asks(measure.name) and measure.is_defined(points):
             measures.append(measure)
     quantiles = any(x.scalar.quantile for x in measures)
-    counted = VerificationColumns.of(tally, verifying, interval, measures, drawn=quantiles)
+    counted = VerificationColumns.of(verified, verifying, interval, measures, drawn=quantiles)
     limits, _ = counted.limits()
     for measure in measures:
         columns, drawn = np.atleast_2d(counted.values[measure.name]), None
@@ -238,8 +238,8 @@ def _decisions(
     """
     if measure.thresholds is None:
         return counted.placements_of_each(), NONE
-    assert counted.tally.points is not None
-    thresholds = measure.own_thresholds(counted.tally.points)
+    assert counted.verified.points is not None
+    thresholds = measure.own_thresholds(counted.verified.points)
     rejects, accepts = counted.errors_of_each(float(thresholds[place]))
     own = rejects if "genuine" in measure.rate_of or not measure.rate_of else NONE
     shared = accepts if "impostor" in measure.rate_of or not measure.rate_of else NONE
@@ -247,7 +247,7 @@ def _decisions(
 
 
 def _identification(
-    tally: Any,
+    searches: Searches,
     scores: Scores,
     wanted: WantedMeasures,
     search: OpenSet,
@@ -269,14 +269,14 @@ def _identification(
     if int(persons.sum()) >= FEWEST:
         population = NEW_PEOPLE
         with rows_reported_to(None):
-            left_out = LeftOut.of(tally, scores, search.ties, ranks=ranks[-1])
+            left_out = LeftOut.of(searches, scores, search.ties, ranks=ranks[-1])
     people = SearchColumns(
-        tally, search.ties, interval, search.impostors, subjects=person, left_out=left_out
+        searches, search.ties, interval, search.impostors, subjects=person, left_out=left_out
     )
     leave = slice(None) if left_out is None else np.append(True, persons)  # distractors stay
     for rank in ranks:
         at_rank = targets if rank == 1 and scores.kind != "order" else targets[:0]
-        hits, at_hits = _hits_within(tally, search, at_rank, rank)
+        hits, at_hits = _hits_within(searches, search, at_rank, rank)
         cms = people.cms(np.array([rank]))[0]
         low, high = people.limits_at_ranks(np.array(rank), cms[0])
         recognised = SystemMeasure(
@@ -292,7 +292,7 @@ def _identification(
             yield replace(recognised, scalar=CMS_AT_RANK, place="rank", at=float(rank))
         if not len(at_rank):
             continue
-        mated = (tally.mates > 0).sum() if non_mated else 0
+        mated = (searches.mates > 0).sum() if non_mated else 0
         value = ratio(at_hits.sum(axis=1), np.array(mated))
         at_far, (at_low, at_high) = people.at_targets(people.curve(), at_rank, value)
         for i, target in enumerate(at_rank.tolist()):
@@ -314,24 +314,24 @@ def _identification(
 
 
 def _hits_within(
-    tally: Any, search: OpenSet, targets: np.ndarray, rank: int
+    searches: Searches, search: OpenSet, targets: np.ndarray, rank: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the hits of each probe up to a rank, and those within each FAR target's threshold.
 
     Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; the
     threshold is the loosest with FAR at most the target.
     """
-    probes, ranks, weights = tally.rank_weights(np.nonzero(tally.mates > 0)[0], search.ties)
+    probes, ranks, weights = searches.rank_weights(np.nonzero(searches.mates > 0)[0], search.ties)
     first = ranks <= rank
-    hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
-    non_mated = tally.impostor_probes(tally.impostor_role(search.impostors))
-    nearest = np.sort(tally.other[non_mated])
+    hits = np.bincount(probes[first], weights[first], minlength=len(searches.mate))
+    non_mated = searches.impostor_probes(searches.impostor_role(search.impostors))
+    nearest = np.sort(searches.other[non_mated])
     far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
     within = np.zeros((len(targets), len(hits)))
     for i, target in enumerate(targets):
         allowed = int((far <= target).sum())
         limit = nearest[allowed] if allowed < len(nearest) else np.nan
-        inside = tally.mate == tally.mate if np.isnan(limit) else tally.mate < limit
+        inside = searches.mate == searches.mate if np.isnan(limit) else searches.mate < limit
         within[i] = hits * inside
     return hits, within
 

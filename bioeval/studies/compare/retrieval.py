@@ -57,8 +57,8 @@ def by_queries(
 
         dataset, measures = reid_of_lists(scores, rules)
     else:
-        tally = plan_reid(scores, rules)()
-        dataset, measures = reid_dataset(tally), reid_measures(tally, curves=False)
+        counts = plan_reid(scores, rules)()
+        dataset, measures = reid_dataset(counts), reid_measures(counts, curves=False)
         if rules.unmatched == "skip":
             require_matches(dataset)
     cut = rules.rank_k or int(dataset.get("rank_k", 0))

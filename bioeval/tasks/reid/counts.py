@@ -167,12 +167,12 @@ def plan_gom(
 def _count_gom(candidates: Candidates, task: Gom, taus: np.ndarray, scaled: bool) -> GomCounts:
     low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
     counted = count(candidates, unscaled(taus, low, high - low))
-    tally = GomCounts(**{**vars(counted), "thresholds": taus}, task=task, low=low, high=high)
-    tally.matches.distance = (tally.matches.distance - low) / (high - low)
+    counts = GomCounts(**{**vars(counted), "thresholds": taus}, task=task, low=low, high=high)
+    counts.matches.distance = (counts.matches.distance - low) / (high - low)
     if task.variant == "reference":
-        removed = np.where(tally.left_out, 0, tally.removed_entries)
-        tally.retrieved[:, np.searchsorted(taus, 1.0) :] += removed[:, None]
-    return tally
+        removed = np.where(counts.left_out, 0, counts.removed_entries)
+        counts.retrieved[:, np.searchsorted(taus, 1.0) :] += removed[:, None]
+    return counts
 
 
 def _ends(scores: Scores) -> tuple[float, float]:

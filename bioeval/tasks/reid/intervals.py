@@ -126,7 +126,7 @@ def query_mean_intervals(
 ) -> xr.Dataset:
     """Return a result of re-identification or GOM with confidence intervals.
 
-    `measures` are of the same tally; `subjects`, the subject of each query, may be None for methods
+    `measures` are of the same counts; `subjects`, those of the queries, may be None for methods
     that do not need it; `names` describe the variables of the result.
     """
     options = options.for_this_gallery

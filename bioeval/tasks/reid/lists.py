@@ -112,8 +112,8 @@ def reid_of_lists(
             )
     check_max_rank(max_rank, scores.shape[1])
     candidates = Candidates(scores, rules)
-    tally = count(candidates, name_queries=per_query)
-    matches, left_out = tally.matches, tally.left_out
+    counts = count(candidates, name_queries=per_query)
+    matches, left_out = counts.matches, counts.left_out
     positives, ranks = matches.positives, ranks_of(matches, "stable")
     valid = positives > 0
     counted = valid | ((rules.unmatched == "zero") & ~left_out)
@@ -130,7 +130,7 @@ def reid_of_lists(
     cmc_reach = _reach(places, valid & (matches.counts == 0))
     last = _rank("max_rank", max_rank, cmc_reach, scores.depth)
     cmc = MatchCurve(counted, listed, first, np.ones(len(listed)))
-    counts = cmc.counts(last).astype(np.int64)
+    at_rank = cmc.counts(last).astype(np.int64)
 
     open_ = valid & (matches.counts < positives)
     ap_reach, complete = _reach(places, open_), not open_.any()
@@ -146,7 +146,7 @@ def reid_of_lists(
         values["mean_ap"] = average_precision(matches, "stable")
         values["interpolated_precision"] = interpolated_precision(matches, "stable")
     each_query = {}
-    behind_all = scores.gallery_size - tally.removed_entries - candidates.itself
+    behind_all = scores.gallery_size - counts.removed_entries - candidates.itself
     ends = [
         _with_unlisted(matches, end) for end in (behind_all - positives + matches.counts, places)
     ]
@@ -173,15 +173,15 @@ def reid_of_lists(
     known = {name: mean.mean for name, mean in means.items()}
     levels = known.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
     variables = {
-        "cmc": (("rank",), rate(counts, queries)),
-        "cmc_count": (("rank",), counts),
+        "cmc": (("rank",), rate(at_rank, queries)),
+        "cmc_count": (("rank",), at_rank),
         "rank_k": cut,
         **dict.fromkeys(("mean_ap", *OF_MATCH), np.nan),
         **known,
         **along(("rank",), **over_ranks),
         "interpolated_precision": (("recall_level",), levels),
         "queries": queries,
-        "subjects": len(np.unique(tally.subject_of_query[counted])),
+        "subjects": len(np.unique(counts.subject_of_query[counted])),
         "skipped": skipped,
         "left_out": int(left_out.sum()),
         "beyond_lists": int((positives > scores.depth).sum()),
@@ -195,9 +195,9 @@ def reid_of_lists(
         for name, each in each_query.items():
             variables[OF_QUERY[name]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
-        variables["identity"] = ("probe",), tally.labels
+        variables["identity"] = ("probe",), counts.labels
     measures = QueryMeasures(cmc, means, curves)
-    attrs = about_attrs(tally.about, "top-k", "top-K lists", notes)
+    attrs = about_attrs(counts.about, "top-k", "top-K lists", notes)
     attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
     result = dataset(variables, TOP_K, coordinates, attrs)
     if max_rank is None:

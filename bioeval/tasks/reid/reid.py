@@ -234,7 +234,7 @@ def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
 class RetrievalCounted:
     """What was counted of re-identification or GOM."""
 
-    tally: ReidCounts
+    counts: ReidCounts
     scores: Scores
     per_query: bool = False
 
@@ -244,19 +244,19 @@ class RetrievalCounted:
 
     def dataset(self) -> xr.Dataset:
         """Return the result."""
-        if isinstance(self.tally, GomCounts):
-            return gom_dataset(self.tally, per_query=self.per_query)
-        return reid_dataset(self.tally, per_query=self.per_query)
+        if isinstance(self.counts, GomCounts):
+            return gom_dataset(self.counts, per_query=self.per_query)
+        return reid_dataset(self.counts, per_query=self.per_query)
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals, by the people of the queries."""
         if limits.by_subject:
             require_people(self.scores, method=limits.method)
-        if isinstance(self.tally, GomCounts):
-            measures, names = gom_measures(self.tally), GOM
+        if isinstance(self.counts, GomCounts):
+            measures, names = gom_measures(self.counts), GOM
         else:
-            measures, names = reid_measures(self.tally), REID
-        people = self.tally.subject_of_query
+            measures, names = reid_measures(self.counts), REID
+        people = self.counts.subject_of_query
         return query_mean_intervals(dataset, measures, people, names, limits)
 
 

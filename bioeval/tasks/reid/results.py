@@ -46,22 +46,22 @@ from bioeval.tasks.reid.matches import (
 )
 
 
-def reid_dataset(tally: ReidCounts, *, per_query: bool = False) -> xr.Dataset:
+def reid_dataset(counts: ReidCounts, *, per_query: bool = False) -> xr.Dataset:
     """Return the measures of re-identification; see :func:`bioeval.reid`."""
-    rules = tally.rules
+    rules = counts.rules
     ties, max_rank = rules.ties, rules.max_rank
-    matched = tally.matches.counts > 0
+    matched = counts.matches.counts > 0
     total, valid = len(matched), int(matched.sum())
-    in_means = _counted(tally, tally.matches)
+    in_means = _counted(counts, counts.matches)
     queries = int(in_means.sum())
-    ambiguous = _ambiguous(tally)
+    ambiguous = _ambiguous(counts)
 
-    measures = reid_measures(tally)
+    measures = reid_measures(counts)
     counted = measures.cmc.counts(max_rank)
     if ties != "expected" and rules.cmc not in ("allshots", "single-gallery-shot"):
         counted = np.rint(counted).astype(np.int64)
-    absent = int(tally.absent.sum())
-    left_out = int(tally.left_out.sum())
+    absent = int(counts.absent.sum())
+    left_out = int(counts.left_out.sum())
     variables = {
         "cmc": (("rank",), rate(counted, int(measures.cmc.counted.sum()))),
         "cmc_count": (("rank",), counted),
@@ -72,19 +72,19 @@ def reid_dataset(tally: ReidCounts, *, per_query: bool = False) -> xr.Dataset:
         "unmatched": total - left_out - valid,
         "not_in_gallery": absent,
         "left_out": left_out,
-        "removed": tally.removed_entries.sum(),
+        "removed": counts.removed_entries.sum(),
         "tied": ambiguous,
     }
-    if tally.cmc_matches is not None:
+    if counts.cmc_matches is not None:
         variables["cmc_queries"] = int(measures.cmc.counted.sum())
-    if tally.about.people:
-        variables["subjects"] = len(np.unique(tally.subject_of_query[in_means]))
+    if counts.about.people:
+        variables["subjects"] = len(np.unique(counts.subject_of_query[in_means]))
     coordinates = {"rank": np.arange(1, max_rank + 1), "recall_level": RECALL_LEVELS}
-    if (sets := _sets(tally)) is not None and tally.thresholds is not None:
-        variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)
-        coordinates["threshold"] = _in_order(to_user(tally.thresholds, tally.about.kind), tally)
+    if (sets := _sets(counts)) is not None and counts.thresholds is not None:
+        variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), counts)
+        coordinates["threshold"] = _in_order(to_user(counts.thresholds, counts.about.kind), counts)
     if per_query:
-        of_cmc = _matches_of_cmc(tally)
+        of_cmc = _matches_of_cmc(counts)
         query, rank, weight = first_places(of_cmc, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
         first = np.where(of_cmc.counts > 0, sums, np.nan)
@@ -92,25 +92,25 @@ def reid_dataset(tally: ReidCounts, *, per_query: bool = False) -> xr.Dataset:
             if name in measures.means:
                 variables[of_query] = ("probe",), measures.means[name].each
         variables["first_match_rank"] = ("probe",), first
-        variables["matches"] = ("probe",), tally.matches.counts
-        variables["removed_entries"] = ("probe",), tally.removed_entries
+        variables["matches"] = ("probe",), counts.matches.counts
+        variables["removed_entries"] = ("probe",), counts.removed_entries
         coordinates["probe"] = np.arange(total)
-        if tally.labels is not None:
-            variables["identity"] = ("probe",), tally.labels
-        if tally.names is not None:
-            variables["template"] = ("probe",), np.array(tally.names, dtype=str)
-    messages = [*_tie_messages(tally)]
+        if counts.labels is not None:
+            variables["identity"] = ("probe",), counts.labels
+        if counts.names is not None:
+            variables["template"] = ("probe",), np.array(counts.names, dtype=str)
+    messages = [*_tie_messages(counts)]
     if ties == "expected" and ambiguous:
         undefined = ["mAP", *(QUERY_MEANS[x].label for x in OF_MATCH if x not in OF_RANK)]
         undefined.append("interpolated precision")
         messages.append(Message("expected-ties", queries=ambiguous, measures=undefined))
     if rules.rank_k is not None:
-        messages += cut_messages(tally.matches.counts, rules.rank_k, rules.rank_k_over)
+        messages += cut_messages(counts.matches.counts, rules.rank_k, rules.rank_k_over)
     messages += _unmatched(total - left_out, valid, absent, rules.unmatched, rules.ap_removed)
-    if valid and not _matches_of_cmc(tally).counts.any():
+    if valid and not _matches_of_cmc(counts).counts.any():
         consequence = "the CMC is not defined"
         messages.append(no_match(total - left_out, absent, rules.removed, consequence))
-    attrs = about_attrs(tally.about, "reid", "re-identification", messages)
+    attrs = about_attrs(counts.about, "reid", "re-identification", messages)
     attrs |= {**rules.attrs(), "ties": ties}
     names = REID
     if rules.cmc in ("single-gallery-shot", "identity-dedup"):
@@ -129,19 +129,19 @@ _OVER = {
 }
 
 
-def reid_measures(tally: ReidCounts, *, curves: bool = True) -> QueryMeasures:
+def reid_measures(counts: ReidCounts, *, curves: bool = True) -> QueryMeasures:
     """Return the measures of re-identification, by the contribution of each query.
 
     Without `curves`, of those that are curves the CMC alone.
     """
-    matches, rules = tally.matches, tally.rules
-    counted = _counted(tally, matches)
-    cmc, means = _curve(tally), _means(tally, counted)
+    matches, rules = counts.matches, counts.rules
+    counted = _counted(counts, matches)
+    cmc, means = _curve(counts), _means(counts, counted)
     if not curves:
         return QueryMeasures(cmc, means)
     query = np.flatnonzero(matches.counts)
     levels = np.full((len(counted), TENTHS + 1), np.nan)
-    if rules.ties != "expected" or not _ambiguous(tally):
+    if rules.ties != "expected" or not _ambiguous(counts):
         levels = interpolated_precision(matches, _plain(rules.ties))
     means["interpolated_precision"] = QueryMean(counted, query, levels[query])
     over_ranks = ranked_curves(
@@ -160,14 +160,14 @@ def _plain(ties: str) -> str:
     return "stable" if ties == "expected" else ties
 
 
-def _matches_of_cmc(tally: ReidCounts) -> MatchLists:
+def _matches_of_cmc(counts: ReidCounts) -> MatchLists:
     """Return the matches on the list of the CMC."""
-    return tally.matches if tally.cmc_matches is None else tally.cmc_matches
+    return counts.matches if counts.cmc_matches is None else counts.cmc_matches
 
 
-def _counted(tally: ReidCounts, matches: MatchLists) -> np.ndarray:
+def _counted(counts: ReidCounts, matches: MatchLists) -> np.ndarray:
     """Return which queries are in the means over a list: those with a match on it, or all."""
-    return (matches.counts > 0) | ((tally.rules.unmatched == "zero") & ~tally.left_out)
+    return (matches.counts > 0) | ((counts.rules.unmatched == "zero") & ~counts.left_out)
 
 
 def ranked_curves(
@@ -191,25 +191,25 @@ def ranked_curves(
     }
 
 
-def _ambiguous(tally: ReidCounts) -> int:
+def _ambiguous(counts: ReidCounts) -> int:
     """Return the number of queries with a non-match tied with one of their matches."""
-    return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
+    return len(np.unique(counts.matches.query[counts.matches.tied > 0]))
 
 
-def _tie_messages(tally: ReidCounts) -> Iterator[Message]:
+def _tie_messages(counts: ReidCounts) -> Iterator[Message]:
     """Yield the messages of mAP and of the CMC where the order of equal scores decides them."""
-    lists, rules = tally.matches, tally.rules
+    lists, rules = counts.matches, counts.rules
     if rules.ap != "tied-once":
-        yield from precision_message(lists, _counted(tally, lists), rules.ap)
+        yield from precision_message(lists, _counted(counts, lists), rules.ap)
 
     def curve(ties: str) -> np.ndarray:
-        at_end = replace(tally, rules=replace(rules, ties=ties))
-        if tally.shots is not None:
-            at_end.shots = copy(tally.shots)
-            at_end.shots.at_rank = tally.shots.at_ends[:, ENDS.index(ties)]
+        at_end = replace(counts, rules=replace(rules, ties=ties))
+        if counts.shots is not None:
+            at_end.shots = copy(counts.shots)
+            at_end.shots.at_rank = counts.shots.at_ends[:, ENDS.index(ties)]
         return _curve(at_end).means(rules.max_rank)
 
-    if _matches_of_cmc(tally).tied.any():
+    if _matches_of_cmc(counts).tied.any():
         yield from rank_message("cmc", curve, CMC_WORDS)
 
 
@@ -226,11 +226,11 @@ def precision_message(
 CMC_WORDS = ("the rate at rank 1", "the rate at rank")
 
 
-def _means(tally: ReidCounts, counted: np.ndarray) -> dict[str, QueryMean]:
+def _means(counts: ReidCounts, counted: np.ndarray) -> dict[str, QueryMean]:
     """Return the means, curves left out; NaN if ties leave them undefined."""
-    matches, rules = tally.matches, tally.rules
+    matches, rules = counts.matches, counts.rules
     ties = _plain(rules.ties)
-    undefined = rules.ties == "expected" and _ambiguous(tally) > 0
+    undefined = rules.ties == "expected" and _ambiguous(counts) > 0
     nothing = np.full(len(matches.counts), np.nan)
     values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(OF_MATCH, nothing)}
     if not undefined or rules.ap == "tied-once":
@@ -248,22 +248,22 @@ def _means(tally: ReidCounts, counted: np.ndarray) -> dict[str, QueryMean]:
             )
     query = np.flatnonzero(matches.counts)
     means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
-    if (sets := _sets(tally)) is not None:
+    if (sets := _sets(counts)) is not None:
         for name, mean in sets.measures(counted).items():
-            means[name] = replace(mean, values=_in_order(mean.values, tally))
+            means[name] = replace(mean, values=_in_order(mean.values, counts))
     return means
 
 
-def _sets(tally: ReidCounts) -> RetrievedSets | None:
+def _sets(counts: ReidCounts) -> RetrievedSets | None:
     """Return the measures of entries retrieved within thresholds, if these were counted."""
-    if tally.thresholds is None or tally.retrieved is None:
+    if counts.thresholds is None or counts.retrieved is None:
         return None
-    return RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
+    return RetrievedSets(counts.matches, counts.retrieved, counts.thresholds)
 
 
-def _in_order(values: np.ndarray, tally: ReidCounts) -> np.ndarray:
+def _in_order(values: np.ndarray, counts: ReidCounts) -> np.ndarray:
     """Return values over increasing distances in the order of the user's thresholds."""
-    return values[..., ::-1] if larger_is_closer(tally.about.kind) else values
+    return values[..., ::-1] if larger_is_closer(counts.about.kind) else values
 
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:
@@ -308,18 +308,18 @@ def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
     return Message(NO_MATCH, why=why, consequence=consequence)
 
 
-def _curve(tally: ReidCounts) -> MatchCurve:
+def _curve(counts: ReidCounts) -> MatchCurve:
     """Return the counted matches of the queries on the list of the CMC."""
-    over, rules = _matches_of_cmc(tally), tally.rules
-    counted = _counted(tally, over)
+    over, rules = _matches_of_cmc(counts), counts.rules
+    counted = _counted(counts, over)
     ties, max_rank = rules.ties, rules.max_rank
     if rules.cmc == "single-gallery-shot":
-        assert tally.shots is not None
+        assert counts.shots is not None
         query, place = np.indices((len(counted), max_rank)).reshape(2, -1)
-        return MatchCurve(counted, query, 1 + place, tally.shots.at_rank[:, :max_rank].reshape(-1))
+        return MatchCurve(counted, query, 1 + place, counts.shots.at_rank[:, :max_rank].reshape(-1))
     if rules.cmc == "identity-dedup":
-        assert tally.identities is not None
-        query, facts = np.flatnonzero(over.counts), tally.identities
+        assert counts.identities is not None
+        query, facts = np.flatnonzero(over.counts), counts.identities
         closer, tied, before = facts.closer[query], facts.tied[query], facts.before[query]
         if ties == "expected":
             if tied.any():
@@ -359,12 +359,12 @@ def without_match(absent: int, removed: int, treatment: str) -> Message:
 _ROUNDED = 0.006
 
 
-def gom_dataset(tally: GomCounts, *, per_query: bool = False) -> xr.Dataset:
+def gom_dataset(counts: GomCounts, *, per_query: bool = False) -> xr.Dataset:
     """Return the measures of GOM; see :func:`bioeval.gom`."""
-    task, tau, matches = tally.task, tally.thresholds, tally.matches
+    task, tau, matches = counts.task, counts.thresholds, counts.matches
     max_rank, variant = task.max_rank, task.variant
-    matched, absent = matches.counts > 0, tally.absent
-    measures = _over_distances(tally)
+    matched, absent = matches.counts > 0, counts.absent
+    measures = _over_distances(counts)
     cmc = measures.cmc
     means = {name: measure.mean for name, measure in measures.means.items()}
     within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
@@ -374,7 +374,9 @@ def gom_dataset(tally: GomCounts, *, per_query: bool = False) -> xr.Dataset:
     identified = identified.cumsum(axis=0).cumsum(axis=1)
     valid = int(matched.sum())
     single = {name: means.pop(name) for name in GOM_MEANS}
-    means["micro_f1"] = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds).micro_f1()
+    means["micro_f1"] = RetrievedSets(
+        counts.matches, counts.retrieved, counts.thresholds
+    ).micro_f1()
     variables = {
         **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
@@ -383,16 +385,16 @@ def gom_dataset(tally: GomCounts, *, per_query: bool = False) -> xr.Dataset:
         "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
         "queries": measures.means["mrep"].counted.sum(),
         "open_queries": absent.sum(),
-        "skipped": (~matched & ~absent & ~tally.left_out).sum(),
-        "left_out": tally.left_out.sum(),
-        "removed": tally.removed_entries.sum(),
+        "skipped": (~matched & ~absent & ~counts.left_out).sum(),
+        "left_out": counts.left_out.sum(),
+        "removed": counts.removed_entries.sum(),
     }
     coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
     if per_query:
         for name in ("rp", "vp", "rep", "fr"):
             variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
         coordinates["probe"] = np.arange(len(matched))
-    kept = ~tally.left_out
+    kept = ~counts.left_out
     messages = [*precision_message(matches, matched | (variant == "reference") & kept)]
     if matches.tied.any():
 
@@ -400,18 +402,18 @@ def gom_dataset(tally: GomCounts, *, per_query: bool = False) -> xr.Dataset:
             return MatchCurve(matched, *first_places(matches, ties)).means(max_rank)
 
         messages += rank_message("cmc", curve, CMC_WORDS)
-    messages += missing_messages(matched[kept], absent[kept], variant, tally.rules.removed)
-    attrs = about_attrs(tally.about, "gom", "GOM", messages)
+    messages += missing_messages(matched[kept], absent[kept], variant, counts.rules.removed)
+    attrs = about_attrs(counts.about, "gom", "GOM", messages)
     attrs |= {
         "variant": variant,
         "budget": int(task.budget),
         "ties": task.ties,
-        "normalised_low": float(tally.low),
-        "normalised_high": float(tally.high),
-        "normalised_span": float(tally.high - tally.low),
-        "convention": tally.rules.name,
-        "removes": tally.rules.removed,
-        "junk": tally.rules.junk_in_words,
+        "normalised_low": float(counts.low),
+        "normalised_high": float(counts.high),
+        "normalised_span": float(counts.high - counts.low),
+        "convention": counts.rules.name,
+        "removes": counts.rules.removed,
+        "junk": counts.rules.junk_in_words,
     }
     return in_units_of_user(dataset(variables, GOM, coordinates, attrs))
 
@@ -433,10 +435,10 @@ def in_units_of_user(dataset: xr.Dataset) -> xr.Dataset:
     return turned
 
 
-def gom_measures(tally: GomCounts) -> QueryMeasures:
+def gom_measures(counts: GomCounts) -> QueryMeasures:
     """Return the measures of GOM that are means over queries; over thresholds in their order."""
-    measures = _over_distances(tally)
-    if not is_turned(tally.about.kind, tally.low, tally.high):
+    measures = _over_distances(counts)
+    if not is_turned(counts.about.kind, counts.low, counts.high):
         return measures
     means = dict(measures.means)
     for name, mean in measures.means.items():
@@ -445,18 +447,18 @@ def gom_measures(tally: GomCounts) -> QueryMeasures:
     return replace(measures, means=means)
 
 
-def _over_distances(tally: GomCounts) -> QueryMeasures:
+def _over_distances(counts: GomCounts) -> QueryMeasures:
     """Return these means at increasing distances."""
-    matches, ties = tally.matches, tally.task.ties
-    matched, absent = matches.counts > 0, tally.absent
-    capped = tally.task.variant == "reference"
-    counted = matched | (capped & ~tally.left_out)
-    sets = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
+    matches, ties = counts.matches, counts.task.ties
+    matched, absent = matches.counts > 0, counts.absent
+    capped = counts.task.variant == "reference"
+    counted = matched | (capped & ~counts.left_out)
+    sets = RetrievedSets(counts.matches, counts.retrieved, counts.thresholds)
     rp, vp = _per_threshold(sets, ties, capped=capped)
-    something = tally.retrieved > 0
+    something = counts.retrieved > 0
     nearest = np.full(len(matched), np.inf)
     nearest[matched] = matches.distance[matches.starts[:-1][matched]]
-    within = matched[:, None] & (nearest[:, None] <= tally.thresholds)  # whether a match is
+    within = matched[:, None] & (nearest[:, None] <= counts.thresholds)  # whether a match is
 
     def over(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
         return QueryMean(counted, np.flatnonzero(has), values[has])
@@ -466,7 +468,7 @@ def _over_distances(tally: GomCounts) -> QueryMeasures:
         "mvp": over(counted, matched, vp),
         "mrep": over(counted, matched, np.sqrt(rp * vp)),
         **sets.measures(counted),
-        "mfr": over(absent, absent, np.minimum(tally.retrieved / tally.task.budget, 1.0)),
+        "mfr": over(absent, absent, np.minimum(counts.retrieved / counts.task.budget, 1.0)),
         "far": over(absent, absent, something),
         "ttr": over(matched, matched, something),
         "ttr_identity": over(matched, matched, within),

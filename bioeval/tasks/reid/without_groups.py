@@ -45,8 +45,8 @@ def means_without_groups(
     of_query, of_column = group[codes.probe], group[codes.gallery]
     groups = int(group.max(initial=-1)) + 1
     values: dict[tuple[int, int], list[np.ndarray]] = {}
-    for which, tally in _tallies(scores, rules, of_query, of_column, groups):
-        chosen = means(reid_measures(tally, curves=False)).values()
+    for which, counts in _counts_without(scores, rules, of_query, of_column, groups):
+        chosen = means(reid_measures(counts, curves=False)).values()
         for place, mean in enumerate(chosen):
             values.setdefault((place, which), []).append(mean.values)
     without = np.empty((len(of_all), groups))
@@ -56,7 +56,7 @@ def means_without_groups(
     return without
 
 
-def _tallies(
+def _counts_without(
     scores: Scores, rules: Convention, of_query: np.ndarray, of_column: np.ndarray, groups: int
 ) -> Iterator[tuple[int, ReidCounts]]:
     """Yield each group, and the counts of some queries of others without it, in their order."""
@@ -68,8 +68,8 @@ def _tallies(
             yield which, count(Candidates(kept, rules))
         return
     templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
-    counts = int(templates[scores.codes.probe].sum()) * groups
-    step = max(1, len(of_query) * COUNTS_IN_MEMORY // max(counts, 1))
+    cells = int(templates[scores.codes.probe].sum()) * groups
+    step = max(1, len(of_query) * COUNTS_IN_MEMORY // max(cells, 1))
     for low in range(0, len(of_query), step):
         rows = np.arange(low, min(low + step, len(of_query)))
         candidates = Candidates(scores.select(probes=rows), rules)
@@ -79,7 +79,7 @@ def _tallies(
             matches[rule] = reduce(
                 parts.scores, MateRanks(), MateRanks(of_column, groups), parts=parts
             )
-        tally = ReidCounts(
+        counts = ReidCounts(
             about=candidates.about(),
             rules=rules,
             enrolled=candidates.enrolled,
@@ -95,11 +95,11 @@ def _tallies(
             yield (
                 which,
                 replace(
-                    tally,
-                    enrolled=tally.enrolled[kept],
-                    left_out=tally.left_out[kept],
-                    removed_entries=tally.removed_entries[kept],
-                    subject_of_query=tally.subject_of_query[kept],
+                    counts,
+                    enrolled=counts.enrolled[kept],
+                    left_out=counts.left_out[kept],
+                    removed_entries=counts.removed_entries[kept],
+                    subject_of_query=counts.subject_of_query[kept],
                     matches=of_rule[rules.ap_removed],
                     cmc_matches=others,
                 ),

@@ -75,9 +75,9 @@ def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
         columns = np.flatnonzero(enrolled.gallery_labels >= 6)
         scores = enrolled.select(gallery=columns)
     search = OpenSet(rank_unit=unit, fusion="min", ties=ties, impostors="auto")
-    tally = search_all(scores, search)
-    left_out = LeftOut.of(tally, scores, ties, ranks=1)
-    people = SearchColumns(tally, ties, IntervalMethod("people"), left_out=left_out)
+    searches = search_all(scores, search)
+    left_out = LeftOut.of(searches, scores, ties, ranks=1)
+    people = SearchColumns(searches, ties, IntervalMethod("people"), left_out=left_out)
     recognised = people.cms(np.array([1]))[0, 1:]
     whole = be.open_set(scores, rank_unit=unit, ties=ties, far_targets=TARGETS)
     on_the_data = whole.dir_at_far.values[:, 0]

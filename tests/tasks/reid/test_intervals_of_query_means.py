@@ -99,10 +99,10 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
     rules = convention_of(
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
-    tally = plan_reid(scores, rules)()
-    measures, people = reid_measures(tally), scores.codes.probe
-    result = query_mean_intervals(reid_dataset(tally), measures, people, REID, OPTIONS)
-    included = (tally.matches.counts > 0) | (unmatched == "zero")
+    counts = plan_reid(scores, rules)()
+    measures, people = reid_measures(counts), scores.codes.probe
+    result = query_mean_intervals(reid_dataset(counts), measures, people, REID, OPTIONS)
+    included = (counts.matches.counts > 0) | (unmatched == "zero")
     expected = list(
         replicates(
             scores, cameras, case, included,
@@ -133,20 +133,20 @@ def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
     scores = scores_of(case, cameras)
     taus = np.array([0.1, 0.5, 2.0])
     rules, task = convention_of("market1501", junk="keep"), Gom(budget=budget, max_rank=3)
-    tally = plan_gom(scores, rules, task, taus, scaled=False)()
+    counts = plan_gom(scores, rules, task, taus, scaled=False)()
     result = query_mean_intervals(
-        gom_dataset(tally), gom_measures(tally), scores.codes.probe, GOM, OPTIONS
+        gom_dataset(counts), gom_measures(counts), scores.codes.probe, GOM, OPTIONS
     )
     expected = list(
         replicates(
-            scores, cameras, case, (tally.matches.counts > 0) | ~tally.enrolled,
+            scores, cameras, case, (counts.matches.counts > 0) | ~counts.enrolled,
             lambda data, cameras: naive_reid.gom(
                 data, cameras, taus.tolist(), removed="same-id-same-camera", budget=budget
             ),
         )
     )  # fmt: skip
-    counted = scores.codes.probe[tally.matches.counts > 0].tolist()
-    opened = scores.codes.probe[~tally.enrolled].tolist()
+    counted = scores.codes.probe[counts.matches.counts > 0].tolist()
+    opened = scores.codes.probe[~counts.enrolled].tolist()
     for name in ("mrp", "mvp", "mrep", "precision", "recall", "f1", "ttr", "ttr_identity"):
         assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
     for name in ("mfr", "far"):
