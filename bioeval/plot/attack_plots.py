@@ -17,7 +17,7 @@ from bioeval.plot.display import Curve, CurvesDisplay
 from bioeval.plot.plot_style import ATTACK, IMPOSTOR, Style
 from bioeval.plot.rate_plots import DetDisplay
 from bioeval.plot.score_plots import ScoreDistributionsDisplay
-from bioeval.plot.systems import System, agreed, as_plot_text
+from bioeval.plot.systems import System, as_plot_text
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.views.writers.lines import written
 
@@ -46,18 +46,19 @@ class AttackDetDisplay(DetDisplay):
 
     _plot, _title = "attack_det", "DET of attacks"
     _x_label = say("{far} of impostors, IAPAR of attacks (%)")
+    _single = True
     _solid = False  # the line styles of FAR and of the species, as in other plots
     _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
 
     @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result: of zero-effort impostors and of each species."""
-        (system,) = System.pick(data, cls._plot, single=True)
+    def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
+        """Return the curves of zero-effort impostors and of each species."""
+        (system,) = systems
         far = Curve.of(replace(system, name="zero-effort impostors"), "far", "frr")
         curves = [replace(far, hue=IMPOSTOR, dash=IMPOSTOR)]
         for i, one in enumerate(_species(system)):
             curves.append(_as_species(Curve.of(one, "far", "frr"), i))
-        return cls(curves)
+        return curves
 
     def _caption(self) -> Sequence[Text]:
         return [_of_classes(self.systems[0])]
@@ -152,9 +153,7 @@ class IaparDisplay(SpeciesDisplay):
     _y: ClassVar = {"far": Term("far"), "frr": Term("frr")}
     _rates = (), ("far", "frr")
     _rate, _lacking = "iapar_of_species", "no attempt"
-
-    def _caption(self) -> Sequence[Text]:
-        return [agreed(self.systems, _of_classes)]
+    _over = staticmethod(_of_classes)
 
 
 def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
@@ -186,6 +185,7 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
     """
 
     _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
+    _over = staticmethod(_of_classes)
     _class_words: ClassVar = {
         "genuine": "Genuine",
         "impostor": "Zero-effort impostor",
@@ -201,9 +201,6 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the counts of one result between its thresholds."""
         return cls(*System.pick(data, cls._plot, single=True))
-
-    def _over(self) -> str:
-        return _of_classes(self.systems[0])
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
@@ -244,6 +241,7 @@ class PadDetDisplay(DetDisplay):
     _plot, _x, _y = "pad_det", "apcer", {"bpcer": ""}
     _x_label, _y_label = "APCER, the largest over the species (%)", "BPCER (%)"
     _rates = (), ()
+    _over = staticmethod(_presentations)
     _eer: ClassVar = ("d_eer", "D-EER")
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
 
@@ -251,9 +249,6 @@ class PadDetDisplay(DetDisplay):
         """Return the smallest rates above 0 of both axes."""
         ds = system.dataset
         return 1 / int(ds["presentations_of_species"].max()), 1 / int(ds["bona_fide"])
-
-    def _caption(self) -> Sequence[Text]:
-        return [agreed(self.systems, _presentations)]
 
 
 def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
@@ -278,9 +273,7 @@ class ApcerDisplay(SpeciesDisplay):
 
     _plot, _title, _y = "apcer", "APCER by species", {"bpcer": "BPCER"}
     _rate, _lacking = "apcer_of_species", "no response"
-
-    def _caption(self) -> Sequence[Text]:
-        return [agreed(self.systems, _presentations)]
+    _over = staticmethod(_presentations)
 
 
 def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:

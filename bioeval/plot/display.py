@@ -64,6 +64,11 @@ class Display:
         """Why there is nothing to draw; empty if there is something."""
         return self._write(self._why)
 
+    @staticmethod
+    def _over(system: System) -> str:
+        """Return in words what the rates of a system are over."""
+        return over(system)
+
     def _write(self, text: Text) -> str:
         """Return a text in the terms of the view."""
         return Lines().write(text)
@@ -139,10 +144,10 @@ class OneResultDisplay(Display):
         self._dataset, self._name = dataset, name
 
     @classmethod
-    def from_results(cls, data: Any) -> Self:
+    def from_results(cls, data: Any, **options: Any) -> Self:
         """Take the one result in `data` that the plot draws."""
         (system,) = System.pick(data, cls._plot, single=True)
-        return cls(system.dataset, system.group)  # the title names the task
+        return cls(system.dataset, system.group, **options)  # the title names the task
 
     def _write(self, text: Text) -> str:
         """Return a text in the terms of the view of the result."""
@@ -234,6 +239,7 @@ class CurvesDisplay(Display):
     #: Whether lines are solid and differ in their markers: a dash looks like a step.
     _solid: ClassVar = False
     _by_system: ClassVar = False  # whether lines of a single system differ in style alone
+    _single: ClassVar = False  # whether one system alone can be drawn
     _marked: ClassVar[bool | None] = None  # whether points are marked; None: if they are few
 
     lines_: dict[str, Line2D]
@@ -248,9 +254,15 @@ class CurvesDisplay(Display):
             self.curves[curve.name] = curve
 
     @classmethod
-    def from_results(cls, data: Any) -> Self:
+    def from_results(cls, data: Any, **options: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
-        return cls(cls._curves_of(System.pick(data, cls._plot)))
+        systems = System.pick(cls._curves_in(data), cls._plot, cls._single)
+        return cls(cls._curves_of(systems, **options))
+
+    @staticmethod
+    def _curves_in(data: Any) -> Any:
+        """Return the results that have curves."""
+        return data
 
     @classmethod
     def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
@@ -270,29 +282,6 @@ class CurvesDisplay(Display):
                     hue = number if len(systems) > 1 or cls._by_system else known
                     curve = Curve.of(system, cls._x, y, word)
                     curves.append(replace(curve, hue=hue, dash=known))
-        return curves
-
-    @classmethod
-    def _curves_at(cls, systems: Sequence[System], ranks: Sequence[int] | None) -> list[Curve]:
-        """Return one curve per system and rank, coloured by system; of one system, in shades."""
-        wanted = require_list("ranks", (1, 5, 10) if ranks is None else ranks)
-        wanted = [require_integer("ranks", rank, low=1) for rank in wanted]
-        if not wanted:
-            raise DataError("ranks is empty; expected at least one rank")
-        curves = []
-        (y,) = cls._y
-        for number, system in enumerate(systems):
-            have = system.dataset["rank"].values.tolist()
-            missing = [rank for rank in wanted if rank not in have]
-            if ranks is not None and missing:
-                raise DataError(
-                    f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
-                    f"evaluate with max_rank={max(missing)} or more"
-                )
-            for i, rank in enumerate(rank for rank in wanted if rank in have):
-                curve = Curve.of(system, cls._x, y, f"rank {rank}", rank)
-                shade = i if len(systems) == 1 else 0
-                curves.append(replace(curve, hue=number, shade=shade, dash=i))
         return curves
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
@@ -429,7 +418,7 @@ class CurvesDisplay(Display):
 
     def _caption(self) -> Sequence[Text]:
         """Return what the rates are over, where it is the same for all systems."""
-        return [agreed(self.systems, over)]
+        return [agreed(self.systems, self._over)]
 
     def _candidates(self) -> list[Text]:
         """Return with how many templates the probes of each system were compared, if not all."""
@@ -471,7 +460,7 @@ class CurvesDisplay(Display):
 
         attrs = [self.curves[name].system.dataset.attrs for name in self.bands_]
         levels = {100 * float(each["confidence"]) for each in attrs if "confidence" in each}
-        bands = [self._of_bands(level) for level in sorted(levels)]
+        bands = [f"bands: {level:g} % at each point" for level in sorted(levels)]
         x, y = write(x_label or self._x_label), write(y_label or self._y_label)
         self.legend_ = self._finish(
             joined(write(self._title), task_in_title(systems), by=": "),
@@ -480,10 +469,6 @@ class CurvesDisplay(Display):
             named(y, term(self._rates[1])),
         )
         return self
-
-    def _of_bands(self, level: float) -> str:
-        """Return what the bands are."""
-        return f"bands: {level:g} % at each point"
 
     def _name_lines(self) -> None:
         """Name each line; of many lines of several systems each system and each kind of line."""
@@ -499,6 +484,35 @@ class CurvesDisplay(Display):
             self.lines_[curve.name].set_label(shown(joined(self._name, text)))
         for word, curve in kinds.items() if many else ():
             self.ax_.plot([], [], color=Style.text, label=word, **self._look(curve.dash, False))
+
+
+class CurvesByRank(CurvesDisplay):
+    """Curves of one rate at several ranks."""
+
+    @classmethod
+    def _curves_of(
+        cls, systems: Sequence[System], ranks: Sequence[int] | None = None
+    ) -> list[Curve]:
+        """Return one curve per system and rank, coloured by system; of one system, in shades."""
+        wanted = require_list("ranks", (1, 5, 10) if ranks is None else ranks)
+        wanted = [require_integer("ranks", rank, low=1) for rank in wanted]
+        if not wanted:
+            raise DataError("ranks is empty; expected at least one rank")
+        curves = []
+        (y,) = cls._y
+        for number, system in enumerate(systems):
+            have = system.dataset["rank"].values.tolist()
+            missing = [rank for rank in wanted if rank not in have]
+            if ranks is not None and missing:
+                raise DataError(
+                    f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
+                    f"evaluate with max_rank={max(missing)} or more"
+                )
+            for i, rank in enumerate(rank for rank in wanted if rank in have):
+                curve = Curve.of(system, cls._x, y, f"rank {rank}", rank)
+                shade = i if len(systems) == 1 else 0
+                curves.append(replace(curve, hue=number, shade=shade, dash=i))
+        return curves
 
 
 def numbered(curves: Sequence[Curve]) -> list[Curve]:

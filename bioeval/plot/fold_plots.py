@@ -190,9 +190,6 @@ class RepeatedDisplay(CurvesDisplay):
         number = counted(int(attrs.get("partitions", 0)), "partitions")
         return [f"{number} of the same people; band: the middle 95 % of them"]
 
-    def _of_bands(self, level: float) -> str:
-        return ""
-
 
 def _rates_of_folds(system: System) -> list[str]:
     """Return the rate over ranks that the test part of each fold has; none of other partitions."""

@@ -11,9 +11,8 @@ from matplotlib.axes import Axes
 from bioeval.base.arguments import require_integer
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesDisplay, numbered
-from bioeval.plot.registry import PLOTS
-from bioeval.plot.systems import System, agreed, needs_of
+from bioeval.plot.display import Curve, CurvesByRank, CurvesDisplay, numbered
+from bioeval.plot.systems import System, agreed
 
 
 class CmcDisplay(CurvesDisplay):
@@ -22,14 +21,10 @@ class CmcDisplay(CurvesDisplay):
     _plot, _title, _x_label = "cmc", "CMC", "Rank k"
 
     @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of closed-set or re-identification results.
-
-        A result, a tree, or a mapping of name to either; all must be of one kind.
-        """
-        (rate,) = needs_of(data, PLOTS["cmc"])
-        systems = System.pick(data, "cmc")
-        return cls(numbered([Curve.of(system, "rank", rate) for system in systems]))
+    def _curves_of(cls, systems: Sequence[System]) -> list[Curve]:
+        """Return the curves of closed-set or of re-identification results."""
+        rate = "cmc" if "cmc" in systems[0].dataset else "cms"
+        return numbered([Curve.of(system, "rank", rate) for system in systems])
 
     def plot(
         self,
@@ -91,7 +86,7 @@ def cmc(
     return CmcDisplay.from_results(data).plot(ax, max_rank=max_rank, **style)
 
 
-class GallerySizeDisplay(CurvesDisplay):
+class GallerySizeDisplay(CurvesByRank):
     """Curves over gallery sizes; ``x`` of a curve is the size and ``y`` is CMS at one rank."""
 
     _plot, _title, _x, _y = "gallery_size", Term("cms"), "gallery_size", {"cms": ""}
@@ -99,11 +94,6 @@ class GallerySizeDisplay(CurvesDisplay):
     _y_label = say("{Cumulative match score, cms}")
     _rates = (), ("cms",)
     _marked = True
-
-    @classmethod
-    def from_results(cls, data: Any, ranks: Sequence[int] | None = None) -> Self:
-        """Take the curves over gallery sizes of one result, or of several by name."""
-        return cls(cls._curves_at(System.pick(data, "gallery_size"), ranks))
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`gallery_size`."""
@@ -133,4 +123,4 @@ def gallery_size(
     ranks : sequence of int, optional
         One curve each; unless given, 1, 5 and 10, as far as the result has them.
     """
-    return GallerySizeDisplay.from_results(data, ranks).plot(ax, **style)
+    return GallerySizeDisplay.from_results(data, ranks=ranks).plot(ax, **style)

@@ -14,7 +14,7 @@ from bioeval.document.text import Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.display import OneResultDisplay
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, as_plot_text, joined
+from bioeval.plot.systems import as_plot_text, joined
 from bioeval.studies.compare.section import MeasureOfSystems
 
 
@@ -43,12 +43,6 @@ class RankingDisplay(OneResultDisplay):
         self.value, self.value_low, self.value_high, self.rank_low, self.rank_high = (
             np.array([ranked.number(each, i) for i in order]) for each in names
         )
-
-    @classmethod
-    def from_results(cls, data: Any, measure: str = "") -> Self:
-        """Take one measure of a ranking."""
-        (system,) = System.pick(data, cls._plot, single=True)
-        return cls(system.dataset, system.name, measure)
 
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any

@@ -18,7 +18,7 @@ from bioeval.base.errors import DataError, counted
 from bioeval.document.results import threshold_of
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
-from bioeval.plot.display import Curve, CurvesDisplay, shown
+from bioeval.plot.display import Curve, CurvesByRank, CurvesDisplay, shown
 from bioeval.plot.plot_style import Style
 from bioeval.plot.systems import System, attempts, joined, scalar
 from bioeval.results.layouts import expanded
@@ -181,11 +181,7 @@ class RocDisplay(FarCurvesDisplay):
     _y_label = say("{Genuine accept rate, gar}")
     _rates = ("far",), ("gar",)
     _size = (5.6, 5.7)
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result, a tree, or a mapping of name to either."""
-        return super().from_results(mean_curves(data))
+    _curves_in = staticmethod(mean_curves)
 
     def _limits(self) -> dict[str, Any]:
         """Draw the line of a system that decides at random, in a square."""
@@ -195,17 +191,12 @@ class RocDisplay(FarCurvesDisplay):
         return super()._limits()
 
 
-class DirFarDisplay(FarCurvesDisplay):
+class DirFarDisplay(FarCurvesDisplay, CurvesByRank):
     """Open-set curves; ``x`` of a curve is FAR and ``y`` is DIR at one rank."""
 
     _plot, _title, _y = "dir_far", say("{dir} against {far}"), {"dir": ""}
     _y_label = say("{Detection and identification rate, dir}")
     _rates = ("far",), ("dir",)
-
-    @classmethod
-    def from_results(cls, data: Any, ranks: Sequence[int] | None = None) -> Self:
-        """Take the curves of an open-set result, a tree, or a mapping of name to either."""
-        return cls(cls._curves_at(System.pick(data, "dir_far"), ranks))
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -266,7 +257,7 @@ def dir_far(
     ranks : sequence of int, optional
         One curve each; unless given, 1, 5 and 10, as far as the result has them.
     """
-    return DirFarDisplay.from_results(data, ranks).plot(ax, log=log, **style)
+    return DirFarDisplay.from_results(data, ranks=ranks).plot(ax, log=log, **style)
 
 
 # --------------------------------------------------------------------------------------- DET
@@ -292,6 +283,7 @@ class DetDisplay(CurvesDisplay):
     _rates: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = (("far",), ("frr",))
     _size = plot_style.SQUARE
     _solid = True
+    _curves_in = staticmethod(mean_curves)
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
     #: The rates of operating points on both axes, which are within the axes.
     _points: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -299,11 +291,6 @@ class DetDisplay(CurvesDisplay):
         ("far_target", "dir_at_far"),
         ("far_at_frr", "frr_target"),
     )
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result, a tree, or a mapping of name to either."""
-        return super().from_results(mean_curves(data))
 
     def _floors(self, system: System) -> tuple[float, float]:
         """Return the smallest rates above 0 of both axes."""

@@ -111,11 +111,6 @@ class RankedListsDisplay(OneResultDisplay):
         self.within = (score[:, :, None] <= self.thresholds).sum(axis=1)
         self.words = [self._measures(dataset.isel(probe=i)) for i in range(len(self.match))]
 
-    @classmethod
-    def from_results(cls, data: xr.Dataset) -> Self:
-        """Take the lists of some queries."""
-        return cls(data)
-
     @staticmethod
     def _measures(one: xr.Dataset) -> list[str]:
         precision = float(one["average_precision"])
@@ -182,5 +177,5 @@ def ranked_lists(
     """
     from bioeval.tasks.reid.ranked_lists import ranked_lists as lists
 
-    display = RankedListsDisplay.from_results(lists(scores, thresholds, convention, budget))
+    display = RankedListsDisplay(lists(scores, thresholds, convention, budget))
     return display.plot(ax, **style)

@@ -18,7 +18,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.plot import plot_style
 from bioeval.plot.display import MOST_NAMED, Display, shown
 from bioeval.plot.plot_style import Style
-from bioeval.plot.systems import System, agreed, as_plot_text, joined, kind_of, over
+from bioeval.plot.systems import System, agreed, as_plot_text, joined, kind_of
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 
@@ -104,12 +104,9 @@ class ScoreDistributionsDisplay(Display):
             missing = []
         off = [f"{' and '.join(unplaced)} scores lie off the axis"] if unplaced else []
         labels = self._score_label(self.kind), "Density within each class"
-        self.legend_ = self._finish(self._title, [self._over(), *off, *missing], *labels)
+        caption = [agreed(self.systems, self._over), *off, *missing]
+        self.legend_ = self._finish(self._title, caption, *labels)
         return self
-
-    def _over(self) -> str:
-        """Return the attempts of the systems, where they are the same."""
-        return agreed(self.systems, over)
 
 
 def score_distributions(
