@@ -88,10 +88,10 @@ def from_json(text: str) -> list[Message]:
 
 
 def message_attrs(
-    found: Iterable[Message], attrs: Mapping[Any, Any] | None = None
+    messages: Iterable[Message], attrs: Mapping[Any, Any] | None = None
 ) -> dict[str, str]:
     """Return the attribute of a result with its messages and further ones, each once."""
-    return {ATTRIBUTE: as_json([*(messages_of(attrs) if attrs else ()), *found])}
+    return {ATTRIBUTE: as_json([*(messages_of(attrs) if attrs else ()), *messages])}
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:

@@ -45,45 +45,45 @@ class CollectAttempts(Reducer):
         """Take the genuine scores, and expect by a sample where the points are."""
         genuine, self.missed = parts.mates.scores(self.fusion)
         self.genuine = increasing(genuine)
-        self.counter: CountedAttempts | None = None
+        self.counting: CountedAttempts | None = None
         if parts.few:
             return
         exact = self.fusion in (None, "min", "max") and not len(self.more)
         dtype = parts.dtype if exact else np.dtype(np.float64)
         self.genuine = self.genuine.astype(np.float64)
-        self.counter = CountedAttempts(
+        self.counting = CountedAttempts(
             dtype, self.wanted, self.thresholds, self.genuine, self.missed
         )
         sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
-        self.counter.place(sample, parts.size)
-        self.counter.prepare()
-        self.found = self._begun()
+        self.counting.place(sample, parts.size)
+        self.counting.prepare()
+        self.counts = self._before_blocks()
 
-    def _begun(self) -> list[ThreadCounts]:
-        """Return what is found before any block: further impostor scores."""
-        if self.counter is None or not len(self.more):
+    def _before_blocks(self) -> list[ThreadCounts]:
+        """Return what is counted before any block: further impostor scores."""
+        if self.counting is None or not len(self.more):
             return []
-        found = self.counter.start()
-        self.counter.count(found, self.more[None], -1)
-        return [found]
+        counts = self.counting.start()
+        self.counting.count(counts, self.more[None], -1)
+        return [counts]
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
         other = super().fresh()
         other.kept, other.failed = [], 0
-        if self.counter is not None:
-            other.found = [self.counter.start()]
+        if self.counting is not None:
+            other.counts = [self.counting.start()]
         return other
 
     def add(self, block: Block) -> None:
         """Keep the scores of a block, or count them."""
         for side, (values, weight, failed) in enumerate(self._scores(block)):
             self.failed += weight * failed
-            if self.counter is None:
+            if self.counting is None:
                 self.kept.append(values.ravel())
             else:
                 number = 2 * block.number + side
-                self.counter.count(self.found[0], np.atleast_2d(values), number, weight)
+                self.counting.count(self.counts[0], np.atleast_2d(values), number, weight)
 
     def _scores(self, block: Block) -> list[tuple[np.ndarray, int, int]]:
         """Return scores of a block, how many attempts each stands for, and how many failed."""
@@ -97,21 +97,21 @@ class CollectAttempts(Reducer):
         """Add what a copy has kept, or counted."""
         self.kept += other.kept
         self.failed += other.failed
-        if self.counter is not None:
-            self.found += other.found
+        if self.counting is not None:
+            self.counts += other.counts
 
     def finish_pass(self) -> bool:
         """Find the points; return whether some are where no scores were kept."""
-        if self.counter is None:
+        if self.counting is None:
             return False
-        another = self.counter.finish(self.found, self.failed)
-        self.found = self._begun()
+        another = self.counting.finish(self.counts, self.failed)
+        self.counts = self._before_blocks()
         return another
 
     def result(self) -> Attempts:
         """Return the attempts in order."""
-        if self.counter is not None:
-            return self.counter.attempts()
+        if self.counting is not None:
+            return self.counting.attempts()
         dtype = np.empty(0, np.float16)
         impostor = increasing(np.concatenate([dtype, *self.kept, self.more]))
         return Attempts.ordered(self.genuine, impostor, self.missed, self.failed)

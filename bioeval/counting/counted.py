@@ -34,8 +34,8 @@ ERRORS, MOST_KEPT = 4.0, 1 / 8
 # Scores that are kept before the points are known, at most.
 MOST_SCORES = 1 << 25
 
-# Cells for each genuine score, about, and at least and at most: so many of them have no mark that
-# the others cost little, and they fit into the cache.
+# Cells for each genuine score, about, and at least and at most: so many of them have no threshold
+# that the others cost little, and they fit into the cache.
 CELLS_A_SCORE, LEAST_CELLS, MOST_CELLS = 4, 1 << 16, 1 << 20
 
 # Cells of all keys: their ends are those of the curve, whatever the cells of the scores are.
@@ -56,15 +56,15 @@ JOIN = 1 << 24
 # What a cell of int32 counts to, before its number is added to one of 64 bits.
 MOST_IN_CELL = (1 << 31) - 1
 
-#: Flags of cells: with marks, and whose scores are kept.
-MARKED, KEPT = 1, 2
+#: Flags of cells: with thresholds, and whose scores are kept.
+COUNTED, KEPT = 1, 2
 
 
 @dataclass(eq=False)
 class ThreadCounts:
-    """What one thread has found about the attempts of one kind."""
+    """What one thread has counted of the attempts of one kind."""
 
-    reached: np.ndarray  # int64 (2, marks + 1)
+    upto: np.ndarray  # int64 (2, thresholds + 1)
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # scores and numbers
     waiting: int = 0
     most: int = JOIN  # of them, before equal ones are joined
@@ -91,8 +91,8 @@ class ThreadCounts:
         return self.cells.astype(np.int64) + self.more
 
     def add(self, other: ThreadCounts) -> None:
-        """Add what was found elsewhere, in other tiles."""
-        self.reached += other.reached
+        """Add what was counted in other tiles."""
+        self.upto += other.upto
         self.more = self.counts() + other.counts()
         self.cells, self.added = np.zeros_like(self.cells), 0
         self.moments |= other.moments
@@ -164,8 +164,8 @@ class CountedAttempts:
         #: What cells are taken from, and moments: near the middle of the scores.
         self.centre, self.origin, self.scale = dtype.type(0), 0.0, 1.0
         #: Thresholds up to which scores are counted; increasing, and in the dtype of the scores.
-        self.marks, self.scores = np.empty(0), np.empty(0, dtype=dtype)
-        self.reached: np.ndarray | None = None  # int64 (2, marks): scores below, and up to each
+        self.thresholds, self.scores = np.empty(0), np.empty(0, dtype=dtype)
+        self.upto: np.ndarray | None = None  # int64 (2, thresholds): scores below, and up to each
         self.place_cells(LEAST, SPAN, EVERY_KEY)
         #: int64: the cells with scores, increasing, and the number in each, once they are counted.
         self.filled = self.counts = np.empty(0, dtype=np.int64)
@@ -244,15 +244,15 @@ class CountedAttempts:
         self.kept_cells[-1] = False
 
     def prepare(self) -> None:
-        """Flag the cells of a look: those of marks, and those whose scores are kept."""
-        marks = distinct(np.sort(np.concatenate([self.given, distinct(self.genuine)])))
-        self.marks, self.scores = marks, rounded_down(marks, self.dtype)
+        """Flag the cells of a look: those of thresholds, and those whose scores are kept."""
+        thresholds = distinct(np.sort(np.concatenate([self.given, distinct(self.genuine)])))
+        self.thresholds, self.scores = thresholds, rounded_down(thresholds, self.dtype)
         self.stops = np.append(self.scores, self.scores.dtype.type(np.inf))
         own = self.cells_of(self.scores)
         self.flags = np.zeros(len(self.kept_cells), dtype=np.uint8)
-        self.flags[own] = MARKED
+        self.flags[own] = COUNTED
         self.flags[self.kept_cells] |= KEPT
-        #: How many marks are in the cells before each, and in all.
+        #: How many thresholds are in the cells before each, and in all.
         self.first = np.zeros(len(self.kept_cells) + 1, dtype=np.int32)
         np.cumsum(np.bincount(own, minlength=len(self.kept_cells)), out=self.first[1:])
 
@@ -267,48 +267,48 @@ class CountedAttempts:
 
     def start(self) -> ThreadCounts:
         """Return empty tables for a thread."""
-        found = ThreadCounts(np.zeros((2, len(self.marks) + 1), dtype=np.int64))
-        found.cells = np.zeros(len(self.flags), dtype=np.int32)
-        return found
+        counts = ThreadCounts(np.zeros((2, len(self.thresholds) + 1), dtype=np.int64))
+        counts.cells = np.zeros(len(self.flags), dtype=np.int32)
+        return counts
 
-    def count(self, found: ThreadCounts, tile: np.ndarray, number: int, weight: int = 1) -> None:
+    def count(self, counts: ThreadCounts, tile: np.ndarray, number: int, weight: int = 1) -> None:
         """Count scores (h, w), NaN where there is none; each stands for `weight` attempts."""
         tile = np.ascontiguousarray(tile, self.dtype)
-        if len(found.room) <= tile.size:
-            found.room = np.empty(tile.size + 1, dtype=self.dtype)
-        if self.reached is None:
+        if len(counts.room) <= tile.size:
+            counts.room = np.empty(tile.size + 1, dtype=self.dtype)
+        if self.upto is None:
             kept = kernel.count_and_keep(
-                tile, self.centre, self.window, found.table(weight * tile.size), self.flags,
-                self.stops, self.first, np.int32(weight), found.reached, found.room,
+                tile, self.centre, self.window, counts.table(weight * tile.size), self.flags,
+                self.stops, self.first, np.int32(weight), counts.upto, counts.room,
             )  # fmt: skip
         else:
-            kept = kernel.keep(tile, self.centre, self.window, self.flags, found.room)
+            kept = kernel.keep(tile, self.centre, self.window, self.flags, counts.room)
         if self.moments is None:
             sums = np.zeros(4)
             far = kernel.add_moments(tile, self.origin, self.scale, sums)
-            found.left_out = max(found.left_out, far)
-            found.moments[number] = found.moments.get(number, 0.0) + weight * sums
-        found.keep(found.room[:kept], weight)
+            counts.left_out = max(counts.left_out, far)
+            counts.moments[number] = counts.moments.get(number, 0.0) + weight * sums
+        counts.keep(counts.room[:kept], weight)
 
-    def finish(self, found: Sequence[ThreadCounts], failed: int) -> bool:
-        """Take in what all threads have found; return whether another pass is needed.
+    def finish(self, threads: Sequence[ThreadCounts], failed: int) -> bool:
+        """Take in what all threads have counted; return whether another pass is needed.
 
         `failed` impostor attempts have no score.
         """
         if self.moments is None:
-            self._sum_moments(found)
+            self._sum_moments(threads)
         if not self.counted:
             table = np.zeros(len(self.flags), dtype=np.int64)
-            for one in found:
+            for one in threads:
                 table += one.counts()
             table[-1] = 0
             self.filled = np.flatnonzero(table)
             self.counts = table[self.filled]
             self.missed_impostors = failed
         first, self.counted = not self.counted, True
-        if self.reached is None:
-            self._reach(np.sum([one.reached for one in found], axis=0))
-        kept = [part for one in found for part in one.kept]
+        if self.upto is None:
+            self._sum_upto(np.sum([one.upto for one in threads], axis=0))
+        kept = [part for one in threads for part in one.kept]
         if first:  # of what was kept, few scores are needed
             wanted = self.cells_with_points()
             missing = wanted & ~self.kept_cells
@@ -327,15 +327,15 @@ class CountedAttempts:
         self.flags[:] = 0
         return self.moments is None
 
-    def _sum_moments(self, found: Sequence[ThreadCounts]) -> None:
+    def _sum_moments(self, threads: Sequence[ThreadCounts]) -> None:
         """Find the moments, or the origin or the scale with which another look finds them."""
         sums: dict[int, np.ndarray] = {}
-        for one in found:
+        for one in threads:
             sums |= one.moments
         number, total, squares, infinite = sum((sums[k] for k in sorted(sums)), start=np.zeros(4))
         self.infinite = int(infinite)
         self.tries += 1
-        far = max((x.left_out for x in found), default=0.0)
+        far = max((x.left_out for x in threads), default=0.0)
         if far:
             self.scale = 2.0 ** -(math.frexp(far)[1] + 1)
         elif squares < number / TOO_LARGE**2 and self.tries == 1:
@@ -350,15 +350,15 @@ class CountedAttempts:
         else:
             self.moments = Moments()
 
-    def _reach(self, reached: np.ndarray) -> None:
-        """Find the impostor scores below, and up to, each mark."""
+    def _sum_upto(self, at: np.ndarray) -> None:
+        """Find the impostor scores below, and up to, each threshold."""
         own = self.cells_of(self.scores)
         plain = ~np.isin(self.filled, own)
-        # Cells without marks are below the first mark of a later cell.
-        upto = reached[0].copy()
+        # Cells without thresholds are below the first threshold of a later cell.
+        upto = at[0].copy()
         np.add.at(upto, own.searchsorted(self.filled[plain]), self.counts[plain])
         upto = np.cumsum(upto)[:-1]
-        self.reached = np.array([upto - reached[1][:-1], upto])
+        self.upto = np.array([upto - at[1][:-1], upto])
 
     def _take(self, values: np.ndarray, weights: np.ndarray) -> None:
         """Take in scores that were kept, in cells that none was from before."""
@@ -439,8 +439,8 @@ class CountedAttempts:
             self.total,
             self.missed,
             self.missed_impostors,
-            marks=self.marks,
-            at_marks=self.reached,
+            counted_at=self.thresholds,
+            impostors_at=self.upto,
             counted_cells=self.in_cells,
             counted_moments=self.moments,
             near=self.near,

@@ -380,17 +380,17 @@ class FoldAttempts(Reducer):
         before = np.append(0, np.cumsum(counts))
         held_before = np.append(0, np.cumsum(counts[held]))
 
-        def reached(thresholds: np.ndarray, cells: np.ndarray, side: Side = "right") -> np.ndarray:
+        def upto(thresholds: np.ndarray, cells: np.ndarray, side: Side = "right") -> np.ndarray:
             missing = before[cells] - held_before[held.searchsorted(cells)]
             return missing + within[values.searchsorted(thresholds, side=side)]
 
-        accepted = reached(values, self.kind.cells_of(values))
-        marks, first = runs(genuine)
+        accepted = upto(values, self.kind.cells_of(values))
+        scores, first = runs(genuine)
         own = own[first]
-        at_marks = np.repeat(before[None, own], 2, axis=0)
+        impostors_at = np.repeat(before[None, own], 2, axis=0)
         near = _places_of(held, own)  # elsewhere no score is known one by one
-        at_marks[0, near] = reached(marks[near], own[near], "left")
-        at_marks[1, near] = reached(marks[near], own[near])
+        impostors_at[0, near] = upto(scores[near], own[near], "left")
+        impostors_at[1, near] = upto(scores[near], own[near])
         return Attempts(
             genuine,
             values,
@@ -399,10 +399,10 @@ class FoldAttempts(Reducer):
             int(before[-1]),
             missed,
             failed,
-            marks=marks,
-            at_marks=at_marks,
+            counted_at=scores,
+            impostors_at=impostors_at,
             counted_cells=partial(self._in_cells, counts),
-            reached=lambda x: reached(x, self.kind.cells_of(rounded_down(x, self.dtype))),
+            count_upto=lambda x: upto(x, self.kind.cells_of(rounded_down(x, self.dtype))),
         )
 
     def _in_cells(self, counts: np.ndarray) -> CellCounts:

@@ -78,11 +78,11 @@ def _ranks_within(searches: Searches, ties: str, largest: int, groups: int) -> i
     least, most = _before_mate(
         ties, searches.closer[mated], searches.tied[mated], searches.tied_before[mated]
     )
-    reached = np.maximum(least + 1 - largest, 1)
-    order = np.argsort(reached, kind="stable")
+    best_ranks = np.maximum(least + 1 - largest, 1)
+    order = np.argsort(best_ranks, kind="stable")
     beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > MOST_PAIRS)
     if len(beyond):
-        return int(reached[order][beyond[0]]) - 1
+        return int(best_ranks[order][beyond[0]]) - 1
     return np.iinfo(np.int64).max
 
 

@@ -93,13 +93,13 @@ class MateRanks(Reducer):
             distance = self.distance[some, None]
             tied = values[row] == distance
             before = tied & (gallery[row] < self.gallery[some, None])
-            for total, found in (
+            for total, there in (
                 (self.closer, values[row] < distance), (self.tied, tied), (self.before, before)
             ):  # fmt: skip
                 if self.group is None:
-                    total[some] += np.count_nonzero(found, axis=1)
+                    total[some] += np.count_nonzero(there, axis=1)
                     continue
-                place, column = np.nonzero(found)
+                place, column = np.nonzero(there)
                 group = self.group[gallery[row[place], column]]
                 np.add.at(total, (group[group >= 0], some[place[group >= 0]]), 1)
 

@@ -152,20 +152,20 @@ class RowParts(Parts):
 
     def mates_in(self, part: range | None) -> list[tuple[np.ndarray, ...]]:
         """Return probes, columns and distances of the genuine attempts of some rows."""
-        found: list[tuple[np.ndarray, ...]] = []
+        mates: list[tuple[np.ndarray, ...]] = []
         for block in [self._whole] if self.few else self._reads(part):
             if knows_people(self.scores):
                 row, position = block.own()
             else:
                 row, position = np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
             distance = block.values[row, position].astype(self.dtype, copy=False)
-            found.append((row + block.low, self.gallery.columns[0][position], distance))
-        return found
+            mates.append((row + block.low, self.gallery.columns[0][position], distance))
+        return mates
 
-    def mates_of(self, found: list[tuple[np.ndarray, ...]]) -> Mates:
-        """Return the genuine attempts that were found in parts, in order."""
+    def mates_of(self, mates: list[tuple[np.ndarray, ...]]) -> Mates:
+        """Return the genuine attempts of parts, in order."""
         none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.dtype)
-        probe, gallery, distance = map(np.concatenate, zip(none, *found, strict=True))
+        probe, gallery, distance = map(np.concatenate, zip(none, *mates, strict=True))
         rejected = self.scores.nan == "reject"
         return Mates(probe, gallery, distance, self.scores.shape[0], rejected=rejected)
 

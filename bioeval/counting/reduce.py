@@ -95,8 +95,8 @@ def reduce(scores: Scores, *reducers: Reducer, parts: Parts | None = None) -> li
             report_rows(scores.shape[0], scores.shape[0])
         wanting: Sequence[Reducer] = () if parts.few else reducers
         while wanting:
-            found = look_at(parts, wanting) if workers is None else [workers.look(wanting)]
-            for copies in found:
+            read = look_at(parts, wanting) if workers is None else [workers.look(wanting)]
+            for copies in read:
                 for reducer, counted in zip(wanting, copies, strict=True):
                     reducer.merge(counted)
             wanting = [reducer for reducer in wanting if reducer.finish_pass()]

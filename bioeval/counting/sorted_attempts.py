@@ -65,13 +65,13 @@ class Attempts:
     missed_impostors: int = 0
     #: float64 (k,), increasing, and int64 (2, k): thresholds whose impostor scores below, and up to
     #: them, were counted; None where all scores are known.
-    marks: np.ndarray | None = None
-    at_marks: np.ndarray | None = None
+    counted_at: np.ndarray | None = None
+    impostors_at: np.ndarray | None = None
     #: Returns the counts in cells of impostor scores that are not all known; and their moments.
     counted_cells: Callable[[], CellCounts] | None = None
     counted_moments: Moments | None = None
     #: Returns the impostor scores up to thresholds in a part that was looked into.
-    reached: Callable[[np.ndarray], np.ndarray] | None = None
+    count_upto: Callable[[np.ndarray], np.ndarray] | None = None
     #: Of counted attempts: returns thresholds next to given ones, and the false accepts there.
     near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
@@ -126,26 +126,28 @@ class Attempts:
     def false_accepts(self, threshold: Any) -> np.ndarray:
         """Return the number of impostor attempts accepted at thresholds.
 
-        Of attempts that are counted the thresholds are marks, or scores that are known.
+        Of attempts that are counted the thresholds are among `counted_at`, or are known scores.
         """
         place = self.values.searchsorted(threshold, side="right")
-        reached = self._upto[place]
-        if self.marks is None:
-            return reached
-        assert self.at_marks is not None
-        at = np.minimum(self.marks.searchsorted(threshold), max(len(self.marks) - 1, 0))
-        marked = self.marks[at] == threshold if len(self.marks) else np.zeros(np.shape(at), bool)
+        accepted = self._upto[place]
+        if self.counted_at is None:
+            return accepted
+        assert self.impostors_at is not None
+        at = np.minimum(self.counted_at.searchsorted(threshold), max(len(self.counted_at) - 1, 0))
+        counted = np.zeros(np.shape(at), bool)
+        if len(self.counted_at):
+            counted = self.counted_at[at] == threshold
         known = np.append(np.nan, self.values)[place] == threshold
         everything = np.asarray(threshold) == np.inf
-        if len(self.marks):
-            reached = np.where(marked, self.at_marks[1][at], reached)
-        reached = np.where(everything, self.impostors, reached)
-        if not (marked | known | everything).all():
-            if self.reached is None:
+        if len(self.counted_at):
+            accepted = np.where(counted, self.impostors_at[1][at], accepted)
+        accepted = np.where(everything, self.impostors, accepted)
+        if not (counted | known | everything).all():
+            if self.count_upto is None:
                 raise DataError("false accepts are known only at the thresholds that were counted")
             every = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
-            return self.reached(every).reshape(np.shape(threshold))
-        return reached
+            return self.count_upto(every).reshape(np.shape(threshold))
+        return accepted
 
     def errors_at(self, threshold: float) -> tuple[int, int]:
         """Return the numbers of false accepts and false rejects at a threshold; NaN rejects all."""
@@ -161,11 +163,11 @@ class Attempts:
         """
         scores, starts = runs(self.genuine)
         within = np.append(starts, len(self.genuine))
-        if self.marks is not None:
-            assert self.at_marks is not None
-            if len(scores) < len(self.marks):
-                return scores, within, *self.at_marks[:, self.marks.searchsorted(scores)]
-            return scores, within, *self.at_marks
+        if self.counted_at is not None:
+            assert self.impostors_at is not None
+            if len(scores) < len(self.counted_at):
+                return scores, within, *self.impostors_at[:, self.counted_at.searchsorted(scores)]
+            return scores, within, *self.impostors_at
         left, right = self.values.searchsorted(scores), self.values.searchsorted(scores, "right")
         return scores, within, self._upto[left], self._upto[right]
 
@@ -205,7 +207,7 @@ class Attempts:
 
     def listed_impostors(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct impostor scores, which are all known, and the number of each."""
-        if self.marks is not None:
+        if self.counted_at is not None:
             raise DataError("the impostor scores are counted, and not listed")
         return self.values, self.accepted - self.before
 

@@ -205,7 +205,7 @@ class Squares:
 
     def mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rows, columns and distances of the genuine attempts, in order."""
-        found: list[tuple[np.ndarray, ...]] = []
+        mates: list[tuple[np.ndarray, ...]] = []
 
         def take() -> Visit:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
@@ -215,7 +215,7 @@ class Squares:
                 row, column = self.row[some][line], self.column[across][place]
                 kept = self.itself[some][line] != across.start + place
                 kept &= ~excluded(self.scores, row, column) & ~np.isnan(tile[line, place])
-                found.append((row[kept], column[kept], tile[line[kept], place[kept]]))
+                mates.append((row[kept], column[kept], tile[line[kept], place[kept]]))
                 if len(pairs) * tile.nbytes <= HELD:  # of many tiles these are a small part
                     self.held[i, j] = tile.copy()
 
@@ -231,7 +231,7 @@ class Squares:
             ]
         self.visit(pairs, take)
         none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.source.dtype)
-        row, column, distance = map(np.concatenate, zip(none, *found, strict=True))
+        row, column, distance = map(np.concatenate, zip(none, *mates, strict=True))
         order = np.lexsort((column, row))
         return row[order], column[order], distance[order]
 

@@ -170,10 +170,10 @@ class Verifying:
         if isinstance(self.given, int) and not parts.few:
             (extent,) = reduce(self.scores, Extent(self.use.fused), parts=parts)
             self.grid = grid_over(*extent, number=self.given)
-        marks = np.empty(0) if self.grid is None else self.grid
+        thresholds = np.empty(0) if self.grid is None else self.grid
         if self.wanted is not None and self.wanted.rows is not None:
-            marks = np.union1d(marks, self.wanted.rows)
-        return CollectAttempts(self.use.fused, self.wanted, marks, self.more)
+            thresholds = np.union1d(thresholds, self.wanted.rows)
+        return CollectAttempts(self.use.fused, self.wanted, thresholds, self.more)
 
     def result(self, attempts: Attempts | None) -> Verified:
         """Return what was counted; of listed claims, it is read now."""
@@ -227,19 +227,19 @@ class Verifying:
 
 
 def count(
-    scores: Scores, verifying: Sequence[Verifying], *others: Reducer
+    scores: Scores, verifying: Sequence[Verifying], *further: Reducer
 ) -> tuple[list[Verified], list[Any]]:
     """Count verifications, and what other reducers count, in one pass over the scores."""
-    if not verifying and not others:
+    if not verifying and not further:
         return [], []
-    fusions = {x.fusion for x in others}
+    fusions = {x.fusion for x in further}
     for x in verifying:
         if x.claims is None:
             fusions.add(x.use.fused)
     parts = parts_of(scores, nearest=fusions <= {None, "min"})
     collecting = [x.collecting(parts) for x in verifying]
-    found = reduce(scores, *filter(None, collecting), *others, parts=parts)
-    counted, verified = iter(found), []
+    reduced = reduce(scores, *filter(None, collecting), *further, parts=parts)
+    counted, verified = iter(reduced), []
     for x, reducer in zip(verifying, collecting, strict=True):
         verified.append(x.result(None if reducer is None else next(counted)))
     return verified, [*counted]

@@ -1,4 +1,4 @@
-"""Counting the scores of a tile in cells of float bits, and up to marks.
+"""Counting the scores of a tile in cells of float bits, and up to thresholds.
 
 A tile is C-contiguous, float32 or float64, with NaN where there is no impostor attempt. The key of
 a score is its difference from a centre as a float32, whose bits are taken as a whole number in the
@@ -53,15 +53,15 @@ def cells_of(values, centre, cells, cell):
 
 
 @compiled
-def count_and_keep(tile, centre, cells, table, flags, marks, first, weight, reached, kept):
-    """Count scores by cell; those in flagged cells also by marks; return the scores kept.
+def count_and_keep(tile, centre, cells, table, flags, thresholds, first, weight, counts, kept):
+    """Count scores by cell; those in flagged cells also by thresholds; return the scores kept.
 
     - `table` (int32 (n,), of all cells): added to; each score counts `weight` times
-    - `flags` (uint8 (n,)): bit 0 for cells with marks, bit 1 for cells whose scores are kept
-    - `marks`: increasing scores with infinity at the end; `first` (int32 (n + 1,)): how many of
-      them are in the cells before each
-    - `reached` (int64 (2, marks)): added to: scores whose first mark not below them it is, and
-      those that are equal to it
+    - `flags` (uint8 (n,)): bit 0 for cells with thresholds, bit 1 for cells whose scores are kept
+    - `thresholds`: increasing scores with infinity at the end; `first` (int32 (n + 1,)): how many
+      of them are in the cells before each
+    - `counts` (int64 (2, thresholds)): added to: scores up to each threshold and above the one
+      before, and those equal to it
     - `kept`: room for as many scores as the tile has, and one more
     """
     width = tile.shape[1]
@@ -87,17 +87,17 @@ def count_and_keep(tile, centre, cells, table, flags, marks, first, weight, reac
             if flag & 1:
                 m = first[k]
                 end = first[k + 1]
-                while end - m > 8:  # many marks are close together
+                while end - m > 8:  # many thresholds are close together
                     half = (m + end) >> 1
-                    if marks[half] < v:
+                    if thresholds[half] < v:
                         m = half + 1
                     else:
                         end = half
-                while marks[m] < v:
+                while thresholds[m] < v:
                     m += 1
-                reached[0, m] += weight
-                if marks[m] == v:
-                    reached[1, m] += weight
+                counts[0, m] += weight
+                if thresholds[m] == v:
+                    counts[1, m] += weight
     return number
 
 

@@ -225,17 +225,17 @@ class OpenSetPoints:
             below = mate == mate if np.isnan(limit) else mate < limit
             detected = np.bincount(rank[below], weights[below], minlength=ranks).cumsum()
             dir_[i] = np.minimum(detected, self.genuine) / self.genuine
-            found = slice(0, int(nearest.searchsorted(limit)))
+            closer = slice(0, int(nearest.searchsorted(limit)))
             loosest = np.full(ranks, self.other[searches - 1] if searches else -np.inf)
-            loosest[at_rank[found]] = np.maximum(nearest[found], loosest[0])
+            loosest[at_rank[closer]] = np.maximum(nearest[closer], loosest[0])
             counted = np.full(ranks, searches > 0)
-            counted[at_rank[found]] = True
+            counted[at_rank[closer]] = True
             counted = np.logical_or.accumulate(counted)
             threshold[i] = np.where(counted, np.maximum.accumulate(loosest), reject_all)
         return dir_, threshold
 
     def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: str) -> Variables:
-        """Return the EER, and what :meth:`at_far` found, in the user's units."""
+        """Return the EER, and the points of :meth:`at_far`, in the user's units."""
         return {
             **equal_error_values(self.equal_error, kind),
             "dir_at_far": at_far[0],
@@ -516,9 +516,9 @@ def _tie_messages(
     dir_last, dir_first = (each.at_far(far_targets, 1)[0][:, 0] for each in (last, first))
     for target, *rates in zip(far_targets.tolist(), dir_last, dir_first, strict=True):
         words = f"{{dir}} at {{far}} {per_cent(target)}"
-        found = [*tie_message("dir_at_far", rates, words, far_target=target)]
-        if found:
-            yield from found
+        messages = [*tie_message("dir_at_far", rates, words, far_target=target)]
+        if messages:
+            yield from messages
             return
 
 

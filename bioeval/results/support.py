@@ -170,12 +170,12 @@ def note_thresholds_beyond_scores(dataset: xr.Dataset, thresholds: Iterable[floa
     """Add to a result the messages of those of these thresholds that are beyond all scores."""
     if "frr" not in dataset or dataset["frr"].dims != ("threshold",):
         return
-    given, found = list(thresholds), []
-    rows = dataset[["far", "frr"]].sel(threshold=given)
-    for at, far, frr in zip(given, rows["far"].values, rows["frr"].values, strict=True):
-        found += beyond_scores(at, float(far), float(frr))
-    if found:
-        dataset.attrs |= message_attrs([*messages_of(dataset.attrs), *found])
+    listed, messages = list(thresholds), []
+    rows = dataset[["far", "frr"]].sel(threshold=listed)
+    for at, far, frr in zip(listed, rows["far"].values, rows["frr"].values, strict=True):
+        messages += beyond_scores(at, float(far), float(frr))
+    if messages:
+        dataset.attrs |= message_attrs([*messages_of(dataset.attrs), *messages])
 
 
 def beyond_scores(threshold: float, far: float, frr: float) -> list[Message]:
@@ -291,9 +291,9 @@ def rank_message(
         if rank > len(ends[0]):
             return
         name = words[0] if rank == 1 else f"{words[1]} {rank}"
-        found = [*tie_message(number, (each[rank - 1] for each in ends), name, rank=rank)]
-        if found:
-            yield from found
+        messages = [*tie_message(number, (each[rank - 1] for each in ends), name, rank=rank)]
+        if messages:
+            yield from messages
             return
 
 

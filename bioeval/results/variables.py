@@ -689,8 +689,8 @@ NOT_POOLED = (*POINTS_OF_PARTS, "cllr", "min_cllr")
 
 def figure(name: str) -> Variable | None:
     """Return what is shown as its description says: a rate, number or cost; None of others."""
-    found = ADDED.get(name) or VARIABLES.get(name)
-    return found if found is not None and found.decimals is not None else None
+    variable = ADDED.get(name) or VARIABLES.get(name)
+    return variable if variable is not None and variable.decimals is not None else None
 
 
 def verification_variables() -> dict[str, Variable]:
@@ -742,8 +742,8 @@ def limits_of(name: str, units: str = "1", dims: tuple[str, ...] = ()) -> dict[s
 
 def described(table: Mapping[str, Variable], name: str) -> Variable:
     """Return the description of a variable, of a dimension, or of a limit of a variable."""
-    if found := table.get(name) or COORDINATES.get(name):
-        return found
+    if variable := table.get(name) or COORDINATES.get(name):
+        return variable
     of = name.removesuffix("_low").removesuffix("_high")
     if of == name or of not in table:
         raise KeyError(f"{name} has no description: give it one in the table of its dataset")

@@ -55,25 +55,25 @@ def thresholds_of(verifying: Verifying, verified: Verified) -> tuple[np.ndarray,
     total = verified.attempts.impostors
     if total <= _FEW and len(genuine) <= _FEW:
         every_score = verified.attempts
-        if every_score.marks is not None:
+        if every_score.counted_at is not None:
             kept = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verifying.use.fused)
-            (found,) = reduce(verifying.scores, kept)
-            every_score = Attempts.listed(genuine, np.concatenate(found).astype(np.float64))
-        edges, reached = every_score.values, every_score.accepted
+            (scores,) = reduce(verifying.scores, kept)
+            every_score = Attempts.listed(genuine, np.concatenate(scores).astype(np.float64))
+        edges, accepted = every_score.values, every_score.accepted
         every = np.union1d(genuine, edges)
         if len(every) <= EXACT:
             return every, True
     else:
         cells = verified.attempts.cells
         edges = cells.grid.edges
-        reached = cells.negative_infinite + np.cumsum(cells.counts)
+        accepted = cells.negative_infinite + np.cumsum(cells.counts)
     if len(edges):  # else no impostor score is finite
         error = EqualError() if verified.points is None else verified.points.equal_error
         around = error.eer * total
         level = _levels(total)
         if around > 0:
             level = np.append(level, around * np.geomspace(0.5, 2.0, 33))
-        edges = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
+        edges = edges[np.minimum(np.searchsorted(accepted, level), len(edges) - 1)]
     every = np.unique(edges)
     return every[np.isfinite(every)], False
 

@@ -201,9 +201,9 @@ class CardTasks:
                     self.scores, task, self.far_targets, self.thresholds
                 )
                 continue
-            found, left_out = searches[task.rank_unit, task.fusion]
+            facts_of_probes, left_out = searches[task.rank_unit, task.fusion]
             counted[node] = SearchCounted(
-                self.scores, found, task, left_out, self.far_targets, self.thresholds
+                self.scores, facts_of_probes, task, left_out, self.far_targets, self.thresholds
             )
         for node, counting in self.retrieval.items():
             counted[node] = counting()
@@ -247,7 +247,7 @@ class CardTasks:
         rows = np.unique(np.concatenate(points))
         rows = rows[np.isfinite(rows)]
         again = verified
-        if any(made.attempts.marks is not None for made in verified):  # by another look
+        if any(made.attempts.counted_at is not None for made in verified):  # by another look
             at = to_internal(rows, kind)  # which is its own inverse: in the user's units
             uses = [Verifying(self.scores, x.use, thresholds=at) for x in verified]
             again, _ = count(self.scores, uses)

@@ -49,14 +49,14 @@ def _histograms(data: Any) -> ScoreHistograms:
     edges = edges_of(attempts.genuine)
     counts = np.diff(attempts.genuine.searchsorted(edges, side="right"))
     genuine = Histogram.of_distances(edges, counts, attempts.genuine_attempts, kind)
-    if attempts.marks is None:
+    if attempts.counted_at is None:
         edges = edges_of(np.repeat(*attempts.listed_impostors()))
-        reached = attempts.false_accepts(edges)
+        accepted = attempts.false_accepts(edges)
     else:
         edges = edges_of(_sample(data), attempts.cells.ends)
         at = to_internal(edges, kind)  # in the units of the user
-        reached = verify(data, thresholds=at).curve[1]
-    impostor = Histogram.of_distances(edges, np.diff(reached), attempts.impostor_attempts, kind)
+        accepted = verify(data, thresholds=at).curve[1]
+    impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)
     numbers = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(numbers, attrs=about_attrs(verified.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)

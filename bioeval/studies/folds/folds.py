@@ -242,7 +242,7 @@ class FoldSide:
         """
         costs = np.array([(prior, 1.0, 1.0) for prior in options.priors]).reshape(-1, 3)
         wanted = PointsWanted(options.targets, costs, True, frr_targets=options.frr_targets)
-        if attempts.marks is not None:
+        if attempts.counted_at is not None:
             attempts = self._verified(options, wanted).attempts
         counts = points_of(attempts, wanted, symmetric=None, with_rows=False)
         points: Points = {"eer": counts.equal_error.eer, "auc": counts.auc}

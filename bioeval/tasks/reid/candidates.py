@@ -87,16 +87,16 @@ class Candidates:
         gone = self.junk[at]
         if self.cameras is not None and rule != "none":
             searching, enrolled = self.cameras.probe, self.cameras.gallery
-            wanted, seen = searching, enrolled
+            wanted, carried = searching, enrolled
             if rule == "same-id-same-camera":
                 number = len(self.cameras.values) + 1
                 wanted = self.identity * number + searching
-                seen = self.scores.codes.labelled.gallery * number + enrolled
+                carried = self.scores.codes.labelled.gallery * number + enrolled
             known = (enrolled >= 0) & ~self.junk
-            listed = np.sort(seen[known])
+            listed = np.sort(carried[known])
             low, high = (np.searchsorted(listed, wanted, side) for side in ("left", "right"))
             removed += np.where(searching >= 0, high - low, 0)
-            gone = gone | ((searching >= 0) & known[at] & (seen[at] == wanted))
+            gone = gone | ((searching >= 0) & known[at] & (carried[at] == wanted))
         return removed - (self.itself & gone)
 
     def notes(self) -> tuple[Message, ...]:

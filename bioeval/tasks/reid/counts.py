@@ -104,26 +104,26 @@ def count(
     if rules.cmc == "identity-dedup":
         of_cmc.append(RankFacts("min"))
     parts = candidates.people if of_cmc else candidates.parts
-    found: dict[str, Any] = {}
+    optional: dict[str, Any] = {}
     if rules.cmc == "single-gallery-shot":
         single = candidates.under(rules.removed, by_label=True)
-        found["shots"] = SingleShots.of(single, rules.max_rank, rules.ties)
+        optional["shots"] = SingleShots.of(single, rules.max_rank, rules.ties)
     if rules.removed == rules.ap_removed:
         counted = _reduced(parts(rules.removed), [*of_ap, *of_cmc])
     else:
         counted = _reduced(candidates.parts(rules.ap_removed), of_ap)
         ranks, *more = _reduced(parts(rules.removed), [MateRanks(), *of_cmc])
-        found["cmc_matches"] = MatchLists.of(ranks)
+        optional["cmc_matches"] = MatchLists.of(ranks)
         counted += more
     ranks, *counted = counted
     if taus is not None:
-        found["retrieved"] = counted.pop(0) * ~candidates.left_out[:, None]
+        optional["retrieved"] = counted.pop(0) * ~candidates.left_out[:, None]
     if of_cmc:
-        found["identities"] = counted.pop(0)
+        optional["identities"] = counted.pop(0)
     if name_queries:
-        found["labels"] = query_labels(scores)
+        optional["labels"] = query_labels(scores)
         if not {*NAME_COLUMNS}.isdisjoint(scores.probe_meta):
-            found["names"] = template_names(scores.probe_meta, scores.shape[0])
+            optional["names"] = template_names(scores.probe_meta, scores.shape[0])
     return ReidCounts(
         about=candidates.about(),
         rules=rules,
@@ -133,7 +133,7 @@ def count(
         matches=MatchLists.of(ranks),
         thresholds=taus,
         subject_of_query=candidates.identity,
-        **found,
+        **optional,
     )
 
 
