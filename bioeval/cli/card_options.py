@@ -2,94 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from bioeval.cli.arguments import Value, at_least, joined_lists
-from bioeval.cli.command import option
-from bioeval.protocol.card import SECTIONS
-from bioeval.protocol.fields import in_lecture_words
+from bioeval.cli.command import option, option_group
 
 if TYPE_CHECKING:
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
 
-
-@dataclass(frozen=True)
-class CardOption:
-    """An option that sets a field of the sections of the card that have and use it."""
-
-    usage: str
-    sections: tuple[str, ...]
-    field: str
-    option: Callable[[Any], Any]
-
-    @property
-    def word(self) -> str:
-        """The option as it is typed."""
-        return self.usage.partition(" ")[0]
-
-    @property
-    def name(self) -> str:
-        """Its name among the arguments of the command."""
-        return self.word.removeprefix("--").replace("-", "_")
-
-
-def _option(
-    usage: str, field: str, sections: str, type: Any = None, help: str = "", **more: Any
-) -> CardOption:
-    """Return the option of a field; its help is what the field decides, and the accepted words."""
-    names = tuple(sections.split())
-    described = SECTIONS[names[0]].fields()[field]
-    if not help:
-        doc = in_lecture_words(described.doc.partition(";")[0])
-        if doc.startswith("with an experiment: "):  # which --train begins
-            doc = f"{'' if field == 'train' else 'with --train: '}{doc.partition(': ')[2]}"
-        help = f"{doc[0].upper()}{doc[1:]}."
-        if described.choices and type is None:
-            help = f"{help[:-1]}: {', '.join(described.choices)}."
-        if "partition" not in names:
-            help += "  [of the card]"
-    return CardOption(usage, names, field, option(usage, help, type, **more))
-
-
-CARD_OPTIONS = (
-    _option("--train N", "train", "partition", Value.SIZE),
-    _option("--gallery-templates N", "gallery_templates", "partition", Value.GALLERY),
-    _option("--unenrolled N", "unenrolled", "partition", Value.SIZE),
-    _option("--folds N", "folds", "partition", at_least(2)),
-    _option("--repeats N", "repeats", "partition", at_least(1)),
-    _option(
+CARD_OPTIONS = option_group(
+    option(
+        "--train N",
+        "The proportion or number of subjects on which the threshold is chosen, if there is no "
+        "validation part, while the others are tested.",
+        Value.SIZE,
+    ),
+    option(
+        "--gallery-templates N",
+        "With --train: the templates of each subject that are enrolled, as a number, a proportion, "
+        "or metadata such as session=1.",
+        Value.GALLERY,
+    ),
+    option(
+        "--unenrolled N",
+        "With --train: the proportion or number of test subjects that are not enrolled.",
+        Value.SIZE,
+    ),
+    option(
+        "--folds N",
+        "The number of folds, each tested at a threshold chosen on the others.",
+        at_least(2),
+    ),
+    option("--repeats N", "How often folds or experiments are drawn.", at_least(1)),
+    option(
         "--target T|RULE",
-        "rule",
-        "decision",
-        Value.TARGET,
         "With --folds or --train: the rule that chooses the threshold, such as eer or far=0.001.",
+        Value.TARGET,
     ),
-    _option("--templates", "templates", "verification", ["single", "multi"]),
-    _option("--rank-unit", "rank_unit", "open_set closed_set", ["template", "subject"]),
-    _option("--fusion RULE", "fusion", "open_set closed_set verification"),
-    _option(
+    option(
+        "--templates",
+        "Whether a claim is compared with one template of the claimed subject or with all.  "
+        "[of the card]",
+        ["single", "multi"],
+    ),
+    option(
+        "--rank-unit",
+        "Whether the candidate list has templates, or subjects at their fused scores.  "
+        "[of the card]",
+        ["template", "subject"],
+    ),
+    option(
+        "--fusion RULE",
+        "How the scores of one subject's templates become one score: min, mean, max, median, "
+        "kth:K.  [of the card]",
+    ),
+    option(
         "--single-gallery",
-        "gallery",
-        "open_set closed_set",
-        bool,
         "Identification: enrol one template of each subject; exact means over all such galleries.",
+        bool,
     ),
-    _option(
-        "--min-dcf P,P", "priors", "report", Value.PRIORS, multiple=True, callback=joined_lists
+    option(
+        "--min-dcf P,P",
+        "The proportions of genuine attempts at which minDCF of verification is given.  "
+        "[of the card]",
+        Value.PRIORS,
+        multiple=True,
+        callback=joined_lists,
     ),
 )
-"""The options in the order in which they change the card, which is that of the help."""
+"""Options of ``bioeval run``, each in the place of a field of the card."""
+
+#: The field of each option, and the sections of the card that may have it, in the order in which
+#: options change a card.
+_FIELDS = {
+    "train": ("train", ["partition"]),
+    "gallery_templates": ("gallery_templates", ["partition"]),
+    "unenrolled": ("unenrolled", ["partition"]),
+    "folds": ("folds", ["partition"]),
+    "repeats": ("repeats", ["partition"]),
+    "target": ("rule", ["decision"]),
+    "templates": ("templates", ["verification"]),
+    "rank_unit": ("rank_unit", ["open_set", "closed_set"]),
+    "fusion": ("fusion", ["open_set", "closed_set", "verification"]),
+    "single_gallery": ("gallery", ["open_set", "closed_set"]),
+    "min_dcf": ("priors", ["report"]),
+}
 
 
 def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of the card from a command's, and return those that were given."""
-    taken = {entry.name: options.pop(entry.name) for entry in CARD_OPTIONS}
+    taken = {name: options.pop(name) for name in _FIELDS}
     # A flag that is not there is False.
     given = {name: x for name, x in taken.items() if x is not None and x is not False}
     source = click.get_current_context().get_parameter_source("random_state")
@@ -153,54 +161,55 @@ def _resolved(card: Protocol, given: Mapping[str, Any]) -> Protocol:
     """Return a card with its values replaced by the options that were given."""
     from bioeval.protocol.check import mark_checked
 
-    for entry in CARD_OPTIONS:
-        if entry.name in given:
-            card = _changed(card, entry, given[entry.name])
+    for name in _FIELDS:
+        if name in given:
+            card = _changed(card, name, given[name])
     if "seed" in given and card.partition is not None:
         card = replace(card, partition=replace(card.partition, seed=given["seed"]))
     mark_checked(card)  # what uses a value of an option checks it, in the words of the option
     return card
 
 
-def _changed(card: Protocol, entry: CardOption, value: Any) -> Protocol:
+def _changed(card: Protocol, name: str, value: Any) -> Protocol:
     """Return the card with the value of an option; refuse it where nothing would use it."""
-    if entry.name == "target":
+    if name == "target":
         return _with_rule(card, value)
-    if entry.name == "unenrolled" and card.partition is not None:
+    if name == "unenrolled" and card.partition is not None:
         card = replace(card, partition=replace(card.partition, enrolled=None))
-    sections = {name: card.section(name) for name in entry.sections if _uses(card, name, entry)}
-    if not sections:
+    (field, sections), word = _FIELDS[name], f"--{name.replace('_', '-')}"
+    using = {x: card.section(x) for x in sections if _uses(card, x, field)}
+    if not using:
         raise click.UsageError(
-            f"{entry.word} has no effect on protocol {card.name}: it sets {entry.field} of "
-            f"[{'], ['.join(entry.sections)}], which this protocol does not use"
+            f"{word} has no effect on protocol {card.name}: it sets {field} of "
+            f"[{'], ['.join(sections)}], which this protocol does not use"
         )
-    if entry.name == "single_gallery":
+    if name == "single_gallery":
         value = "single"
-    for name, section in sections.items():
+    for section_name, section in using.items():
         described = section.fields()
-        of_field = (value,) if described[entry.field].many and isinstance(value, str) else value
-        changed: Any = replace(section, **{entry.field: of_field})
-        for other, field in described.items():
-            if not _holds(changed, field.only_if) and changed[other] != field.default:
-                if entry.name == "rank_unit":  # the rule of fusion of subjects
-                    changed = replace(changed, **{other: field.default})
+        of_field = (value,) if described[field].many and isinstance(value, str) else value
+        changed: Any = replace(section, **{field: of_field})
+        for other, about in described.items():
+            if not _holds(changed, about.only_if) and changed[other] != about.default:
+                if name == "rank_unit":  # the rule of fusion of subjects
+                    changed = replace(changed, **{other: about.default})
                 else:
                     raise click.UsageError(
-                        f"{entry.word} {value} does not go with {other} = {changed[other]} of "
+                        f"{word} {value} does not go with {other} = {changed[other]} of "
                         f"protocol {card.name}"
                     )
-        card = replace(card, **{name: changed})
+        card = replace(card, **{section_name: changed})
     return card
 
 
-def _uses(card: Protocol, name: str, entry: CardOption) -> bool:
+def _uses(card: Protocol, section_name: str, field: str) -> bool:
     """Whether a section of the card has the field of an option, and uses it."""
-    if name == "report":
+    if section_name == "report":
         return card.verification is not None
-    section = getattr(card, name)
-    if section is None or entry.field in section.unused:
+    section = getattr(card, section_name)
+    if section is None or field in section.unused:
         return False
-    return _holds(section, section.fields()[entry.field].only_if)
+    return _holds(section, section.fields()[field].only_if)
 
 
 def _holds(section: Any, only_if: tuple[str, str] | None) -> bool:

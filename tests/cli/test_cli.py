@@ -103,6 +103,16 @@ def test_help_imports_no_numpy():
     assert done.stdout.splitlines()[-1] == "0 []"
 
 
+def test_help_of_a_command_imports_no_numpy():
+    program = (
+        "import sys; from bioeval.cli import main; from bioeval.cli.table import COMMANDS; "
+        "codes = {main([name, '--help']) for name in COMMANDS}; "
+        "print(codes, [n for n in ('numpy', 'rich') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "{0} []"
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [

@@ -7,25 +7,14 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import enumerated, in_words, printable, wrapped
+from bioeval.base.errors import in_words, printable, wrapped
 from bioeval.cli.command import Command, naming, option
 from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import load_file, shared_options, take_reading
 from bioeval.cli.outputs import take_scores
-from bioeval.scores.formats.writing import WRITTEN
-
-_WRITTEN = enumerated([f"{form.endings[0]} ({form.what})" for form in WRITTEN], "or")
-
-HELP = f"""Read DATA, any file that `bioeval run` reads, and write it to OUT.
-
-bioeval convert features.mat scores.npz
-bioeval convert --list
-
-The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT cannot hold.
-"""
 
 
-@click.command("convert", cls=Command, help=HELP)
+@click.command("convert", cls=Command)
 @click.argument("files", nargs=-1, metavar="DATA [FILE] OUT")
 @option("--list", "List the formats that are read and written.", bool, name="listed")
 @option("--dry-run", "Print what would be written and what lost; write nothing.", bool)
@@ -40,7 +29,15 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Read a file and write another."""
+    """Read DATA, any file that `bioeval run` reads, and write it to OUT.
+
+    bioeval convert features.mat scores.npz
+    bioeval convert --list
+
+    The ending of OUT chooses the format: .npz (everything in one file), .parquet (a list of pairs)
+    or .csv (a list of pairs, also as .tsv, .txt or .csv.gz). The command lists what OUT cannot
+    hold.
+    """
     if listed:
         put(_formats())
         return
@@ -75,6 +72,7 @@ def command(
 def _formats() -> str:
     """Return a table of all formats."""
     from bioeval.scores.formats.reading import FORMATS
+    from bioeval.scores.formats.writing import WRITTEN
 
     width = max(map(len, FORMATS)) + 2
     lines = []

@@ -10,14 +10,15 @@ from bioeval.base.errors import wrapped
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.outputs import take_scores
-from bioeval.datasets.face_images import SYSTEMS
-
-PEOPLE = ("unseen", "seen", "all")
 
 
 @click.command("example", cls=Command)
 @click.argument("name", required=False, type=click.Choice(["faces"]))
-@option("--system", "Face recognition system; without --out they are listed.", [*SYSTEMS])
+@option(
+    "--system",
+    "Face recognition system; without --out they are listed.",
+    ["eigenfaces", "fisherfaces", "pixels", "deep"],
+)
 @option("--out FILE", "File to write: .npz, or another that bioeval convert writes.")
 @option("--force", "Replace FILE if it exists.", bool)
 @option(
@@ -31,7 +32,7 @@ PEOPLE = ("unseen", "seen", "all")
 @option(
     "--people",
     "People compared: 21 to 40, 1 to 20 (those of the training), or all.",
-    PEOPLE,
+    ["unseen", "seen", "all"],
     "unseen",
 )
 @option("--components N", "Number of principal components of eigenfaces and fisherfaces.", int, 64)
@@ -73,6 +74,8 @@ def command(
 
 def _listing() -> str:
     """Return the data and the systems, with the command that writes each."""
+    from bioeval.datasets.face_images import SYSTEMS
+
     width = max(map(len, SYSTEMS)) + 2
     lines = ["faces  400 images of 40 people, 64 x 64 grey (Database of Faces, 1992 to 1994)", ""]
     for system, words in SYSTEMS.items():

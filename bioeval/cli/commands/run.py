@@ -68,7 +68,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     "Add confidence intervals; people by default where these are quick.",
     ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
 )
-@option_group(*(entry.option for entry in CARD_OPTIONS))
+@CARD_OPTIONS
 @option("--fta X", "Failure-to-acquire rate, to add rates that include it.", float)
 @option("--fte X", "Failure-to-enrol rate, to add rates that include it.", float)
 @option("--worst N", "List the N worst impostor and genuine pairs.", at_least(1))
