@@ -463,9 +463,9 @@ def _without_nan(
 
 def raise_nan(scores: Scores) -> NoReturn:
     """Raise with the number of NaN that an evaluation reads, and the first one's place."""
-    found = [cells for cells in failed_cells(scores) if len(cells[0])]
-    row, column, _ = found[0]  # the caller has seen one
-    count = sum(len(row) for row, _, _ in found)
+    failed = [cells for cells in failed_cells(scores) if len(cells[0])]
+    row, column, _ = failed[0]  # the caller knows of one
+    count = sum(len(row) for row, _, _ in failed)
     raise DataError(
         f"the scores hold {count} NaN, the first at row {row[0]}, column {column[0]}; choose "
         f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts that no "

@@ -101,8 +101,8 @@ def without_attacks(scores: Scores) -> Scores:
 
     Raise :class:`DataError` if no bona fide presentation is left.
     """
-    marked = ATTACK in scores.probe_meta or ATTACK in scores.gallery_meta
-    if not marked and scores.layout != "pairs":
+    has_species = ATTACK in scores.probe_meta or ATTACK in scores.gallery_meta
+    if not has_species and scores.layout != "pairs":
         return scores
     rows, columns = attacks_of(scores)
     if not rows.any() and not columns.any():

@@ -335,18 +335,20 @@ class Codes:
     def apart(self, ids: Sequence[int], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
         """Return codes in which each template with one of the labels `ids` has one of its own."""
         by_label = self.labelled
-        is_marked = by_label.of_no_person(ids)
-        if not is_marked.any():
+        no_person = by_label.of_no_person(ids)
+        if not no_person.any():
             return by_label
-        order = np.argsort(is_marked, kind="stable")  # people first
+        order = np.argsort(no_person, kind="stable")  # people first
         place = np.argsort(order).astype(by_label.probe.dtype)
-        values, people = by_label.values[order], int(np.count_nonzero(~is_marked))
+        values, people = by_label.values[order], int(np.count_nonzero(~no_person))
         sides = place[by_label.probe], place[by_label.gallery]
-        marked = [side >= people for side in sides]
-        templates = [probe_ids[marked[0]], gallery_ids[marked[1]]]
+        distractors = [side >= people for side in sides]
+        templates = [probe_ids[distractors[0]], gallery_ids[distractors[1]]]
         distinct, first = np.unique(np.concatenate(templates), return_index=True)
-        labels = np.concatenate([side[x] for side, x in zip(sides, marked, strict=True)])[first]
-        for side, x, which in zip(sides, marked, templates, strict=True):
+        labels = np.concatenate([side[x] for side, x in zip(sides, distractors, strict=True)])[
+            first
+        ]
+        for side, x, which in zip(sides, distractors, templates, strict=True):
             side[x] = people + np.searchsorted(distinct, which)
         codes = Codes.known(values[np.append(np.arange(people), labels)], *sides)
         codes._people, codes._labels = people, values
@@ -367,16 +369,16 @@ class Codes:
         In the gallery all templates with one of these labels are one.
         """
         by_label = self.labelled
-        is_marked = by_label.of_no_person(ids)
-        if not is_marked.any():
+        no_person = by_label.of_no_person(ids)
+        if not no_person.any():
             return by_label
-        order, number = np.argsort(is_marked, kind="stable"), len(is_marked)  # people first
+        order, number = np.argsort(no_person, kind="stable"), len(no_person)  # people first
         place = np.argsort(order)
         codes = Codes.known(
             by_label.values[np.append(order, 0)], place[by_label.probe], place[by_label.gallery]
         )
-        codes.probe[is_marked[by_label.probe]] = number
-        codes._people, codes._labels = int(np.count_nonzero(~is_marked)), by_label.values
+        codes.probe[no_person[by_label.probe]] = number
+        codes._people, codes._labels = int(np.count_nonzero(~no_person)), by_label.values
         codes._label = np.append(order, 0)
         return codes
 

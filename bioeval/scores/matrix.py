@@ -235,12 +235,12 @@ class Scores:
         """Check what is given, and mark what is left out."""
         made = as_values(values)
         self._set(**words_of(kind, nan, name), **memory_attributes())
-        marked = as_ids(distractor_ids)
+        distractors = as_ids(distractor_ids)
         metas = probe_meta, gallery_meta
         sides = sides_of_matrix(
-            values, made.shape, labels, gallery_labels, mask, *metas, distractor_ids=marked
+            values, made.shape, labels, gallery_labels, mask, *metas, distractor_ids=distractors
         )
-        self._set(_source=Cells(made, sides.pop("mask")), distractor_ids=marked, **sides)
+        self._set(_source=Cells(made, sides.pop("mask")), distractor_ids=distractors, **sides)
         self._set(exclude=as_exclusions(self, exclude))
 
     @classmethod
@@ -837,11 +837,11 @@ class Scores:
         if self.layout == "top-k" or self.dtype.kind != "f":
             return 0, 0
         if self.layout == "pairs":
-            found = [self.genuine[np.isnan(self.values)]]
+            failed = [self.genuine[np.isnan(self.values)]]
         else:
-            found = [genuine for _, _, genuine in failed_cells(self)]
-        same = sum(int(np.count_nonzero(genuine)) for genuine in found)
-        return same, sum(map(len, found)) - same
+            failed = [genuine for _, _, genuine in failed_cells(self)]
+        same = sum(int(np.count_nonzero(genuine)) for genuine in failed)
+        return same, sum(map(len, failed)) - same
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Scores:
         """Take some probes and some gallery templates, without copying any score.

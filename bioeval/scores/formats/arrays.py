@@ -127,13 +127,13 @@ class Arrays:
         wanted = self.given.take(f"columns.{role}")
         if wanted is not None:
             self.require(wanted, say(f"columns.{role}"))
-        found = wanted or next((x for x in NAMES[role] if x in self.arrays), None)
-        if found is not None:
-            if self.arrays[found].dtype.hasobject:
-                self.arrays[found].read()  # raises, with the reason
-            self.roles[role] = found
-            self.used.add(found)
-        return found
+        name = wanted or next((x for x in NAMES[role] if x in self.arrays), None)
+        if name is not None:
+            if self.arrays[name].dtype.hasobject:
+                self.arrays[name].read()  # raises, with the reason
+            self.roles[role] = name
+            self.used.add(name)
+        return name
 
     def require(self, name: str, option: Any) -> None:
         """Raise unless an array that an argument names is in the file, and can be read."""
@@ -301,8 +301,8 @@ class Arrays:
             taken |= {*NAMES["camera of the gallery"]}  # of which there is none
         columns = [x for x in named if len(self.shape(x)) < 2 and x not in taken]
         if len(columns) > MOST_COLUMNS:
-            found = f"holds {len(columns):,} arrays of metadata"
-            raise fault(self.path, found, f"expected at most {MOST_COLUMNS:,}")
+            problem = f"holds {len(columns):,} arrays of metadata"
+            raise fault(self.path, problem, f"expected at most {MOST_COLUMNS:,}")
         return columns
 
     def _is_column(self, name: str) -> bool:
@@ -413,10 +413,10 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
     given, arrays = file.given, file.arrays
     roles = _main_roles(file)
     if len(roles) > 1:
-        found = [next(x for x in NAMES[role] if x in arrays) for role in roles]
+        names = [next(x for x in NAMES[role] if x in arrays) for role in roles]
         raise DataError(
-            f"{file.path}: holds both {' and '.join(found)}; choose by "
-            + " or ".join(str(say(f"columns.{r}", x)) for r, x in zip(roles, found, strict=True))
+            f"{file.path}: holds both {' and '.join(names)}; choose by "
+            + " or ".join(str(say(f"columns.{r}", x)) for r, x in zip(roles, names, strict=True))
         )
     if roles == ["indices"]:
         return _lists(file)
@@ -459,8 +459,8 @@ def _main_roles(file: Arrays) -> list[str]:
     matrices = {name for name, array in arrays.items() if len(array.shape) == 2}
     features = matrices.intersection(NAMES["embeddings"])
     others = matrices.intersection(NAMES["gallery_embeddings"])
-    found = [] if matrices.isdisjoint(_DISTMAT) else ["scores"]
-    return [*found, "embeddings"] if features and others else found
+    scores = [] if matrices.isdisjoint(_DISTMAT) else ["scores"]
+    return [*scores, "embeddings"] if features and others else scores
 
 
 def _oriented(file: Arrays, *names: str) -> bool:
@@ -529,7 +529,7 @@ def _matrix(file: Arrays, name: str) -> Scores:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ListedPairs:
     """Pairs as places of templates; `missing` are left out."""
 
     a: np.ndarray
@@ -539,7 +539,7 @@ class _Found:
     missing: int
 
 
-def _look_up(file: Arrays, labels: np.ndarray, meta: Any) -> _Found:
+def _look_up(file: Arrays, labels: np.ndarray, meta: Any) -> _ListedPairs:
     """Return the pairs of a list among the templates of a file.
 
     They are found by their names; the images of LFW by their subject and number.
@@ -569,7 +569,7 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any) -> _Found:
     if same is None:  # the listed pairs alone are genuine
         raise fault(listed.path, "lists genuine pairs alone", "expected impostor pairs, too")
     fold = None if listed.fold is None else listed.fold[there]
-    return _Found(a, b, same, fold, int((~there).sum()))
+    return _ListedPairs(a, b, same, fold, int((~there).sum()))
 
 
 def _people(file: Arrays, labels: np.ndarray) -> list[str]:
@@ -583,16 +583,16 @@ def _people(file: Arrays, labels: np.ndarray) -> list[str]:
     return [*map(str, labels.tolist())]
 
 
-def _attempts(file: Arrays, pairs: Scores, found: _Found, m: int) -> Scores:
+def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, m: int) -> Scores:
     """Return the pairs of a list that are attempts, by the rules of lists with names."""
-    codes = found.b.astype(np.int32), found.a.astype(np.int32)
+    codes = templates.b.astype(np.int32), templates.a.astype(np.int32)
     listed = replace(pairs.pairs, templates=CodedSides(range(m), *codes))
     rules = ListRules.parse(**file.given.rules())
     listed, notes = listed.attempts(rules, pairs.kind, lambda rows: places("pair", rows))
     # Rows are probes, but the first name of a listed pair is enrolled. Templates are known by their
     # place in this file, which is none in another.
     listed = listed.exchanged(np.ones(len(listed.values), dtype=bool))
-    listed = replace(listed, templates=None, missing=found.missing)
+    listed = replace(listed, templates=None, missing=templates.missing)
     return pairs.with_pairs(listed, remarks=notes)
 
 
@@ -707,7 +707,7 @@ def _lists(file: Arrays) -> Scores:
     leave_out = given.take("lists.leave_out_query")
     if leave_out is None and probe is gallery:
         leave_out = True  # a gallery searched with its own templates
-    found = Scores.from_top_k(
+    made = Scores.from_top_k(
         _from_zero(file, name, lists),
         probe.label,
         gallery.label,
@@ -722,15 +722,15 @@ def _lists(file: Arrays) -> Scores:
     if saved:
         ids = file.ids("probe_ids", len(lists))
         queries = np.flatnonzero(ids < n)
-        labels = found.probe_labels[queries], found.gallery_labels[ids[queries]]
+        labels = made.probe_labels[queries], made.gallery_labels[ids[queries]]
         if (ids < 0).any() or not np.array_equal(*labels):
             raise fault(
                 file.path,
                 "'probe_ids' names gallery entries of other subjects than the queries",
                 "expected the entry that a query is itself, or a larger number",
             )
-        found = found._with(probe_ids=ids)
-    return found._with(reading=file.notes)
+        made = made._with(probe_ids=ids)
+    return made._with(reading=file.notes)
 
 
 def _gallery_size(file: Arrays) -> int:
@@ -808,16 +808,16 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
             average=given.take("average", ()),
             as_read=as_read,
         )
-    found = _look_up(file, probe.label, probe_meta)
+    listed = _look_up(file, probe.label, probe_meta)
     pairs = Scores.from_pairs(
-        EmbeddingSource(left, right, metric).pairs(found.a, found.b),
-        found.same,
+        EmbeddingSource(left, right, metric).pairs(listed.a, listed.b),
+        listed.same,
         nan=file.nan,
-        subjects=np.column_stack([probe.label[found.b], probe.label[found.a]]),
-        pair_folds=found.fold,
+        subjects=np.column_stack([probe.label[listed.b], probe.label[listed.a]]),
+        pair_folds=listed.fold,
         name=file.path.stem,
     )
-    return _attempts(file, pairs, found, m)
+    return _attempts(file, pairs, listed, m)
 
 
 def _features(file: Arrays, name: str, turned: bool) -> Any:

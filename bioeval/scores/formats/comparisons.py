@@ -118,11 +118,13 @@ def read_comparisons(path: Path, given: Given) -> Comparisons:
         return read_lfw(path)
     head = head_of(path)
     layout = trial_layout(head, given)
-    told = layout.get("genuine")
-    names = head.columns_except(told, layout.get("score"))
-    table = read_columns(head, layout.header, layout.called([*names, told]), {})
-    genuine = None if told is None else truth_of(table.words[told], table, layout.names[told])
-    return Comparisons(table, layout, genuine, hint=unknown_words(head) if told is None else "")
+    classes = layout.get("genuine")
+    names = head.columns_except(classes, layout.get("score"))
+    table = read_columns(head, layout.header, layout.called([*names, classes]), {})
+    genuine = (
+        None if classes is None else truth_of(table.words[classes], table, layout.names[classes])
+    )
+    return Comparisons(table, layout, genuine, hint=unknown_words(head) if classes is None else "")
 
 
 def read_lfw(path: Path) -> Comparisons:
@@ -144,11 +146,11 @@ def read_lfw(path: Path) -> Comparisons:
     images: tuple[list[str], list[str]] = ([], [])
     people: tuple[list[str], list[str]] = ([], [])
     for genuine, (number, line) in zip(same.tolist(), rows, strict=True):
-        found = _PAIRS[genuine].fullmatch(line)
-        if found is None:
+        match = _PAIRS[genuine].fullmatch(line)
+        if match is None:
             form = "'name i j', two images of one subject" if genuine else "'name i other j'"
             raise DataError(f"{path}: line {number} is {line!r}; expected {form}")
-        a, b = (found["a"], int(found["i"])), (found["a" if genuine else "b"], int(found["j"]))
+        a, b = (match["a"], int(match["i"])), (match["a" if genuine else "b"], int(match["j"]))
         if a[0] == b[0] and (a == b or not genuine):
             compared = "one image with itself" if genuine else "images of one subject as impostors"
             raise DataError(f"{path}: line {number} compares {compared}: {line!r}")
@@ -257,7 +259,7 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
         if genuine is not None:  # which has a score in its own order
             back[distinct.isin(wanted)[back]] = -1
         place = np.where(place < 0, back, place)
-    found, trial = place >= 0, lines[place]
+    is_listed, trial = place >= 0, lines[place]
     exchanged = scored[0] != there[0][trial]
     if unordered:  # where both orders are listed, the score has that of its own
         exchanged &= ~key(scored).isin(key(there))
@@ -273,16 +275,16 @@ def join(table: Columns, layout: Layout, listed: Comparisons, given: Given) -> J
         notes.append(Message("repeated-pairs", pairs=again, how="", remedy=""))
     if genuine is None:
         # An impostor pair is not listed: it has the order of most genuine ones.
-        exchanged[~found] = 2 * exchanged[found].sum() > found.sum()
-        return Joined(np.arange(len(found)), found, exchanged, notes)
+        exchanged[~is_listed] = 2 * exchanged[is_listed].sum() > is_listed.sum()
+        return Joined(np.arange(len(is_listed)), is_listed, exchanged, notes)
     skip = given.take("lists.missing_pairs") == "skip"
     lacking = np.zeros(len(trial_keys), dtype=bool)
     unscored = np.ones(len(lines), dtype=bool)
-    unscored[place[found]] = False
+    unscored[place[is_listed]] = False
     lacking[lines[unscored]] = True
-    for absent, file, have in ((~found, table, "no trial"), (lacking, trials, "no score")):
+    for absent, file, have in ((~is_listed, table, "no trial"), (lacking, trials, "no score")):
         notes += _left_out(absent, file, have, skip)
-    rows = np.flatnonzero(found)
+    rows = np.flatnonzero(is_listed)
     return Joined(rows, genuine[trial[rows]], exchanged[rows], notes)
 
 

@@ -189,10 +189,10 @@ def open_hdf5(path: Path) -> dict[str, Lazy]:
             def add(name: str, link: Any) -> None:
                 if "#" in name or any(name.startswith(f"{group}/") for group in closed):
                     return  # what cells and objects hold
-                found = _hdf5_array(path, name, link, file)
-                if found is not None:
-                    arrays[name] = found
-                    if found.dtype.hasobject:
+                array = _hdf5_array(path, name, link, file)
+                if array is not None:
+                    arrays[name] = array
+                    if array.dtype.hasobject:
                         closed.append(name)
 
             file.visititems_links(add)

@@ -17,10 +17,10 @@ _EXAMPLES = 3
 _LISTED = 12  # names in a message before it says how many more there are
 
 
-def fault(place: Any, found: str, expected: Any = "", *, line: int | None = None) -> DataError:
+def fault(place: Any, problem: str, expected: Any = "", *, line: int | None = None) -> DataError:
     """Return the error of a file: where, what was found, and what was expected or is to be done."""
     where = f"{place}: " if line is None else f"{place}: line {line}: "
-    return DataError(f"{where}{found}; {expected}" if expected else f"{where}{found}")
+    return DataError(f"{where}{problem}; {expected}" if expected else f"{where}{problem}")
 
 
 def listing(names: Sequence[str]) -> str:
@@ -44,7 +44,7 @@ def wrong_shape(place: Any, what: str, shape: Any, expected: str) -> DataError:
     return fault(place, f"{what} has shape {shape}".strip(), f"expected {expected}")
 
 
-def refuse_rows(wrong: np.ndarray, table: Any, found: str, expected: Any = "") -> None:
+def refuse_rows(wrong: np.ndarray, table: Any, problem: str, expected: Any = "") -> None:
     """Raise where rows of a table are wrong: how many, and the places of the first."""
     rows = np.flatnonzero(wrong)
     if not len(rows):
@@ -52,8 +52,8 @@ def refuse_rows(wrong: np.ndarray, table: Any, found: str, expected: Any = "") -
     places = ", ".join(map(str, table.lines(rows[:_EXAMPLES].tolist())))
     advice = f"; {expected}" if expected else ""
     raise DataError(
-        f"{table.path}: {len(rows):,} of {len(wrong):,} {table.noun}s: each {found}; the first on "
-        f"{table.noun} {places}{advice}"
+        f"{table.path}: {len(rows):,} of {len(wrong):,} {table.noun}s: each {problem}; the first "
+        f"on {table.noun} {places}{advice}"
     )
 
 

@@ -221,30 +221,30 @@ def read_text(path: Path) -> str:
         return decode(file.read(), path)
 
 
-def mark_of(line: str) -> str:
+def delimiter_of(line: str) -> str:
     """Return what separates the cells of a line: semicolon, tab, comma, or else a blank."""
-    return next((mark for mark in ";\t," if mark in line), " ")
+    return next((delimiter for delimiter in ";\t," if delimiter in line), " ")
 
 
-def cells_of(line: str, mark: str) -> list[str]:
+def cells_of(line: str, delimiter: str) -> list[str]:
     """Return the cells of a line."""
-    if mark == " ":
+    if delimiter == " ":
         return line.split()
-    row = next(csv.reader([line], delimiter=mark, skipinitialspace=True), [])
+    row = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
     return [from_cell(cell.strip()) for cell in row]
 
 
 def rows_of(
-    path: Path, mark: str, first: int = 1, bounded: bool = False
+    path: Path, delimiter: str, first: int = 1, bounded: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line that is not blank, from line `first` on."""
     with guarded(path, expected="text"), open_text(path, bounded) as file:
         numbered = islice(enumerate(file, 1), first - 1, None)
-        if mark == " ":
+        if delimiter == " ":
             yield from ((n, row) for n, raw in numbered if (row := decode(raw, path, n).split()))
             return
         texts = (decode(raw, path, number) for number, raw in numbered)
-        reader = csv.reader(texts, delimiter=mark, skipinitialspace=True, strict=True)
+        reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True, strict=True)
         try:
             for row in reader:
                 if any(row := [*map(str.strip, row)]):

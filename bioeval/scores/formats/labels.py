@@ -393,9 +393,9 @@ def _places(head: Head) -> tuple[dict[str, int], bool]:
     names = [*map(str.casefold, head.cells[0])]
     for roles in (_ROLES, _ROLES_OF_IMAGES):
         places = {
-            role: names.index(found)
+            role: names.index(name)
             for role, known in roles.items()
-            if (found := next((x for x in known if x in names), None))
+            if (name := next((x for x in known if x in names), None))
         }
         if "template" in places:
             break

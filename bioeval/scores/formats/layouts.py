@@ -253,8 +253,8 @@ def has_three_classes(words: Iterable[str]) -> bool:
 def require_few(path: Any, line: int, cells: Sequence[str]) -> None:
     """Raise where a line has more columns than a list or a table."""
     if len(cells) > MOST_COLUMNS:
-        found = f"has more than {MOST_COLUMNS:,} columns"
-        raise fault(path, found, "a matrix of scores is read from .npy or .npz", line=line)
+        problem = f"has more than {MOST_COLUMNS:,} columns"
+        raise fault(path, problem, "a matrix of scores is read from .npy or .npz", line=line)
 
 
 def require_names(path: Any, line: int, cells: Sequence[str]) -> None:
@@ -322,8 +322,8 @@ def matched(head: Any, table: Sequence[Row]) -> Layout | None:
     if species is not None:
         letters = f"{letters[:species]}t{letters[species + 1 :]}"
     for row in table if len(letters) <= _MOST_UNNAMED else ():
-        if found := re.fullmatch(row.pattern, letters):
-            roles = {role: found.start(role) for role in found.groupdict()}
+        if match := re.fullmatch(row.pattern, letters):
+            roles = {role: match.start(role) for role in match.groupdict()}
             if species is not None:
                 roles["species"] = species
             names = [*map("column {}".format, range(1, len(letters) + 1))]
@@ -415,13 +415,13 @@ def _require_same_sides(
     if len({*numbered.values()}) < 2 or any(folded(cells[i]) != called[i] for i in columns):
         return
     noun = max(numbered, key=lambda x: numbered[x])
-    unsaid, said = (
+    unclear, clear = (
         " and ".join(repr(cells[roles[f"{x}_{side}"]]) for side in "ab")
         for x in (noun, *(numbered.keys() - {noun}))
     )
     raise fault(
         head.path,
-        f"{unsaid} do not say which of them is of the probe, as {said} do",
+        f"{unclear} do not say which of them is of the probe, as {clear} do",
         "call them probe_subject and gallery_subject, or the others template_a and template_b"
         if noun == "subject"
         else "call them probe and gallery, or the others subject_a and subject_b",
@@ -541,7 +541,7 @@ def refuse_two_readings(head: Any, columns: Sequence[int]) -> None:
 def _refuse_decimal_commas(head: Any, score: int) -> None:
     """Raise where a column of scores and the next one could be decimals with a comma."""
     for i in (score - 1, score):
-        if head.mark != "," or not 0 <= i < head.width - 1:
+        if head.delimiter != "," or not 0 <= i < head.width - 1:
             continue
         pairs = zip(head.column(i), head.column(i + 1), strict=True)
         decimal = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
@@ -573,12 +573,12 @@ def _unknown(head: Any) -> DataError:
 
 def no_scores(head: Any, named: bool = False) -> DataError:
     """Return the error of a text, or of a table with `named` columns, that is no list of scores."""
-    first = head.mark.join(head.cells[0])[:80]
-    found = f"its first line, {first!r}, is none of a known list"
+    first = head.delimiter.join(head.cells[0])[:80]
+    problem = f"its first line, {first!r}, is none of a known list"
     if named:
-        found = f"its columns are {', '.join(map(repr, head.cells[0]))}"
+        problem = f"its columns are {', '.join(map(repr, head.cells[0]))}"
     return DataError(
-        f"{head.path}: no column 'score'; {found}; expected a first line with the names of the "
+        f"{head.path}: no column 'score'; {problem}; expected a first line with the names of the "
         "columns, such as 'distance,genuine' or 'similarity,subject_a,subject_b' (others by "
         f"{say('columns.scores')} and {say('columns.genuine')}). A CSV file of labels goes with a "
         f".npy matrix: give the matrix, and the CSV file as {say('labels')}. A matrix of scores is "

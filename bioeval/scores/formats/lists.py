@@ -380,10 +380,10 @@ class Listed:
 
     # --------------------------------------------------------------------- subjects
 
-    def _subjects(self, marked: bool) -> Two | None:
+    def _subjects(self, has_classes: bool) -> Two | None:
         """Return the subjects of both sides, from columns, parts of names or a table; and metadata.
 
-        `marked` is whether genuine pairs are known.
+        `has_classes` is whether genuine pairs are known.
         """
         given, table, layout = self.given, self.table, self.layout
         unknown = Words.of(np.zeros(len(self.values), dtype=np.int8), [""])
@@ -399,7 +399,7 @@ class Listed:
                 f"give the table of its templates as {say('labels')}",
             )
         listed: Two | None = None
-        found: Two | None = None
+        from_names: Two | None = None
         if layout.subjects:
             a, b = layout.subjects
             listed = table.words[a], table.words[b]
@@ -410,7 +410,9 @@ class Listed:
                 words = {k: v for k, v in given.all_meta().items() if k not in layout.named}
                 meta, self.left_out = templates.metadata(words)
                 # A table may have metadata alone, where subjects are known or not needed.
-                others = listed is not None or "subject_from" in given or marked and templates.more
+                others = (
+                    listed is not None or "subject_from" in given or has_classes and templates.more
+                )
                 subject = templates.subjects() if others else templates.subject_of()
                 templates.require(every, table.path)
             else:
@@ -424,16 +426,16 @@ class Listed:
             self.meta |= {name: renamed(of) for name, of in meta.items()}
             if subject is None:
                 continue
-            found = renamed(subject)
+            from_names = renamed(subject)
             if listed is not None:
-                self._require_agreement(listed, found, option)
+                self._require_agreement(listed, from_names, option)
             if option == "subject_from":
                 first = [a_names.values[code] for code in a_names.codes[:_EXAMPLES]]
                 shown = ", ".join(f"{name} -> {subject[name]}" for name in dict.fromkeys(first))
                 self.reading = (f"subjects from names: {shown}",)
                 if listed is not None:
                     self.reading = ("subjects as listed, equal to those from names",)
-        return listed or found
+        return listed or from_names
 
     def _line_of(self, name: str) -> str:
         """Return the file and the line where a name of a template stands first."""

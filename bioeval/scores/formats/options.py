@@ -234,7 +234,7 @@ class TemplatePattern:
 
     def parts(self, names: Sequence[str], where: Callable[[str], str]) -> dict[str, dict[str, str]]:
         """Return the ``subject`` of each name, and its metadata; `where` says where one stands."""
-        found = dict[str, dict[str, str]]()
+        by_group = dict[str, dict[str, str]]()
         for group in ("subject", *self.metadata):
             parts = {name: self.part(name, group) for name in names}
             for name in (name for name, part in parts.items() if part is None):
@@ -243,5 +243,5 @@ class TemplatePattern:
                     f"the name {name!r}; expected a regular expression with one group, the "
                     f"{group}, such as '{subject_pattern(names)}'"
                 )
-            found[group] = {name: part for name, part in parts.items() if part is not None}
-        return found
+            by_group[group] = {name: part for name, part in parts.items() if part is not None}
+        return by_group

@@ -175,8 +175,8 @@ def recognise(path: Path, given: Given) -> str:
         raise fault(path, f"is {looks(kind)}", f"expected {enumerated(every, 'or')}")
     remedy = "write the file again" if kind == "text" else "name it as what it is"
     expected = FORMATS[promised][1]
-    found = f"is named {path.suffix} but holds {looks(kind)}"
-    raise fault(path, found, f"expected {expected}; {remedy}")
+    problem = f"is named {path.suffix} but holds {looks(kind)}"
+    raise fault(path, problem, f"expected {expected}; {remedy}")
 
 
 def _has_names(path: Path) -> bool:

@@ -23,7 +23,7 @@ from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import (
     cells_of,
     decode,
-    mark_of,
+    delimiter_of,
     open_text,
     rows_of,
 )
@@ -48,7 +48,7 @@ class Head:
     """The columns of a text, or of a table: their separator, their number, and the first lines."""
 
     path: Path
-    mark: str  # a comma, semicolon or tab, or a blank for any white space
+    delimiter: str  # a comma, semicolon or tab, or a blank for any white space
     cells: list[list[str]] = field(repr=False)  # the first lines that are not blank, as cells
     first: int = 1  # the line of the first of these
     #: Whether cells are separated by one blank, or by a mark without blanks around it.
@@ -105,23 +105,23 @@ def head_of(path: Path, blanks: bool = True) -> Head:
             break
     if not kept:
         raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
-    mark = mark_of(kept[0]) if blanks else next((x for x in ",;\t" if x in kept[0]), ",")
-    if blanks and mark == "," and _DECIMAL_COMMA.search(kept[0]):
-        mark = " "  # which is then refused
-    if mark == " ":
+    delimiter = delimiter_of(kept[0]) if blanks else next((x for x in ",;\t" if x in kept[0]), ",")
+    if blanks and delimiter == "," and _DECIMAL_COMMA.search(kept[0]):
+        delimiter = " "  # which is then refused
+    if delimiter == " ":
         rows = [*map(str.split, kept)]
         single = all(line == " ".join(line.split()) for line in kept)
     else:  # a quoted cell may be cut off at the end of what was read
-        reader = csv.reader(kept, delimiter=mark, skipinitialspace=True)
+        reader = csv.reader(kept, delimiter=delimiter, skipinitialspace=True)
         rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
-        single = not any(mark + " " in line or '"' in line for line in kept)
+        single = not any(delimiter + " " in line or '"' in line for line in kept)
     # The names of the columns may stand after #, as np.savetxt writes them.
-    names = cells_of(comments[-1][1].strip().lstrip(_COMMENT), mark) if comments else []
+    names = cells_of(comments[-1][1].strip().lstrip(_COMMENT), delimiter) if comments else []
     if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
         first, _ = comments.pop()
         rows.insert(0, names)
     require_few(path, first, rows[0])
-    return Head(path, mark, rows, first, single, len(comments))
+    return Head(path, delimiter, rows, first, single, len(comments))
 
 
 @dataclass
@@ -246,7 +246,7 @@ def read_columns(
 
 def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]]]:
     """Return the numbers of the lines, and all cells of each column as text."""
-    rows = [*rows_of(head.path, head.mark, head.first + header, bounded=True)]
+    rows = [*rows_of(head.path, head.delimiter, head.first + header, bounded=True)]
     width = head.width
     for line, row in rows:
         if len(row) != width:
@@ -271,7 +271,7 @@ def _grown(
         for i, column in columns.items():
             codes, distinct = piece[i].factorize()
             cells = map(str.strip, map(str, distinct.tolist()))
-            column.append(codes, cells if head.mark == " " else map(from_cell, cells))
+            column.append(codes, cells if head.delimiter == " " else map(from_cell, cells))
         for i, grown in values.items():
             grown.append(piece[i].to_numpy(dtype=np.float64))
         rows += len(piece)
@@ -296,13 +296,15 @@ def _checked(
     """Yield the lines in pieces; raise where one has other cells than the first, or a blank one."""
     import pandas as pd
 
-    rows, width = rows_of(head.path, head.mark, first), head.width
+    rows, width = rows_of(head.path, head.delimiter, first), head.width
     filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
     while some := [*islice(rows, PIECE)]:
         for line, row in some:
             if len(row) > width + 1 or any(row[width:]):
                 raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
-            lacks = len(row) < width and (head.mark != " " or any(i >= len(row) for i in numbers))
+            lacks = len(row) < width and (
+                head.delimiter != " " or any(i >= len(row) for i in numbers)
+            )
             row[width:] = []
             row += [""] * (width - len(row))
             for i, name in filled.items():
@@ -323,7 +325,7 @@ def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, n
     """Raise where a number became infinite and was not written so: 1e400 is no infinity."""
     rows = set(np.flatnonzero(np.isinf(values)).tolist())
     for _, line, raw in _lines_of(head.path, first, rows):
-        cells = cells_of(decode(raw, head.path, line).strip(), head.mark)
+        cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
         if column < len(cells) and is_number(cells[column]):
             _number(cells[column], f"{head.path}: line {line}", name)
 
@@ -346,7 +348,7 @@ def _pieces(
             file.readline()
         for piece in pd.read_csv(
             file,
-            sep=head.mark if head.mark != " " or head.single else r"\s+",
+            sep=head.delimiter if head.delimiter != " " or head.single else r"\s+",
             header=None,
             names=list(range(head.width)),
             index_col=False,
@@ -354,7 +356,7 @@ def _pieces(
             na_filter=False,
             # It takes the parser more time than the cells do.
             skipinitialspace=not head.single,
-            quoting=csv.QUOTE_NONE if head.mark == " " else csv.QUOTE_MINIMAL,
+            quoting=csv.QUOTE_NONE if head.delimiter == " " else csv.QUOTE_MINIMAL,
             encoding="utf-8",
             chunksize=_LINES,
             **exact,

@@ -189,9 +189,9 @@ def _columns(
     text, values = {i: Words() for i in words}, dict[int, GrowingColumn]()
     done, names = 0, head.cells[0]
 
-    def refuse(wrong: np.ndarray, i: int, found: str, expected: str) -> None:
+    def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
         for row in np.flatnonzero(wrong)[:1].tolist():
-            raise fault(head.path, f"row {done + row}: {names[i]} {found}", expected)
+            raise fault(head.path, f"row {done + row}: {names[i]} {problem}", expected)
 
     for piece in pieces([*numbers, *words]):
         for i in numbers:
@@ -204,8 +204,8 @@ def _columns(
             try:
                 codes, distinct = piece[i].factorize()
             except TypeError:  # lists cannot be compared
-                found = f"column {names[i]!r} holds no single values"
-                raise fault(head.path, found, "expected one per row") from None
+                problem = f"column {names[i]!r} holds no single values"
+                raise fault(head.path, problem, "expected one per row") from None
             if i not in blanks:
                 refuse(codes < 0, i, "has no value", "expected one in each row")
             blank = [""] * bool((codes < 0).any())  # of the code -1, the last one

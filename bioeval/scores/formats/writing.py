@@ -265,8 +265,8 @@ def _write_text(scores: Scores, path: Path) -> None:
         for name, (_, values) in _texts(scores).items():
             _check_cells(values, name, path)
         with text_to_write(part, path) as file:
-            mark = "," if ".csv" in path.suffixes[-2:] else "\t"
-            writer = csv.writer(file, delimiter=mark, lineterminator="\n")
+            delimiter = "," if ".csv" in path.suffixes[-2:] else "\t"
+            writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
             for number, block in enumerate(_blocks_of_lines(scores)):
                 if not number:
                     writer.writerow(block)

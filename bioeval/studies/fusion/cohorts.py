@@ -94,7 +94,7 @@ def _read_list(place: Path, given: Given) -> Scores:
     if layout is not None:
         names = layout.templates or layout.subjects
     if layout is None or layout.get("score") is None or len(names) != 2:
-        first = (head.mark or " ").join(head.cells[0])[:80]
+        first = (head.delimiter or " ").join(head.cells[0])[:80]
         raise DataError(
             f"{place}: its first line is {first!r}; expected the cohort's scores: a name of the "
             "trials, a name of the cohort and their score on each line, such as "
