@@ -124,17 +124,17 @@ def pair_shares(scores: Scores, *, up_to: float | None = None, at: float | None 
     assert up_to is not None  # one of both is given
     (attempts,) = reduce(scores, CollectAttempts(), parts=parts)
     cells = attempts.cells
-    reached = cells.negative_infinite + np.cumsum(cells.counts)
+    upto = cells.negative_infinite + np.cumsum(cells.counts)
     edges = np.append(cells.grid.edges, _ALL)
     part = 2 * up_to
     while True:
-        place = min(int(np.searchsorted(reached, part * attempts.impostors)), len(reached))
+        place = min(int(np.searchsorted(upto, part * attempts.impostors)), len(upto))
         beyond = float(edges[place])
         near = _impostors_up_to(parts, beyond)
         lowest = np.full(min(int(cells.negative_infinite), 1), -np.inf)
         shares = _of_pairs(parts, np.unique(np.append(lowest, near)), beyond)
         enough = (np.minimum(shares.mean, shares.accepted) > up_to).any()
-        if place == len(reached) or enough:
+        if place == len(upto) or enough:
             return shares
         part *= 4
 
@@ -145,8 +145,8 @@ def _impostors_up_to(parts: Parts, limit: float) -> np.ndarray:
     def near(scores: np.ndarray) -> np.ndarray:
         return scores[is_accepted(scores, limit)]
 
-    (found,) = reduce(parts.scores, OfEachBlock(near), parts=parts)
-    return np.concatenate([np.empty(0), *found])
+    (scores,) = reduce(parts.scores, OfEachBlock(near), parts=parts)
+    return np.concatenate([np.empty(0), *scores])
 
 
 def _of_pairs(parts: Parts, thresholds: np.ndarray, beyond: float) -> Shares:

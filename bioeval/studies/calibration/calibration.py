@@ -378,12 +378,12 @@ class LossesOfPeople(Reducer):
         owner, losses = self._sides[0][mates.probe], np.logaddexp(0, values.astype(np.float64))
         sums = (np.bincount(owner, x, self.people.number) for x in (losses, None))
         self.genuine = np.array([*sums], dtype=np.float64)
-        self._found: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
+        self._sums: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
         other = super().fresh()
-        other._found = {}
+        other._sums = {}
         return other
 
     def add(self, block: Block) -> None:
@@ -396,16 +396,16 @@ class LossesOfPeople(Reducer):
             key, pair = np.unique(key, return_inverse=True)
             pair, losses = pair.reshape(-1), np.logaddexp(0, -part.values[some].astype(np.float64))
             sums = (np.bincount(pair, x, len(key)) for x in (losses, None))
-            self._found[part.number, side] = (*np.divmod(key, max(n, 1)), *sums)
+            self._sums[part.number, side] = (*np.divmod(key, max(n, 1)), *sums)
 
     def merge(self, other: Self) -> None:
         """Take what a copy has."""
-        self._found |= other._found
+        self._sums |= other._sums
 
     def result(self) -> Self:
         """Put the blocks in order."""
-        found = [self._found[key] for key in sorted(self._found)]
-        self.impostor = tuple(map(np.concatenate, zip(*found, strict=True)))
+        blocks = [self._sums[key] for key in sorted(self._sums)]
+        self.impostor = tuple(map(np.concatenate, zip(*blocks, strict=True)))
         return self
 
 

@@ -293,8 +293,8 @@ def _kind(
     if in_sample:
         text = "EER {eer:rate} in a sample of {number:count scores} (an evaluation counts all)"
     sampled = len(genuine) + len(impostor)
-    found = verdict.message or say(text, eer=eer, number=sampled)
-    return Finding("kind", verdict.severity, found, count, places=in_sample)
+    message = verdict.message or say(text, eer=eer, number=sampled)
+    return Finding("kind", verdict.severity, message, count, places=in_sample)
 
 
 def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:

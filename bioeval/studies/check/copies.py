@@ -231,10 +231,10 @@ def duplicates_finding(scores: Scores, scanned: DataScan) -> Finding:
         labels = {"row": scores.probe_labels, "column": scores.gallery_labels}[side][places]
         whose = list(dict.fromkeys(repr(plain(label)) for label in labels))
         under = f" under different labels ({', '.join(whose)})"
-        found = Message("templates-repeated", templates=extra, labels=under)
-        return Finding("duplicates", "error", found, extra, where)
-    found = Message("templates-repeated", templates=extra, labels="")
-    return Finding("duplicates", "warning", found, extra, where)
+        message = Message("templates-repeated", templates=extra, labels=under)
+        return Finding("duplicates", "error", message, extra, where)
+    message = Message("templates-repeated", templates=extra, labels="")
+    return Finding("duplicates", "warning", message, extra, where)
 
 
 def _equal(side: str, digests: np.ndarray, considered: np.ndarray) -> list[_EqualLines]:

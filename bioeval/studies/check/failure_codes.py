@@ -173,17 +173,17 @@ def end_finding(
 
     `compared` is the number of comparisons by what they are called.
     """
-    found = list(ends)
-    if not found:
+    values = list(ends)
+    if not values:
         return passed("sentinels")
-    severity = max((end.severity for end, _ in found), key=SEVERITIES.index)
-    numbers = [number for _, number in found]
+    severity = max((end.severity for end, _ in values), key=SEVERITIES.index)
+    numbers = [number for _, number in values]
     message = Message(
         "values-of-failures",
         comparisons=numbers,
         compared=dict(compared),
-        values=[float(end.value) for end, _ in found],
-        how=" and ".join(dict.fromkeys(end.how for end, _ in found)),
+        values=[float(end.value) for end, _ in values],
+        how=" and ".join(dict.fromkeys(end.how for end, _ in values)),
     )
     return Finding("sentinels", severity, message, sum(numbers), where)
 

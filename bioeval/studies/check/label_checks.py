@@ -81,14 +81,14 @@ def _samples(scores: Scores) -> Finding:
     genuine, impostor = comparisons(scores)
     names = codes.values
     if not genuine:
-        found = labels_doubtful("genuine")
+        message = labels_doubtful("genuine")
         if scores.layout != "all-against-all":
-            found = Message(
+            message = Message(
                 "no-mate-in-gallery",
                 probe_dtype=str(scores.probe_labels.dtype),
                 gallery_dtype=str(scores.gallery_labels.dtype),
             )
-        return Finding("samples", "error", found, scores.shape[0])
+        return Finding("samples", "error", message, scores.shape[0])
     if not impostor:
         return Finding("samples", "error", labels_doubtful("impostor"), scores.shape[0])
     single = int((gallery_sizes == 1).sum())
@@ -219,8 +219,8 @@ def _pairs(scores: Scores) -> Finding:
     """Return the finding about the numbers of genuine and impostor pairs."""
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
     if not genuine or not impostor:
-        found = without_attempts("impostor" if genuine else "genuine")
-        return Finding("samples", "error", found, scores.shape[0])
+        message = without_attempts("impostor" if genuine else "genuine")
+        return Finding("samples", "error", message, scores.shape[0])
     text = "{genuine:count genuine pairs}, {impostor:count impostor pairs}"
     both = say(text, genuine=genuine, impostor=impostor)
     return Finding("samples", "ok", both)

@@ -183,7 +183,7 @@ def label_errors(
         judged += int(gallery[1].sum())
         sides = _unexplained(scores.codes, probes, gallery)
     own = {"gallery": scores.codes.gallery}
-    found = [
+    named = [
         (side, x)
         for side, suspects in sides.items()
         for x in suspects
@@ -191,15 +191,15 @@ def label_errors(
             itertools.permutations((int(own.get(side, scores.codes.probe)[x.place]), x.nearest))
         )
     ]
-    found.sort(key=lambda x: not x[1].certain)
-    errors = [_label_error(scores, side, x) for side, x in found[:most]]
-    if not found:
+    named.sort(key=lambda x: not x[1].certain)
+    errors = [_label_error(scores, side, x) for side, x in named[:most]]
+    if not named:
         return errors, passed("label-errors")
     limited = any(len(x) == MOST_NAMED for x in sides.values())
-    certain = sum(x.certain for _, x in found)
+    certain = sum(x.certain for _, x in named)
     about: dict[str, Any] = {
         "limit": "at least " if limited else "",
-        "templates": len(found),
+        "templates": len(named),
         "compared": judged,
         "certain": certain,
         "verdict": "wrong labels, or people who look alike",
@@ -207,9 +207,9 @@ def label_errors(
     if certain:
         about["verdict"] = f"{certain:,} of them by more than chance or two alike people explain"
     message = Message("labels-likely-wrong", **about)
-    places = _places(scores, errors, len(found))
+    places = _places(scores, errors, len(named))
     severity = "warning" if certain else "note"
-    return errors, Finding("label-errors", severity, message, len(found), places)
+    return errors, Finding("label-errors", severity, message, len(named), places)
 
 
 def _unexplained(codes: Codes, probes: Suspects, gallery: Suspects) -> dict[str, list[Suspect]]:

@@ -159,17 +159,17 @@ def _label_errors(check: DataCheck) -> Iterator[Block]:
 
 def _confusions(check: DataCheck) -> Iterator[Block]:
     """Yield who is confused with whom, with the names and the pictures of the nearest templates."""
-    found = check.confusions
-    if found is None:
+    confusions = check.confusions
+    if confusions is None:
         return
-    at: Text = threshold_to_install(found.threshold, found.kind, found.keeps)
-    if found.at:
-        at = say("{threshold}, {where}", threshold=at, where=found.at)
-    if not found.listed:
+    at: Text = threshold_to_install(confusions.threshold, confusions.kind, confusions.keeps)
+    if confusions.at:
+        at = say("{threshold}, {where}", threshold=at, where=confusions.at)
+    if not confusions.listed:
         yield Paragraph(say("No impostor is accepted at the threshold {at}.", at=at), "note")
         return
     rows = []
-    for pair in found.listed:
+    for pair in confusions.listed:
         sides = pair.probe, pair.claimed
         rows.append(
             (
@@ -177,7 +177,7 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
                 Label(pair.claimed.subject),
                 Count(pair.false_accepts),
                 Count(pair.attempts),
-                Rate(pair.false_accepts / found.false_accepts),
+                Rate(pair.false_accepts / confusions.false_accepts),
                 Score(pair.score),
                 *(cell for x in sides for cell in (_template(x), Picture(dict(x.names), ""))),
             )
@@ -194,18 +194,20 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         Column("other_template", "other template", 1),
         Column("other_image", "other image", only="page"),
     )
-    most = "" if len(rows) == found.pairs else say("; the {n} with most are listed", n=len(rows))
+    most = (
+        "" if len(rows) == confusions.pairs else say("; the {n} with most are listed", n=len(rows))
+    )
     notes: list[Text] = [
         say(
             "{pairs:count pairs} of people make {all} {false accepts}, counted in both "
             "directions{most}. Nearest: the nearest comparison of a pair.",
-            pairs=found.pairs,
-            all=found.false_accepts,
+            pairs=confusions.pairs,
+            all=confusions.false_accepts,
             most=most,
         )
     ]
-    if found.use:
-        notes.append(f"{found.use}.")
+    if confusions.use:
+        notes.append(f"{confusions.use}.")
     title = say("Who is confused with whom at the threshold {at}", at=at)
     yield Table("confusions", columns, rows, title=title, notes=notes)
 
@@ -260,8 +262,10 @@ def _in_data(check: DataCheck) -> Table:
 def _verdict(check: DataCheck) -> Paragraph:
     """Return the numbers of findings, and whether results would be misleading."""
     if check.misleads:
-        sentence = say("{found}: results of these data would be misleading", found=check.numbers)
+        sentence = say(
+            "{findings}: results of these data would be misleading", findings=check.numbers
+        )
         return Paragraph(sentence, "warning")
     if check.of("warning", "note"):
-        return Paragraph(say("{found}; no error", found=check.numbers), "answer")
+        return Paragraph(say("{findings}; no error", findings=check.numbers), "answer")
     return Paragraph(check.numbers, "answer")

@@ -257,7 +257,7 @@ class _Systems:
             complete = True
             self.measured: dict[str, MeasuredSystem] = {}
             self.fingerprints: list[str] = []
-            self._said: dict[Message, list[str]] = {}
+            self._messages: dict[Message, list[str]] = {}
             self._left_out: dict[str, dict[str, int]] = {}
             for name, system in self.systems.items():
                 try:
@@ -333,7 +333,7 @@ class _Systems:
         if self.rules is None:
             messages += column_warnings(scores)
         for message in dict.fromkeys(messages):
-            self._said.setdefault(message, []).append(name)
+            self._messages.setdefault(message, []).append(name)
 
     def rows(self) -> list[list[SystemMeasure]]:
         """Return each measure of all systems; those that not all have are left out."""
@@ -392,7 +392,7 @@ class _Systems:
         undefined = dict.fromkeys(x.name for x in wanted.chosen or () if x.name not in compared)
         if undefined:
             messages.append(Message("measures-not-defined", measures=list(undefined)))
-        for message, names in self._said.items():
+        for message, names in self._messages.items():
             if len(names) == len(self.measured):
                 messages.append(message)
             else:

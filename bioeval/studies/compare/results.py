@@ -189,8 +189,8 @@ def scalar_at(ds: xr.Dataset, place: int) -> Variable:
     A measure of a script is known to its dataset alone, which may be read elsewhere.
     """
     name = str(ds["scalar"].values[place])
-    if found := {**AT_THRESHOLD, "cms": CMS_AT_RANK, **ADDED}.get(name):
-        return found
+    if variable := {**AT_THRESHOLD, "cms": CMS_AT_RANK, **ADDED}.get(name):
+        return variable
     if name in COMPARED:
         return VARIABLES[name]
     kind, decimals = str(ds["value_kind"].values[place]), ds["value_decimals"].values[place]

@@ -82,7 +82,7 @@ def by_queries(
         without = dict(zip(means, left_out, strict=True))
     person = np.where(no_person[codes.probe], -1, codes.probe)
     owners = QueryColumns(person, measures.counted, interval)
-    found = []
+    system_measures = []
     for (name, rank), mean in means.items():
         columns = owners.of_mean(mean)[0]
         low, high = map(float, owners.limits_of(columns, mean.counted))
@@ -91,7 +91,7 @@ def by_queries(
             columns = np.append(columns[0], of_each)
             trials = round(owners.independent(mean.counted))
             low, high = limits_without(VARIABLES[name], columns[0], of_each, trials, interval)
-        found.append(
+        system_measures.append(
             SystemMeasure(
                 scalar=VARIABLES[name],
                 columns=columns,
@@ -103,7 +103,7 @@ def by_queries(
             )
         )
     return MeasuredSystem(
-        wanted.in_order(found),
+        wanted.in_order(system_measures),
         len(np.unique(codes.probe[measures.counted])),
         (int(dataset["queries"]),),
         details,

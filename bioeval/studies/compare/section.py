@@ -262,8 +262,8 @@ def _overview(measures: Sequence[MeasureOfSystems]) -> Table:
             cell: Text = measure.value(i)
             if (letters := measure.letters(i)) and measure.limited:
                 cell = say("{value} {letters}", value=cell, letters=letters)
-            told_apart = len(measure.best) < len(measure.systems)
-            cells.append(Strong(cell) if told_apart and i in measure.best else cell)
+            is_decided = len(measure.best) < len(measure.systems)
+            cells.append(Strong(cell) if is_decided and i in measure.best else cell)
         rows.append(cells)
     return Table(
         "overview",

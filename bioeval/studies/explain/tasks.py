@@ -216,19 +216,19 @@ class Quotient(NamedTuple):
 
 
 def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient]:
-    """Yield the rates of a task from the sums of its counters, up to the last rank reached."""
+    """Yield the rates of a task from the sums of its counts, up to the last rank that has one."""
 
     def of(*names: str) -> float:
         return sum(counts.get(TaskCount(name), 0) for name in names)
 
-    def up_to(name: str, counter: str, formula: str, over: float) -> Iterator[Quotient]:
-        ranks = [count.rank or 1 for count in counts if count.name == counter]
+    def up_to(name: str, counted_as: str, formula: str, over: float) -> Iterator[Quotient]:
+        ranks = [count.rank or 1 for count in counts if count.name == counted_as]
         counted = 0.0
         for rank in range(1, max(ranks, default=1) + 1):
-            counted += counts.get(TaskCount(counter, rank), 0)
+            counted += counts.get(TaskCount(counted_as, rank), 0)
             at = "DI(t, 1) / TG" if (name, rank) == ("dir", 1) else formula
-            said = say(at, task="identification", rank=Label(rank))
-            yield Quotient(name, rank, said, counted, over)
+            formula_at_rank = say(at, task="identification", rank=Label(rank))
+            yield Quotient(name, rank, formula_at_rank, counted, over)
 
     if task == "closed_set":
         yield from up_to("cms", "cms_count", "(mates at rank <= {rank}) / TA", of("attempts"))

@@ -53,13 +53,13 @@ def section(results: ResultsBySystem) -> Section:
     protocol = Fact("Protocol", Label(str(attrs.get("protocol", ""))), "protocol")
     partition = Fact("Partition", Label(_splitter(attrs)), "splitter")
     blocks: list[Block] = [data_facts(by_system, protocol, partition)]
-    said: list[Text] = []
+    shown: list[Text] = []
     for path, ds in results.items():  # what several tasks share is said once
         details = list(_details(ds))
-        new = [x for x in details if x not in said]
+        new = [x for x in details if x not in shown]
         title = say("{title}: {size}", title=_title(path, ds, several), size=_attempts(ds))
         blocks.append(_task(path, ds, title, new))
-        said += details
+        shown += details
     notes = [Paragraph(note, "note") for note in _notes(list(results.values()))]
     blocks.append(Section("remarks", "", notes))
     blocks.append(_messages(results, several))
@@ -101,11 +101,11 @@ def _task(path: str, ds: xr.Dataset, title: Text, details: list[Text]) -> Sectio
     rows = [*at_rule, *of_test]
     brief = [i for i, row in enumerate(rows) if row.name != "dir" or row.at["rank"] == 1]
     of_all = _rates("folds", ds, rows)
-    seen = [i for i, column in enumerate(of_all.columns) if column.only != "data"]
+    shown = [i for i, column in enumerate(of_all.columns) if column.only != "data"]
     of_all = Table(
         "folds",
-        [replace(of_all.columns[i], only="readers") for i in seen],
-        [[cells[i] for i in seen] for cells in of_all.rows],
+        [replace(of_all.columns[i], only="readers") for i in shown],
+        [[cells[i] for i in shown] for cells in of_all.rows],
         title=title,
         details=details,
         brief=brief,
@@ -264,14 +264,14 @@ def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
 
 def _messages(results: ResultsBySystem, several: bool) -> Messages:
     """Return the messages, each with its tasks or systems where not all results have it."""
-    found: dict[Message, list[str]] = {}
+    paths_of: dict[Message, list[str]] = {}
     for path, ds in results.items():
         for message in messages_of_result(ds):
             arguments = {"task": _task_of(ds), **message.arguments}
             of_task = Message(message.code, message.about, **arguments)
-            found.setdefault(of_task, []).append(path)
+            paths_of.setdefault(of_task, []).append(path)
     listed = []
-    for message, paths in found.items():
+    for message, paths in paths_of.items():
         if message.about and several and systems(paths) != systems(results):
             message = message.concerning(*systems(paths))
         elif not message.about and len(paths) < len(results):

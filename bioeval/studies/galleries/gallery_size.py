@@ -195,10 +195,10 @@ def drawn_marked(population: int, drawn: int, weights: np.ndarray, limit: int) -
 
 def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:
     """Return the chance that none of 0, 1, ... subjects is drawn: C(M - c, n) / C(M, n)."""
-    marked = np.arange(count - 1)
+    number = np.arange(count - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.maximum(population - drawn - marked, 0) / (population - marked)
-    return np.concatenate([[1.0], np.cumprod(np.where(marked < population, steps, 0.0))])
+        steps = np.maximum(population - drawn - number, 0) / (population - number)
+    return np.concatenate([[1.0], np.cumprod(np.where(number < population, steps, 0.0))])
 
 
 # Default number of thresholds; each has a table of counts as long as the gallery.

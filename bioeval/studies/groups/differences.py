@@ -98,8 +98,8 @@ def differences_of_groups(
         low[other, one], high[other, one] = -ends[1], -ends[0]
         larger = (ends[0] > 0).astype(np.int64) - (ends[1] < 0)
         apart = 0
-        while apart < (told := int(np.count_nonzero(larger))) < len(one):
-            apart, ends = told, limits(len(one) - told)
+        while apart < (distinct := int(np.count_nonzero(larger))) < len(one):
+            apart, ends = distinct, limits(len(one) - distinct)
             larger = np.where(larger, larger, (ends[0] > 0).astype(np.int64) - (ends[1] < 0))
         separated[one, other], separated[other, one] = larger, -larger
     ranked = (difference > 0).sum(axis=1)

@@ -89,10 +89,10 @@ def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int,
     def quantile(level: float) -> int:
         """Return the smallest count that is not exceeded with a probability of a level or more."""
 
-        def reached(count: int) -> bool:
+        def is_enough(count: int) -> bool:
             return bool(binom.cdf(count, trials, rate).mean() >= level - 1e-12)
 
-        return bisect_left(range(min(trials, 1 << 62)), True, key=reached)
+        return bisect_left(range(min(trials, 1 << 62)), True, key=is_enough)
 
     tail = (1 - confidence) / 2
     return quantile(tail), quantile(1 - tail)

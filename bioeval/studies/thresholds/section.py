@@ -261,8 +261,8 @@ def _missed(study: xr.Dataset) -> Iterator[Block]:
     text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}"
     text += ", but its interval contains the target." if study["far_low"] <= target else "."
     times = Number(far / target, decimals=1 if far / target < 9.95 else 0)
-    said = say(text, new=new_people(study), rate=far, times=times, target=target)
-    yield Paragraph(said, "warning")
+    sentence = say(text, new=new_people(study), rate=far, times=times, target=target)
+    yield Paragraph(sentence, "warning")
 
 
 def people_needed(study: xr.Dataset) -> Iterator[Table]:
