@@ -459,30 +459,6 @@ def test_protocols(capsys):
     assert {"course-all-vs-all", "pairs"} <= {card["name"] for card in cards}
 
 
-@pytest.mark.parametrize("columns", [20, 50, 200])
-@pytest.mark.parametrize("name", ["course-all-vs-all", "pairs"])
-def test_a_card_is_explained_as_wide_as_it_may_be(capsys, monkeypatch, name, columns):
-    """The words are the same at every width."""
-    assert run("protocols", name) == 0
-    usual = capsys.readouterr().out
-    monkeypatch.setenv("COLUMNS", str(columns))
-    assert run("protocols", name) == 0
-    out = capsys.readouterr().out
-    if columns > 20:  # there are longer words
-        assert max(map(len, out.splitlines())) <= max(columns, 25)
-    if columns >= 92:
-        assert out == usual
-    words = ["".join(c for c in text if c.isalnum()) for text in (out, usual)]
-    assert words[0] == words[1]
-
-
-def test_a_card_of_ones_own(scores, tmp_path, root, capsys):
-    text = (root / "protocols" / "course-all-vs-all.toml").read_text(encoding="utf-8")
-    (tmp_path / "mine.toml").write_text(text.replace('"course-all-vs-all"', '"mine"'))
-    assert run("run", scores, "--protocol", "mine.toml") == 0
-    assert "; protocol mine\n" in capsys.readouterr().out
-
-
 def test_order_alone_says_what_is_left_out(scores, capsys):
     assert run("run", scores, "--kind", "order") == 0
     out = " ".join(capsys.readouterr().out.split())
@@ -605,43 +581,6 @@ def command_of(name: str):
 def test_an_argument_is_named_as_the_option(command, argument, said):
     error = be.DataError("x.npz: ", Argument(*argument), " is wrong; max_rank")
     assert error.message(command_of(command).naming()) == f"x.npz: {said} is wrong; max_rank"
-
-
-@pytest.mark.slow
-def test_the_whole_experiment_in_one_command(tmp_path, capsys):
-    scores = be.simulate(20, 4, random_state=1)
-    be.save(scores, "all.npz")
-    given = ["--train", 8, "--gallery-templates", 1, "--unenrolled", 0.25, "--repeats", 5]
-    assert run("run", "all.npz", *given, "--seed", 3, "--target", "far=0.1", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    experiment = be.partition.Experiment(8, None, 1, 0.25, repeats=5, random_state=3)
-    for task in ("verification", "open_set", "closed_set"):
-        found = document["tasks"][
-            "folds/" + {"verification": "verification/single"}.get(task, task)
-        ]
-        expected = crossed(
-            scores, experiment, task=task, threshold="far=0.1", interval="quantile",
-            far_targets=(0.1, 0.01, 0.001),
-        )  # fmt: skip
-        for name in expected:
-            if "repeat" not in expected[name].dims:
-                np.testing.assert_array_equal(
-                    np.array(found[name], float), expected[name].values, err_msg=str(name)
-                )
-        assert len(found["folds"]) == 5
-    assert found["recognition_rate_mean"] == expected.recognition_rate_mean.item()
-    assert run("run", "all.npz", *given) == 0
-    said = capsys.readouterr().out
-    assert "5 repeats; subjects: 8 where thresholds are chosen, 12 in test" in said
-    assert "9 subjects enrolled with 9 templates in all, 3 not enrolled" in said
-    assert "FRR at FAR <= 10 %" in said and "the middle 95 % of the repeats" in " ".join(
-        said.split()
-    )
-    assert run("run", "all.npz", *given, "--far", 0.05, "--out", "o") == 0
-    capsys.readouterr()
-    with open("o/folds_open_set.csv", encoding="utf-8") as file:
-        columns = next(csv.reader(file))
-    assert {"eer", "dir_at_far_0.05_rank_1", "dir_rank_5", "hter"} <= set(columns)
 
 
 def test_repeated_folds_in_one_command(capsys):

@@ -416,9 +416,6 @@ def test_unenrolled_subjects(labels, data, seed):
             assert probing[x] == people[x]
 
 
-# --------------------------------------------------------------------------- predefined
-
-
 def test_folds_as_given_are_tested_in_sorted_order():
     given_folds = ["b", "a", "a", "c"]
     assert fold_codes(bp.PredefinedFolds(given_folds), list("wxyz")).tolist() == [1, 0, 0, 2]
@@ -435,6 +432,9 @@ def test_pair_folds():
         assert [test.tolist() for _, test in splitter.split(**options)] == [[0, 1], [2, 3]]
     with pytest.raises(DataError, match="folds are given for 4 pairs, but there are 5"):
         splitter.split(X=range(5))
+
+
+# --------------------------------------------------------------------------- predefined
 
 
 # ------------------------------------------------------------------------- scikit-learn

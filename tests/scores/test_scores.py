@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import h5py
 import naive
 import numpy as np
 import pandas as pd
@@ -108,24 +107,6 @@ def test_what_is_never_read_need_not_be_exact(sentinel):
 # ------------------------------------------------------------------------------- memory
 
 
-@pytest.mark.slow
-def test_an_array_is_neither_copied_nor_changed():
-    d = np.random.default_rng(3).random((6, 6))
-    d[0, 1] = d[3, 3] = NAN
-    mask = np.where(np.equal.outer(SQUARE_LABELS, SQUARE_LABELS), 2, 1).astype(np.uint8)
-    mask[2, 4] = 0
-    before, mask_before = d.copy(), mask.copy()
-    for values in (d, d[::-1, ::-1], d.T):
-        for kind in ("distance", "similarity"):
-            for nan in ("reject", "exclude"):
-                for options in ({}, {"mask": mask}):
-                    scores = be.Scores(values, SQUARE_LABELS, kind=kind, nan=nan, **options)
-                    assert np.shares_memory(scores.values, d)
-                    be.evaluate(scores)
-                    np.testing.assert_array_equal(d, before)
-                    np.testing.assert_array_equal(mask, mask_before)
-
-
 @pytest.mark.parametrize("templates", ["single", "multi"])
 def test_claims_in_any_order_are_found_in_their_blocks(tiny_blocks, templates):
     rng = np.random.default_rng(6)
@@ -155,56 +136,6 @@ def test_a_pandas_frame_is_read(tiny_blocks):
 
 
 # ------------------------------------------------------------------------------- stored arrays
-
-
-def stored(name: str, d: np.ndarray, folder) -> Any:
-    """The scores as an array on disk."""
-    if name == "h5py":
-        return h5py.File(folder / "a.h5", "w").create_dataset("d", data=d)
-    if name == "h5py chunked":
-        return h5py.File(folder / "b.h5", "w").create_dataset(
-            "d", data=d, chunks=(3, 2), compression="gzip"
-        )
-    zarr = optional_import("zarr")
-    array = zarr.create_array(str(folder / "d.zarr"), shape=d.shape, dtype=d.dtype, chunks=(3, 4))
-    array[:] = d
-    return array
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr"])
-@pytest.mark.cases(1)
-def test_stored_arrays_are_read_in_blocks_of_rows(name, tmp_path, tiny_blocks):
-    d = np.random.default_rng(8).integers(0, 5, (7, 8)).astype(np.float32)
-    np.fill_diagonal(d, NAN)
-    labels = ["a", "b", "a", "c", "b", "a", "d"]
-    gallery = ["a", "b", "c", "a", "d", "b", "a", "c"]
-    values = stored(name, d, tmp_path)
-    for options in ({"nan": "reject"}, {"kind": "similarity", "nan": "exclude"}):
-        scores = be.Scores(values, labels, gallery, **options)
-        assert (scores.shape, scores.dtype) == ((7, 8), np.float32)
-        np.testing.assert_array_equal(scores.values, d)
-        case = {"values": d.tolist(), "probe_labels": labels, "gallery_labels": gallery, **options}
-        assert_all_tasks(scores, [*THRESHOLDS, INF], **case)
-
-        rows, columns = [5, 1, 6, 0], [7, 2, 3, 0, 4]
-        part = {
-            "values": d[np.ix_(rows, columns)].tolist(),
-            "probe_labels": [labels[i] for i in rows],
-            "gallery_labels": [gallery[j] for j in columns],
-            **options,
-        }
-        view = scores.select(probes=rows, gallery=columns)
-        assert_all_tasks(view, [*THRESHOLDS, INF], **part)
-        np.testing.assert_array_equal(view.values, d[np.ix_(rows, columns)])
-        pairs = view.at_pairs([3, 0, 3], [0, 4, 1])
-        np.testing.assert_array_equal(pairs.values, d[[0, 5, 0], [7, 4, 2]])
-
-    square = stored(name, d[:, :7], tmp_path / "..")
-    scores = be.Scores(square, labels)  # NaN on the diagonal only
-    case = {"values": d[:, :7].tolist(), "probe_labels": labels}
-    assert_all_tasks(scores, THRESHOLDS, **case)
-    assert scores.layout == "all-against-all"
 
 
 # ------------------------------------------------------------------------------- refusals
@@ -311,26 +242,6 @@ def test_the_diagonal_of_a_square_matrix_is_never_read(diagonal, nan, kind):
     assert be.evaluate(view).identical(be.evaluate(as_before))
 
 
-def test_reject_counts_a_failed_comparison_and_exclude_does_not():
-    d = np.array([[0.1, NAN, 0.5], [NAN, 0.2, NAN]])
-    kept, left_out = (
-        be.verification(
-            be.Scores(d, ["a", "b"], ["a", "b", "b"], nan=nan), thresholds=[0.5, 9, INF]
-        )
-        for nan in ("reject", "exclude")
-    )
-    assert (kept.genuine_attempts, kept.impostor_attempts) == (3, 3)
-    assert kept.ga.values.tolist() == [2, 2, 2] and kept.fa.values.tolist() == [1, 1, 1]
-    assert (left_out.genuine_attempts, left_out.impostor_attempts) == (2, 1)
-    assert left_out.ga.values.tolist() == [2, 2, 2] and left_out.fa.values.tolist() == [1, 1, 1]
-    # No threshold accepts them, minus infinity of similarities neither.
-    ds = be.verification(
-        be.Scores(d, ["a", "b"], ["a", "b", "b"], nan="reject", kind="similarity"),
-        thresholds=[-INF, -9],
-    )
-    assert ds.ga.values.tolist() == [2, 2] and ds.fa.values.tolist() == [1, 1]
-
-
 def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
     d = np.array([[NAN, 0.5], [0.3, 0.2]])
     scores = be.Scores(d, ["a", "b"], ["a", "b"], nan="exclude")
@@ -340,16 +251,6 @@ def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
     with pytest.raises(be.ProtocolError, match="1 of 2 probes have no usable mate, the first is p"):
         be.closed_set(scores)
     assert be.closed_set(scores, unmated="skip").skipped == 1
-
-
-def test_everything_may_have_failed():
-    d = np.full((3, 3), NAN)
-    tree = be.evaluate(be.Scores(d, ["a", "a", "b"], nan="exclude"))
-    assert tree["verification/single"].impostor_attempts == 0
-    assert np.isnan(tree["closed_set"].recognition_rate)
-    ds = be.verification(be.Scores(d, ["a", "a", "b"], nan="reject"), thresholds=[INF])
-    assert (ds.ga.item(), ds.fr.item(), ds.fa.item(), ds.gr.item()) == (0, 2, 0, 4)
-    assert np.isnan([ds.eer, ds.zero_frr]).all() and ds.auc == 0.5
 
 
 def test_nan_in_a_list_of_pairs():
@@ -486,41 +387,6 @@ def test_a_view_keeps_labels_metadata_and_the_original_as_it_was():
     assert view.fingerprint != scores.fingerprint
     assert (repr(scores), scores.fingerprint) == before
     assert scores.shape == (6, 6) and scores.probe_meta["camera"].tolist() == [1, 2, 3, 4, 5, 6]
-
-
-@pytest.mark.parametrize(
-    ("probes", "gallery"),
-    [
-        ([4, 0, 2], None),
-        (None, [5, 1, 0]),
-        ([3, 4, 5], [0, 1, 2, 3]),
-        ([-1, 1], [-6, -1, 2]),
-        ([False, True, True, False, True, True], [True] * 5 + [False]),
-    ],
-)
-@pytest.mark.cases(1)
-def test_a_template_is_never_compared_with_itself_in_any_view(probes, gallery):
-    rng = np.random.default_rng(2)
-    d = rng.integers(0, 4, (6, 6)).astype(float)
-    np.fill_diagonal(d, -INF)  # would win every comparison
-    scores = be.Scores(d, SQUARE_LABELS)
-    rows = np.arange(6)[np.asarray(probes)] if probes is not None else np.arange(6)
-    columns = np.arange(6)[np.asarray(gallery)] if gallery is not None else np.arange(6)
-    case = {
-        "values": d[np.ix_(rows, columns)].tolist(),
-        "probe_labels": [SQUARE_LABELS[i] for i in rows],
-        "gallery_labels": [SQUARE_LABELS[j] for j in columns],
-        "probe_ids": rows.tolist(),
-        "gallery_ids": columns.tolist(),
-    }
-    view = scores.select(probes=probes, gallery=gallery)
-    t = [0.0, 1.0, 2.0, 3.0]
-    for templates, twin in (("single", naive.attempts_single), ("multi", naive.attempts_multi)):
-        ds = be.verification(view, templates=templates, thresholds=t)
-        assert_verification(ds, *twin(**case), "distance")
-    expected = [r.rank for r in naive.ranks(**case)]
-    found = be.ranks(view).identification_rank.values
-    assert [None if np.isnan(x) else int(x) for x in found] == expected
 
 
 def test_a_probe_may_be_drawn_more_than_once_but_a_gallery_template_may_not():

@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import subprocess
-import sys
-import tracemalloc
 from pathlib import Path
 
 import matplotlib as mpl
@@ -88,29 +85,6 @@ def names_of(display) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------- arrays
-
-
-@pytest.mark.slow
-def test_curves_hold_the_arrays_of_the_dataset(single, open_set, tree):
-    closed = tree["closed_set"].to_dataset()
-    (roc,) = plot.roc(single).curves.values()
-    np.testing.assert_array_equal(roc.x, single.far)
-    np.testing.assert_array_equal(roc.y, single.gar)
-    (det,) = plot.det(single).curves.values()
-    np.testing.assert_array_equal(det.x, single.far)
-    np.testing.assert_array_equal(det.y, single.frr)
-    rates = plot.error_rates(single).curves
-    assert list(rates) == ["FAR", "FRR"]
-    for curve, name in zip(rates.values(), ("far", "frr"), strict=True):
-        np.testing.assert_array_equal(curve.x, single.threshold)
-        np.testing.assert_array_equal(curve.y, single[name])
-    at_ranks = plot.dir_far(open_set, ranks=(1, 3)).curves
-    assert list(at_ranks) == ["rank 1", "rank 3"]
-    np.testing.assert_array_equal(at_ranks["rank 3"].x, open_set.far)
-    np.testing.assert_array_equal(at_ranks["rank 3"].y, open_set["dir"].sel(rank=3))
-    (cmc,) = plot.cmc(closed).curves.values()
-    np.testing.assert_array_equal(cmc.x, closed["rank"])
-    np.testing.assert_array_equal(cmc.y, closed.cms)
 
 
 def test_error_rates_step_where_the_counts_change(similarity, single):
@@ -307,21 +281,6 @@ def test_matrix_reduces_to_means_of_finite_scores():
     draw(display)
 
 
-@pytest.mark.slow
-def test_large_matrices_need_little_memory(tmp_path):
-    values = np.lib.format.open_memmap(tmp_path / "m.npy", "w+", np.float32, (6000, 3000))
-    values[:] = np.random.default_rng(0).random((1, 3000), dtype=np.float32)
-    scores = be.Scores(values, np.arange(6000) % 1500, np.arange(3000) % 1500)
-    small = be.Scores(values[:30, :30], np.arange(30) % 5, np.arange(30) % 5)
-    for function in (plot.matrix, plot.score_distributions):
-        function(small)  # compiled and imported before memory is watched
-        tracemalloc.start()
-        function(scores)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 0.7 * values.nbytes, (function, peak / values.nbytes)
-
-
 # -------------------------------------------------------------------------- what is refused
 
 
@@ -369,26 +328,6 @@ def test_a_given_axis_is_used_and_nothing_else(name, tree, scores):
     assert display.ax_ is ax and display.figure_ is figure
     assert plt.get_fignums() == []
     draw(display)
-
-
-MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", MAGIC)
-@pytest.mark.cases(1)
-def test_files(tree, tmp_path, kind):
-    first, second = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"
-    assert plot.save(plot.roc(tree), first) == first
-    raw = first.read_bytes()
-    assert raw.startswith(MAGIC[kind]) and len(raw) > 4000
-    plot.save(plot.roc(tree).figure_, str(second))
-    assert second.read_bytes() == raw  # neither a date nor a random number in it
-    assert sorted(p.name for p in tmp_path.iterdir()) == [first.name, second.name]
-    if kind == "svg":
-        text = first.read_text()
-        for words_ in ("False accept rate, FAR (ISO: FMR)", "single-template"):
-            assert f">{words_}</text>" in text
 
 
 def test_a_file_appears_whole_or_not_at_all(tree, tmp_path, monkeypatch):
@@ -503,20 +442,6 @@ def test_every_plot_of_the_table_is_public():
     for name in PLOTS:
         assert {name, display_of(name).__name__} <= set(plot.__all__) & static
         assert callable(getattr(plot, name))
-
-
-@pytest.mark.slow
-def test_matplotlib_waits_until_it_is_needed(root):
-    program = (
-        "import sys\nimport bioeval.plot\ndir(bioeval.plot)\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "for name in bioeval.plot.__all__:\n    getattr(bioeval.plot, name)\n"
-        "assert 'matplotlib' in sys.modules\nassert 'matplotlib.pyplot' not in sys.modules\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", [*CURVES, "gallery_size", "threshold_study"])

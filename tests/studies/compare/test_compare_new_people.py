@@ -7,11 +7,6 @@ import pytest
 import scipy
 
 import bioeval as be
-from bioeval.counting.identification import search as search_all
-from bioeval.counting.left_out import LeftOut
-from bioeval.protocol.tasks import OpenSet
-from bioeval.stats.identification import SearchColumns
-from bioeval.stats.options import IntervalMethod
 
 PEOPLE = 25
 TARGETS = (0.3, 0.1)
@@ -62,32 +57,6 @@ def jackknife(value: float, others: np.ndarray) -> tuple[float, float]:
 def of_pair(comparison):
     """The first system minus the second."""
     return comparison.isel(system=0, other_system=1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("layout", ["square", "gallery", "more enrolled", "some unknown"])
-@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
-@pytest.mark.parametrize("unit", ["template", "subject"])
-def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
-    scores = scores_of(matrix(3), layout.split()[0], extra=5 * (layout == "more enrolled"))
-    if layout == "some unknown":
-        enrolled = scores_of(matrix(3), "gallery")
-        columns = np.flatnonzero(enrolled.gallery_labels >= 6)
-        scores = enrolled.select(gallery=columns)
-    search = OpenSet(rank_unit=unit, fusion="min", ties=ties, impostors="auto")
-    searches = search_all(scores, search)
-    left_out = LeftOut.of(searches, scores, ties, ranks=1)
-    people = SearchColumns(searches, ties, IntervalMethod("people"), left_out=left_out)
-    recognised = people.cms(np.array([1]))[0, 1:]
-    whole = be.open_set(scores, rank_unit=unit, ties=ties, far_targets=TARGETS)
-    on_the_data = whole.dir_at_far.values[:, 0]
-    at_far = people.at_targets(people.curve(), np.array(TARGETS), on_the_data)[0][:, 1:]
-    for i, person in enumerate(people_of(scores)):
-        others = without(scores, person)
-        opened = be.open_set(others, rank_unit=unit, ties=ties, far_targets=TARGETS)
-        np.testing.assert_allclose(at_far[:, i], opened.dir_at_far[:, 0], atol=1e-12)
-        hits = opened.dir.values[-1, 0]  # of all who are enrolled, within any distance
-        np.testing.assert_allclose(recognised[i], hits, atol=1e-12)
 
 
 @pytest.mark.parametrize("layout", ["more enrolled", "square", "gallery"])

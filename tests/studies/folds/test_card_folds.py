@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
 from bioeval.base.errors import CardError, DataError, ProtocolError
-from bioeval.cli.lazy_group import root
 from bioeval.results.layouts import expanded
 
 CARD = """
@@ -42,43 +40,7 @@ def kfold(scores):
     return expanded(be.evaluate(scores, "course-kfold"))
 
 
-def run(*words: str):
-    return CliRunner().invoke(root, ["run", *words], catch_exceptions=False)
-
-
 # ------------------------------------------------------------------------------ the cards
-
-
-@pytest.mark.slow
-def test_what_a_card_says_is_what_is_done(scores):
-    made = card(
-        """
-[partition]
-by = "subject-folds"
-folds = 4
-repeats = 2
-seed = 7
-[decision]
-rule = "far"
-far = 0.02
-[uncertainty]
-confidence = 0.9
-"""
-    )
-    tree = expanded(be.evaluate(scores, made))
-    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=7)
-    targets = (0.1, 0.01, 0.001, 0.0001)
-    plain = crossed(
-        scores,
-        splitter,
-        threshold="far=0.02",
-        interval=be.stats.IntervalMethod("nadeau-bengio", 0.9),
-        far_targets=targets,
-    )
-    result = tree["folds/verification/single"].to_dataset()
-    assert result.drop_attrs().identical(plain.drop_attrs())
-    assert result.attrs["protocol"] == "mine"
-    assert [node.path for node in tree.leaves] == ["/folds/verification/single"]
 
 
 @pytest.mark.parametrize(
@@ -116,17 +78,6 @@ def test_what_folds_do_not_have_is_refused(scores):
         be.evaluate(scores, made, thresholds=10, max_rank=3)
 
 
-def test_folds_in_columns_of_both_sides():
-    rng = np.random.default_rng(0)
-    scores = be.Scores(
-        rng.random((4, 8)), [0, 1, 2, 3], np.repeat(np.arange(4), 2),
-        probe_meta={"part": [0, 0, 1, 1]}, gallery_meta={"part": [0, 0, 0, 0, 1, 1, 1, 1]},
-    )  # fmt: skip
-    made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n', "probe-against-gallery")
-    result = expanded(be.evaluate(scores, made))["folds/verification/single"]
-    assert result.genuine_attempts.values.tolist() == [[4, 4]]
-
-
 def test_shipped_cards_with_folds(scores):
     for name in ("course-kfold", "dev-eval", "lfw-blufr"):
         tree = expanded(be.evaluate(scores, name))
@@ -136,32 +87,6 @@ def test_shipped_cards_with_folds(scores):
         )
     with pytest.raises(ProtocolError, match="leave out thresholds and max_rank"):
         be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
-
-
-@pytest.mark.slow
-def test_course_kfold_takes_either_layout(scores, tmp_path):
-    person = np.repeat(np.arange(20), 4)
-    probes = np.arange(80) % 4 > 0
-    gallery = ~probes & (person < 15)  # five subjects are not enrolled
-    rect = be.Scores(scores.values[probes][:, gallery], person[probes], person[gallery])
-    tree = expanded(be.evaluate(rect, "course-kfold"))
-    assert len(tree.leaves) == 4
-    single = tree["folds/verification/single"]
-    assert single.attrs["protocol"] == "course-kfold-probe-vs-gallery"
-    splitter = be.partition.RepeatedSubjectKFold(10, n_repeats=1, random_state=0)
-    tested = [set(person[test].tolist()) for _, test in splitter.split(y=person)]
-    for k, who in enumerate(tested):
-        enrolled = [s for s in who if s < 15]
-        assert single.test_subjects[0, k] == len(who)
-        assert single.genuine_attempts[0, k] == 3 * len(enrolled)
-        assert single.impostor_attempts[0, k] == 3 * len(enrolled) * (len(who) - 1)
-    be.save(rect, tmp_path / "r.npz")
-    done = run(str(tmp_path / "r.npz"), "--protocol", "course-kfold")
-    assert "course-kfold-probe-vs-gallery" in done.stdout
-    with pytest.raises(ProtocolError, match="use course-kfold-probe-vs-gallery, or"):
-        be.evaluate(rect, "dev-eval")
-    with pytest.raises(ProtocolError, match="use course-kfold, or"):
-        be.evaluate(scores, "course-kfold-probe-vs-gallery")
 
 
 @pytest.mark.parametrize(
@@ -230,12 +155,6 @@ def test_pairs_carry_their_folds(tmp_path):
 
 
 # --------------------------------------------------------------------------- command line
-
-
-def test_too_few_subjects_is_one_line(tmp_path):
-    be.save(be.simulate(5, 3), tmp_path / "s.npz")
-    with pytest.raises(DataError, match="only 5 subjects"):
-        run(str(tmp_path / "s.npz"), "--protocol", "course-kfold")
 
 
 # ------------------------------------------------------------------------ LFW open and closed set

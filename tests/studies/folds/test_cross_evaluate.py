@@ -72,42 +72,6 @@ def scores():
     return be.simulate(30, (2, 6), random_state=5)
 
 
-def brute(scores, train, test, templates):
-    """Select the training part, evaluate it, and apply its threshold to both parts."""
-    t = be.verification(scores.select(train, train), templates=templates).eer_threshold.item()
-    return [
-        be.verification(scores.select(p, p), templates=templates, thresholds=[t], auc=False)
-        for p in (train, test)
-    ]
-
-
-SPLITTERS = {
-    "samples": be.partition.SampleKFold(3, shuffle=True, random_state=1),
-    "leave one out": be.partition.SubjectKFold(30),
-    "parts": be.partition.SubjectShuffleSplit(3, test_size=0.3, random_state=1),
-    "some left out": be.partition.SubjectShuffleSplit(
-        2, test_size=0.2, train_size=0.5, random_state=1
-    ),
-    "three parts": be.partition.TrainValidationTest(0.3, 0.3, n_splits=2, random_state=1),
-}
-
-
-@pytest.mark.parametrize("templates", ["single", "multi"])
-@pytest.mark.parametrize("name", SPLITTERS)
-@pytest.mark.cases(1)
-def test_every_splitter(scores, name, templates):
-    splitter = SPLITTERS[name]
-    ds = crossed(scores, splitter, templates=templates)
-    for number, parts in enumerate(splitter.split(scores)):
-        place = divmod(number, ds.sizes["fold"])
-        one = ds.isel(repeat=place[0], fold=place[1])
-        on_train, on_test = brute(scores, parts[-2], parts[-1], templates)
-        assert one.fa == on_test.fa.item()
-        assert one.fr == on_test.fr.item()
-        assert one.train_fa == on_train.fa.item()
-    assert ds.sizes["repeat"] * ds.sizes["fold"] == splitter.get_n_splits()
-
-
 @pytest.mark.parametrize("rule", ["hter", "accuracy", "eer", "far=0.01"])
 @pytest.mark.parametrize("cells", [1, 64, 4096])
 @pytest.mark.cases(4)
@@ -122,26 +86,6 @@ def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, rule, 
 
 
 # ----------------------------------------------------------------------------- identification
-
-
-@pytest.mark.slow
-def test_open_set_in_folds(scores):
-    splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
-    for rule, target in (("eer", None), ("far=0.2", 0.2)):
-        ds = crossed(scores, splitter, task="open_set", threshold=rule, ranks=(1, 3))
-        for k, (train, test) in enumerate(splitter.split(scores)):
-            chosen = be.open_set(scores.select(train, train), far_targets=(0.2,))
-            t = chosen.eer_threshold.item()
-            if target:
-                t = chosen.threshold_at_far.sel(far_target=0.2, rank=1).item()
-            assert ds.threshold[0, k] == t
-            for prefix, part in (("train_", train), ("", test)):
-                whole = be.open_set(scores.select(part, part), thresholds=[t], max_rank=3)
-                for rank in (1, 3):
-                    assert ds[f"{prefix}dir"].sel(rank=rank)[0, k] == whole.dir.sel(rank=rank)
-                assert ds[f"{prefix}far"][0, k] == whole.far.item()
-                assert ds[f"{prefix}frr"][0, k] == whole.frr.item()
-                assert ds[f"{prefix}fa"][0, k] == whole.fa.item()
 
 
 def test_impostors_are_the_same_in_all_parts():
@@ -176,22 +120,6 @@ def test_closed_set_in_folds(scores):
 
 
 # -------------------------------------------------------------------------------------- pairs
-
-
-def test_pairs_by_hand():
-    """Two folds; the threshold of the largest accuracy of one is used on the other."""
-    d = [0.1, 0.3, 0.4, 0.6, 0.2, 0.5, 0.45, 0.7]
-    same = [1, 1, 0, 0, 1, 1, 0, 0]
-    pairs = be.Scores.from_pairs(d, same)
-    folds = be.partition.PredefinedPairFolds([0, 0, 0, 0, 1, 1, 1, 1])
-    ds = crossed(pairs, folds, threshold="accuracy")
-    # On fold 1 both 0.2 and 0.5 are right 3 times out of 4; the strictest is taken.
-    assert ds.threshold.values.tolist() == [[0.2, 0.3]]
-    assert ds.train_accuracy.values.tolist() == [[0.75, 1.0]]
-    assert ds.accuracy.values.tolist() == [[0.75, 0.75]]
-    assert ds.accuracy_mean == 0.75
-    assert ds.accuracy_pooled == 0.75
-    assert ds.attrs["chosen_on"] == "the training part of each fold"
 
 
 # ------------------------------------------------------------------------- over all folds
@@ -243,22 +171,6 @@ def test_intervals_of_other_results_are_refused(scores):
             crossed(scores, be.partition.SubjectKFold(3), interval=interval)
 
 
-def test_a_fold_without_impostors_is_left_out_and_counted():
-    """Each fold is one subject: it has no impostor pair of its own."""
-    scores = be.simulate(5, 3, random_state=1)
-    ds = crossed(scores, be.partition.SubjectKFold(5))
-    assert np.isnan(ds.far).all()
-    assert ds.far_folds == 0
-    assert np.isnan(ds.far_mean)
-    assert np.isnan(ds.far_pooled)
-    assert ds.frr_folds == 5
-    assert np.isfinite(ds.frr_mean)
-    assert (ds.impostor_attempts == 0).all()
-    (undefined,) = (x for x in be.messages(ds) if x.code == "undefined-in-parts")
-    expected = {"missing": 5, "number": 5, "unit": "fold"}
-    assert undefined.arguments.items() >= expected.items()
-
-
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
 def test_folds_with_one_template_of_each_subject_say_so(task):
     scores = be.simulate(6, 3, random_state=1)
@@ -277,25 +189,6 @@ def test_one_fold_has_no_interval():
     assert np.isnan(ds.frr_sd)
     assert np.isnan(ds.frr_low)
     assert "one-part" in codes(ds)
-
-
-def test_splitters_of_scikit_learn(scores):
-    from sklearn.model_selection import GroupKFold, GroupShuffleSplit
-
-    ds = crossed(scores, GroupKFold(3))
-    assert dict(ds.sizes) == {"repeat": 1, "fold": 3}
-    assert (ds.test_subjects + ds.train_subjects == 30).all()
-    drawn = crossed(scores, GroupShuffleSplit(2, random_state=0))
-    assert dict(drawn.sizes) == {"repeat": 2, "fold": 1}
-
-
-def test_progress_ends_at_the_whole(scores):
-    seen: list[tuple[int, int]] = []
-    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    with be.set_options(progress=lambda *x: seen.append(x)):
-        crossed(scores, splitter)
-    assert seen[-1][0] == seen[-1][1]
-    assert all(a[0] <= b[0] for a, b in zip(seen, seen[1:], strict=False))
 
 
 # ------------------------------------------------------------------------------- refusals
@@ -395,15 +288,6 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
     new = crossed(scores, GroupKFold(3), task=task)
     assert new.attrs["subjects_in_both_parts"] == 0
     assert "subjects-in-both-parts" not in codes(new)
-
-
-def test_folds_of_samples_are_noted_without_a_python_warning(scores):
-    """The name of the splitter says that samples are divided; the result says what follows."""
-    ds = crossed(scores, be.partition.SampleKFold(3, shuffle=True, random_state=0))
-    assert ds.attrs["subjects_in_both_parts"] > 0
-    assert "subjects-in-both-parts" in codes(ds)
-    fewest = crossed(scores, be.partition.TrainValidationTest(0.3, 0.3, random_state=1))
-    assert fewest.attrs["subjects_in_both_parts"] == 0
 
 
 def test_pairs_of_the_same_people_in_training_and_test_are_named():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import naive
 import numpy as np
 import pytest
@@ -107,20 +105,6 @@ def test_every_count_is_that_of_the_definition(seed):
                     assert same(one.frr_at_far[k], naive.frr_at_far(*both, x)[0])
 
 
-@pytest.mark.parametrize("seed", range(0, 12, 3))
-@pytest.mark.cases(1)
-def test_points_are_those_of_the_part_by_itself(seed):
-    scores, experiment = drawn(seed + 1)  # with a gallery
-    parts = list(experiment.split(scores))
-    views = [scores.select(one) for one in parts]
-    targets = (0.3, 0.05)
-    ds = crossed(scores, experiment, task="open_set", ranks=(1, 2), far_targets=targets)
-    for k, view in enumerate(views):
-        whole = be.open_set(view, far_targets=targets, max_rank=2)
-        np.testing.assert_array_equal(ds.eer[k, 0], whole.eer)
-        np.testing.assert_array_equal(ds.dir_at_far[k, 0], whole.dir_at_far)
-
-
 @pytest.mark.slow
 def test_averages_are_over_the_repeats():
     scores = be.simulate(30, 4, random_state=2)
@@ -219,20 +203,6 @@ def test_claims_are_drawn_as_defined(per_probe, share):
     assert ds.fa_unenrolled.values[[100, 500, 900]].tolist() == accepted
 
 
-@pytest.mark.slow
-def test_impostor_claims_are_uniform():
-    """Chi-squared over the other subjects of one probe: 4 degrees of freedom."""
-    scores = be.Scores(np.zeros((6, 6)), list("aabcde"))
-    view = scores.select([0], [1, 2, 3, 4, 5])
-    sampler = ClaimSampler(2, 0.0, random_state=0)
-    seen = dict.fromkeys("bcde", 0)
-    for repeat in range(2000):
-        for subject in sampler.draw(view, repeat).subject:
-            seen[subject] += 1
-    assert sum(seen.values()) == 4000
-    assert sum((n - 1000) ** 2 / 1000 for n in seen.values()) < 16.3  # p = 0.001 with 3
-
-
 def test_claims_that_cannot_be_made():
     scores = be.simulate(6, 3, random_state=1)
     view = scores.select(np.arange(1, 18, 3), np.arange(0, 18, 3))
@@ -273,24 +243,6 @@ def test_claims_keep_away_from_what_is_not_compared():
     masked = be.Scores(np.zeros((4, 4)), list("aabb"), mask=mask)
     with pytest.raises(DataError, match="only 3 probes have a mate"):
         ClaimSampler(1, 1.0).draw(masked)
-
-
-@pytest.mark.slow
-def test_rates_do_not_depend_on_the_share_of_genuine_claims():
-    """Means over 150 draws at one threshold, less those of all claims: within 4 standard errors."""
-    scores = be.simulate(16, 4, random_state=3)
-    experiment = Experiment(gallery_templates=1, repeats=150, random_state=1)
-    given = {"threshold": 4.3, "far_targets": ()}
-    whole = crossed(scores, experiment, **given)
-    accuracy = {}
-    for share in (0.9, 0.5, 0.1):
-        ds = crossed(scores, experiment, claims=ClaimSampler(1, share, 11), **given)
-        for rate in ("far", "frr"):
-            difference = (ds[rate] - whole[rate]).values.ravel()
-            error = difference.std(ddof=1) / math.sqrt(len(difference))
-            assert 0 < error < 0.02 and abs(difference.mean()) < 4 * error
-        accuracy[share] = float(ds.accuracy_mean)
-    assert accuracy[0.9] - accuracy[0.1] > 0.02  # divided by all attempts, it depends on the share
 
 
 def test_claims_of_an_experiment_are_drawn_for_each_part():

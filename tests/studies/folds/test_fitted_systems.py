@@ -51,26 +51,6 @@ def test_it_is_fitted_on_the_training_subjects_alone(faces):
         assert count == len(train)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("templates", ["single", "multi"])
-def test_without_learning_it_equals_scores_in_folds(faces, templates):
-    x, subject = faces
-    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    given = {"templates": templates, "threshold": "hter"}
-    made = crossed(x, splitter, y=subject, estimator=Remembering(), metric="l2", **given)
-    scores = be.Scores.from_embeddings(x, subject, metric="l2")
-    plain = crossed(scores, splitter, **given)
-    for name in ("far", "frr", "train_far", "train_frr", "fa", "fr", "test_subjects"):
-        np.testing.assert_array_equal(made[name], plain[name], err_msg=name)
-    np.testing.assert_allclose(made.threshold, plain.threshold)
-    for task in ("open_set", "closed_set"):
-        a = crossed(x, splitter, y=subject, estimator=Remembering(), metric="l2", task=task)
-        b = crossed(scores, splitter, task=task)
-        for name in ("dir", "far", "cms"):
-            if name in b:
-                np.testing.assert_array_equal(a[name], b[name], err_msg=name)
-
-
 def test_a_threshold_from_the_validation_part(faces):
     x, subject = faces
     Remembering.fitted_on.clear()
@@ -135,16 +115,6 @@ def test_bad_scorers_are_refused(faces):
         be.eer_scorer(object(), x, subject)
     with pytest.raises(DataError, match="y is missing"):
         be.eer_scorer(PCA(), x)
-
-
-def test_people_that_a_system_is_trained_on_are_named(faces):
-    x, subject = faces
-    system = PCA(4, random_state=0)
-    with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = crossed(x, StratifiedKFold(2), y=subject, estimator=system)
-    assert ds.attrs["subjects_in_both_parts"] == len(np.unique(subject))
-    new = crossed(x, be.partition.SubjectKFold(2), y=subject, estimator=system)
-    assert new.attrs["subjects_in_both_parts"] == 0
 
 
 @pytest.mark.parametrize(

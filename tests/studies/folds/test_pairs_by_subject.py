@@ -110,32 +110,6 @@ def two_of_each(n: int = 60, close: float = 0.4):
     )
 
 
-@pytest.mark.slow
-def test_people_and_not_pairs_are_the_units():
-    pairs = two_of_each()
-    ds = be.study_threshold(pairs, "far=0.05", folds=3, repeats=2)
-    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    by_fold = crossed(pairs, splitter, threshold="far=0.05")
-    np.testing.assert_array_equal(ds.fold_far, by_fold.far)
-    assert ds.far_low == by_fold.far_low
-    assert ds.attrs["divided"] == "subjects"
-    assert (ds.subjects, ds.impostor_pairs, ds.disjoint_pairs) == (60, 120, 30)
-    whole = be.verification(pairs, interval="people")
-    assert (whole.genuine_subjects, whole.disjoint_pairs) == (60, 30)
-    # A star: all impostor pairs share a subject.
-    star = be.Scores.from_pairs(
-        np.linspace(0, 1, 12), np.arange(12) < 6, subjects=[(i, i) for i in range(6)]
-        + [(9, i) for i in range(6)],
-    )  # fmt: skip
-    assert be.verification(star, interval="people").disjoint_pairs == 1
-    with pytest.raises(DataError, match="only 7 subjects"):
-        be.study_threshold(star, folds=10)
-
-
-def _halves(pairs):
-    return naive_units([tuple(pair) for pair in pairs.pair_subjects.tolist()], 2)
-
-
 def test_splitters_by_subject_of_both_libraries():
     from sklearn.model_selection import GroupKFold, KFold
 

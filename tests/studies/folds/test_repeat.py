@@ -86,19 +86,6 @@ OPEN = {
 }
 
 
-@pytest.mark.slow
-def test_auto_decides_for_each_partition():
-    random = np.random.default_rng(1)
-    scores = be.Scores(random.random((24, 24)), np.repeat(np.arange(6), 4))
-    every = np.arange(24)
-    sets = [(every, every), (every[::2], every[1::2]), (every[:8], every[:8]), (every[1::2], every)]
-    sets[3] = (every[:12], every[:12])
-    tree = be.repeat(scores, sets)
-    check(tree, scores, sets)
-    both = "course-all-vs-all or course-probe-vs-gallery"
-    assert tree["open_set"].attrs["protocol"] == both
-
-
 def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
     scores = be.simulate(8, 2, random_state=0)
     sets = [(np.arange(n), np.arange(n)) for n in (4, 16, 8)]
@@ -140,16 +127,6 @@ def test_splitters(splitter):
         card = OPEN["other"]
         sets = [(x.probes, x.gallery) for x in splitter.split(scores)]
     check(be.repeat(scores, splitter, card), scores, sets, card)
-
-
-@pytest.mark.slow
-def test_a_selection_of_a_matrix_is_divided_by_its_own_rows_and_columns():
-    scores = be.simulate(12, 4, random_state=3).select(
-        probes=np.arange(40)[::-1], gallery=np.arange(4, 48)
-    )
-    random = np.random.default_rng(0)
-    sets = [(random.permutation(40)[:15], random.permutation(44)[:20]) for _ in range(6)]
-    check(be.repeat(scores, sets, OPEN["other"]), scores, sets, OPEN["other"])
 
 
 def test_an_asymmetric_matrix_is_judged_by_partition():
@@ -254,17 +231,6 @@ def test_each_template_is_enrolled_in_turn_by_a_loop(tmp_path, monkeypatch, caps
     assert main(["run", "a.npz", "--protocol", "card.toml", "--target", "far=0.1"]) == 2
 
 
-def test_partitions_without_an_attempt_say_so():
-    scores = be.simulate(6, 3, random_state=1)
-    folds = be.partition.SampleKFold(3, stratify="subject")
-    for result in be.repeat(scores, folds).leaves:
-        found = {x.code: x.arguments for x in be.messages(result)}
-        expected = {"missing": 3, "number": 3, "unit": "partition"}
-        assert found["undefined-in-parts"].items() >= expected.items()
-    alone = be.repeat(scores, be.partition.SubjectKFold(6))["verification/single"]
-    assert "undefined-in-parts" in [x.code for x in be.messages(alone)]
-
-
 def test_of_training_and_test_the_test_part_is_evaluated():
     scores = scores_of()
     folds = be.partition.SubjectKFold(2)
@@ -305,21 +271,6 @@ def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
 def test_what_is_no_list_of_partitions_is_refused(wrong):
     with pytest.raises(be.DataError, match=r"^partitions is .*expected a splitter"):
         be.repeat(be.simulate(4, 2), wrong)
-
-
-def test_cards_with_folds_are_refused():
-    with pytest.raises(be.ProtocolError, match=r"has folds.*be\.evaluate"):
-        be.repeat(be.simulate(6, 2), be.partition.SubjectKFold(2), "course-kfold")
-
-
-def test_other_scores_are_refused():
-    pairs = be.Scores.from_pairs([0.1, 0.4], [True, False])
-    with pytest.raises(be.ProtocolError, match="list of pairs"):
-        be.repeat(pairs, [[0]])
-    with pytest.raises(be.DataError, match=r"expected bioeval\.Scores"):
-        be.repeat(np.eye(3), [[0]])
-    with pytest.raises(be.CardError, match="no-such-card"):
-        be.repeat(be.simulate(4, 2), [[0, 1]], "no-such-card")
 
 
 # --------------------------------------------------------------------------------- curves
@@ -395,13 +346,6 @@ def test_every_number_that_is_not_defined_has_a_message():
     found = {x.code: x.arguments for x in be.messages(tree["closed_set"])}
     assert found["undefined-in-parts"]["what"] == "cms_rank_5, cms_rank_10"
     assert found["undefined-in-parts"]["missing"] == 1
-
-
-def test_progress_is_of_partitions():
-    seen: list[tuple[int, int]] = []
-    with be.set_options(progress=lambda *x: seen.append(x)):
-        be.repeat(scores_of(), be.partition.SubjectKFold(3))
-    assert seen[-1] == (3, 3)
 
 
 def test_ties_that_decide_ranks_are_said():

@@ -14,8 +14,6 @@ import pytest
 from hypothesis import given, settings
 from named_arguments import raises_about
 from scipy import stats
-from sklearn.decomposition import PCA
-from sklearn.model_selection import cross_val_score
 from strategies import examples_of, matrices
 
 import bioeval as be
@@ -84,16 +82,3 @@ def test_bad_options_are_refused():
         be.make_scorer("eer", larger_is_better=True)
     with pytest.raises(be.DataError, match="scores is list"):
         be.make_scorer(kept).of_scores([[1.0]])
-
-
-@pytest.mark.slow
-def test_in_scikit_learn():
-    rng = np.random.default_rng(0)
-    person = np.repeat(np.arange(8), 4)
-    x = rng.normal(size=(8, 6))[person] + rng.normal(size=(32, 6))
-    folds, scorer = be.partition.SubjectKFold(2), be.make_scorer(stats.ks_2samp, metric="l2")
-    result = cross_val_score(PCA(3, random_state=0), x, person, cv=folds, scoring=scorer)
-    for value, (train, test) in zip(result, folds.split(y=person), strict=True):
-        made = PCA(3, random_state=0).fit(x[train]).transform(x[test])
-        scores = be.Scores.from_embeddings(made, person[test], metric="l2")
-        assert value == pytest.approx(scorer.of_scores(scores))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,19 +97,6 @@ def test_the_summary_of_a_layout_has_the_scalars_of_its_datasets(layout, kind):
     check(be.summary(scores, **options), be.evaluate(scores, **options), [])
 
 
-@pytest.mark.slow
-def test_of_galleries_drawn_at_random_it_has_the_expected_numbers():
-    scores = layouts()["all-against-all"]
-    card = protocol.load("course-all-vs-all")
-    drawn = {"gallery": "single", "rank_unit": "subject"}
-    card = replace(
-        card, open_set=replace(card.open_set, **drawn), closed_set=replace(card.closed_set, **drawn)
-    )
-    result = be.summary(scores, card)
-    check(result, be.evaluate(scores, card), list(card.report.ranks))
-    assert "eer_at_least" in result["open_set"]
-
-
 def test_of_lists_it_has_the_scalars_of_re_identification():
     lists = be.Scores.from_top_k([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
     check(be.summary(lists, "vehicleid"), be.evaluate(lists, "vehicleid"), [1, 5])
@@ -121,12 +107,6 @@ def test_several_systems_have_a_summary_each():
     assert be.summary(systems) == {name: be.summary(scores) for name, scores in systems.items()}
     with pytest.raises(be.DataError, match="no systems"):
         be.summary({})
-
-
-def test_without_impostors_rates_are_not_defined():
-    result = be.summary(be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"]))
-    assert math.isnan(result["verification/single"]["eer"])
-    assert result["verification/single"]["genuine_attempts"] == 2
 
 
 def test_of_a_card_with_folds_it_refers_to_evaluate():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import naive
 import naive_groups
 import numpy as np
 import pytest
@@ -20,50 +19,6 @@ OPTIONS = {"interval": be.stats.IntervalMethod("people", replicates=100)}
 def of_people(seed, people=66, groups="ab"):
     scores = be.simulate(people, 2, random_state=seed)
     return scores, np.array(list(groups))[np.asarray(scores.probe_labels) % len(groups)]
-
-
-@pytest.fixture(scope="module")
-def two():
-    scores, group = of_people(3)
-    who = np.asarray(scores.probe_labels)
-    at = float(np.quantile(scores.values[who[:, None] == who], 0.9))
-    return scores, group, at, be.by_group(scores, group, threshold=at, **OPTIONS)
-
-
-def rates_of(scores, group, at):
-    """Return the attempts of each rate and group by whether they are errors, with their people."""
-    of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
-    made = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
-    rates = {}
-    for a in made:
-        if of[a.probe] != of[a.claimed]:
-            continue
-        name = "frr" if a.genuine else "far"
-        wrong = a.score > at if a.genuine else a.score <= at
-        people = (a.probe,) if a.genuine else (a.probe, a.claimed)
-        outcomes = rates.setdefault((name, of[a.probe]), {True: [], False: []})
-        outcomes[wrong].append(people)
-    return rates, made, of
-
-
-@pytest.mark.slow
-def test_a_difference_of_two_groups_has_the_limits_of_both_rates_squared_and_added(two):
-    scores, group, at, ds = two
-    rates, _, _ = rates_of(scores, group, at)
-    for name, trials in (("frr", 33), ("far", 16)):
-        terms = []
-        for g in "ab":
-            outcomes = rates[name, g]
-            rate = len(outcomes[True]) / (len(outcomes[True]) + len(outcomes[False]))
-            terms.append((rate, *naive_groups.left_out_limits(outcomes, trials, 0.95)))
-        place = {"group": "a", "other_group": "b"}
-        found = [ds[f"{name}_difference{x}"].sel(place).item() for x in ("", "_low", "_high")]
-        expected = naive_groups.limits_of_difference(*terms)
-        np.testing.assert_allclose(found[0], terms[0][0] - terms[1][0], rtol=1e-12)
-        np.testing.assert_allclose(found[1:], expected, rtol=1e-9)
-        turned = {"group": "b", "other_group": "a"}
-        assert ds[f"{name}_difference_low"].sel(turned) == -found[2]
-        assert ds[f"{name}_separated"].sel(place) == (found[1] > 0) - (found[2] < 0)
 
 
 def test_letters_join_the_groups_that_are_not_separated():

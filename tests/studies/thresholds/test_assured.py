@@ -233,41 +233,6 @@ def test_two_people_are_too_few_for_anything():
     assert refused(result).arguments["people"] == 2
 
 
-def failed(policy: str) -> be.Scores:
-    """Some comparisons failed: a few of many people, and all of two pairs of people."""
-    scores = unequal(3, people=16)
-    d, people = scores.values.copy(), scores.probe_labels
-    rng = np.random.default_rng(7)
-    gone = rng.random(d.shape) < 0.05
-    for a, b in (("p0", "p1"), ("p2", "p3")):
-        gone |= np.outer(people == a, people == b) | np.outer(people == b, people == a)
-    d[gone] = np.nan
-    return be.Scores(d, people, nan=policy)
-
-
-@pytest.mark.slow
-def test_failed_comparisons_follow_their_policy():
-    with pytest.raises(be.DataError, match="NaN"):
-        be.study_threshold(failed("raise"), "far=0.3", assure=0.9, **STUDY)
-    for policy in ("exclude", "reject"):
-        scores = failed(policy)
-        labels = scores.probe_labels.tolist()
-        d = scores.values.copy()
-        if policy == "reject":  # an attempt that no threshold accepts
-            d[np.isnan(d)] = np.inf
-        np.fill_diagonal(d, np.nan)
-        result = pair_shares(scores, up_to=0.3)
-        n = 16
-        for t in twin.attainable(d, labels, labels):
-            h = twin.shares(d, labels, labels, t)
-            if policy == "exclude":  # two pairs of people are missing
-                partners = {x: sum(x in pair for pair in h) for x in twin.people_of(h)}
-                independent = len(h) // (max(partners.values()) + 1)
-            else:
-                independent = n // 2
-            assert result.independent == independent
-
-
 def test_a_threshold_between_ties_is_not_attainable():
     """All pairs of people but a few have one of two distances: 2 % are at 1.0, the others at 2.0.
 
@@ -302,13 +267,6 @@ def test_no_number_of_people_helps_above_the_target():
     )
     assert np.isnan(result.people_estimated)
     assert refused(result).code == "strictest-threshold-above-target"
-
-
-@pytest.mark.slow
-def test_an_open_claim_needs_more_people_than_there_are():
-    scores = be.simulate(60, 2, random_state=0)
-    result = be.check_promise(scores, float(np.quantile(scores.values, 0.03)), far=0.03)
-    assert result.verdict == "open" and result.people_to_settle > 60
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95])

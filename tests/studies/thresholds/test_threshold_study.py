@@ -46,22 +46,6 @@ def scores():
     return be.simulate(40, 4, random_state=2)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("templates", ["single", "multi"])
-def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
-    claims = be.claim_scores(scores, templates=templates)
-    ds = be.study_threshold(claims, "far=0.01", folds=4, repeats=3)
-    whole = be.verification(scores, templates=templates, far_targets=(0.01,))
-    assert ds.threshold == whole.threshold_at_far.item()
-    assert ds.optimistic_frr == whole.frr_at_far.item()
-    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0)
-    by_fold = crossed(scores, splitter, threshold="far=0.01", templates=templates)
-    for name in ("far_mean", "far_low", "frr_high", "frr_pooled", "hter_sd", "far_folds"):
-        assert ds[name].item() == by_fold[name].item()
-    np.testing.assert_array_equal(ds.fold_threshold, by_fold.threshold)
-    np.testing.assert_array_equal(ds.fold_far, by_fold.far)
-
-
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_the_interval_by_subject_is_that_of_the_rates_there(scores, kind):
     sign = 1 if kind == "distance" else -1
@@ -101,18 +85,6 @@ def test_pairs_with_folds_have_no_others():
     assert "no-interval-by-subject" in codes(unknown)
 
 
-def test_other_targets(scores):
-    whole = be.verification(scores)
-    eer = be.study_threshold(scores, "eer", folds=4, repeats=1)
-    assert eer.threshold == whole.eer_threshold.item()
-    assert "impostors_for_30" not in eer
-    fixed = be.study_threshold(scores, 3.0, folds=4, repeats=1)
-    assert fixed.threshold == 3.0
-    assert (fixed.fold_threshold == 3.0).all()
-    # Nothing is chosen, so nothing is optimistic: all folds together are nearly all the data.
-    assert fixed.far_pooled.item() == pytest.approx(fixed.optimistic_far.item(), abs=0.01)
-
-
 def test_how_far_the_data_reach_by_hand(scores):
     """40 subjects of 4: 160 * 156 impostor attempts, each pair twice."""
     ds = be.study_threshold(scores, "far=0.001", folds=4, repeats=1)
@@ -138,22 +110,6 @@ def test_how_far_the_data_reach_by_hand(scores):
     }  # fmt: skip
     rare = be.study_threshold(scores, "far=1e-5", folds=4, repeats=1)
     assert argument_of(rare, "target-not-shown")["target"] == 1e-5
-
-
-def test_similarities_and_pairs(scores):
-    turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    a = be.study_threshold(scores, "hter", folds=4, repeats=1)
-    b = be.study_threshold(turned, "hter", folds=4, repeats=1)
-    assert a.threshold == -b.threshold
-    assert a.far_mean == b.far_mean
-    rng = np.random.default_rng(0)
-    same = np.arange(200) % 2
-    pairs = be.Scores.from_pairs(rng.normal(2 - same), same)
-    ds = be.study_threshold(pairs, "far=0.1", folds=5, repeats=2)
-    whole = be.verification(pairs, far_targets=(0.1,))
-    assert ds.threshold == whole.threshold_at_far.item()
-    assert "pairs-divided" in codes(ds)
-    assert "subjects" not in ds
 
 
 def test_nothing_to_choose_on(shown):
@@ -330,3 +286,19 @@ def test_a_given_threshold_beyond_all_scores_is_remarked(kind):
             found = [x for x in be.messages(result) if x.code == "threshold-beyond-scores"]
             expected = [] if does is None else [{"threshold": given, "does": does}]
             assert [x.arguments for x in found] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("templates", ["single", "multi"])
+def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
+    claims = be.claim_scores(scores, templates=templates)
+    ds = be.study_threshold(claims, "far=0.01", folds=4, repeats=3)
+    whole = be.verification(scores, templates=templates, far_targets=(0.01,))
+    assert ds.threshold == whole.threshold_at_far.item()
+    assert ds.optimistic_frr == whole.frr_at_far.item()
+    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0)
+    by_fold = crossed(scores, splitter, threshold="far=0.01", templates=templates)
+    for name in ("far_mean", "far_low", "frr_high", "frr_pooled", "hter_sd", "far_folds"):
+        assert ds[name].item() == by_fold[name].item()
+    np.testing.assert_array_equal(ds.fold_threshold, by_fold.threshold)
+    np.testing.assert_array_equal(ds.fold_far, by_fold.far)

@@ -318,25 +318,6 @@ def test_queries_that_all_are_junk_are_refused():
         be.reid(be.Scores([[1, 2]], [-1], [-1, 5]), junk="keep", removed="none")
 
 
-def test_junk_and_distractors_are_in_no_set_of_gom():
-    scores = be.Scores([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [1.0, 1.0, 1.0]], [7, -1, 8], [7, -1, -1])
-    alone = scores.select(probes=[0, 2])
-    keywords = {
-        "convention": "vehicleid",
-        "scaled": False,
-        "thresholds": [1.5, 3.5],
-        "budget": 4,
-    }
-    for variant in ("paper", "reference"):
-        ds = be.gom(scores, variant=variant, **keywords)
-        expected = be.gom(alone, variant=variant, **keywords)
-        assert (ds.queries, ds.open_queries, ds.skipped, ds.left_out) == (
-            expected.queries, expected.open_queries, expected.skipped, 1
-        )  # fmt: skip
-        for name in ("mrp", "mvp", "mrep", "mfr", "micro_f1", "far", "ttr", "dir", "mean_inp"):
-            np.testing.assert_array_equal(ds[name], expected[name], err_msg=name)
-
-
 def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
     plain = be.reid(be.Scores([[1, 2]], [0], [3, 0]), removed="none")
     assert "distractors" not in str(plain.attrs)
@@ -499,17 +480,6 @@ def test_what_lists_do_not_tell_of_a_convention():
 def test_far_targets_mean_nothing_where_all_is_ranks():
     with pytest.raises(be.ProtocolError, match="does nothing under protocol viper"):
         be.evaluate(be.Scores([[1, 2]], [1], [1, 2]), "viper", far_targets=[0.1])
-
-
-def test_all_matches_removed_is_said():
-    meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2]}}
-    scores = be.Scores([[1, 2]], [1], [1, 2], **meta)
-    with pytest.raises(be.ProtocolError, match="all matches of 1 of 1 query are removed"):
-        be.reid(scores)
-    assert be.reid(scores, "market1501-original").mean_ap == 0
-    ds = be.evaluate(scores, "market1501")["reid"]
-    assert np.isnan(ds.mean_ap) and ds.queries == 0
-    assert "no-query-with-match" in [message.code for message in be.messages(ds)]
 
 
 def test_nan_is_an_error_only_where_it_is_read():
@@ -688,22 +658,6 @@ def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places, tmp_path):
         be.reid(scores, "cityflow", rank_k=4, rank_k_over="smaller")
 
 
-@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
-@pytest.mark.parametrize("mates", [3, 70])
-def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
-    """Beyond 64 mates a query is counted in another way."""
-    rng = np.random.default_rng(0)
-    labels = np.array([1] * mates + list(range(2, 102)))
-    values = rng.random((3, len(labels))).round(2)
-    missing = rng.random(len(labels)) < 0.1
-    values[:, missing] = np.nan
-    known = ~missing
-    result = be.reid(be.Scores(values, [1] * 3, labels, nan="exclude"), "viper", ties=ties)
-    expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
-    for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "mean_ap_at_r", "ndcg"):
-        np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
-
-
 def subjects_of_queries(labels, gallery, cameras, rule, zero) -> tuple[int, int]:
     """Queries in the means of templates against all others, and their subjects, by loops."""
     queries, subjects = 0, set()
@@ -746,3 +700,19 @@ def test_both_lists_of_a_convention_and_all_queries_are_shown(on_disk, capsys):
     frame = be.to_frame(be.reid(on_disk, per_query=True), "queries")
     assert len(frame) == on_disk.shape[0]
     assert frame["average_precision"].dropna().is_monotonic_increasing
+
+
+@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
+@pytest.mark.parametrize("mates", [3, 70])
+def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
+    """Beyond 64 mates a query is counted in another way."""
+    rng = np.random.default_rng(0)
+    labels = np.array([1] * mates + list(range(2, 102)))
+    values = rng.random((3, len(labels))).round(2)
+    missing = rng.random(len(labels)) < 0.1
+    values[:, missing] = np.nan
+    known = ~missing
+    result = be.reid(be.Scores(values, [1] * 3, labels, nan="exclude"), "viper", ties=ties)
+    expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
+    for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "mean_ap_at_r", "ndcg"):
+        np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
