@@ -87,6 +87,18 @@ def from_json(text: str) -> list[Message]:
     return list(map(Message.of_entry, json.loads(text or "[]")))
 
 
+def joined_messages(by_name: Mapping[str, Iterable[Message]]) -> list[Message]:
+    """Return the messages of systems by name, each with its systems where not all have it."""
+    about: dict[Message, list[str]] = {}
+    for name, messages in by_name.items():
+        for message in messages:
+            about.setdefault(message, []).append(name)
+    return [
+        message if len(names) == len(by_name) else message.concerning(*names)
+        for message, names in about.items()
+    ]
+
+
 def message_attrs(
     messages: Iterable[Message], attrs: Mapping[Any, Any] | None = None
 ) -> dict[str, str]:

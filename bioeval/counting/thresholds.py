@@ -91,6 +91,17 @@ def require_values(scores: Scores, task: str) -> None:
         )
 
 
+def require_two_sets(dev: Scores, test: Scores, task: str) -> None:
+    """Raise unless a threshold of a development set means the same on another set."""
+    for scores in (dev, test):
+        require_values(scores, task)
+    if dev.kind != test.kind:
+        raise DataError(
+            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
+            "a threshold of one means nothing to the other"
+        )
+
+
 def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
     """Convert a user's increasing thresholds to increasing distances."""
     return -thresholds[::-1] if larger_is_closer(kind) else thresholds

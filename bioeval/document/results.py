@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.messages import Message, messages_of
+from bioeval.base.messages import Message, joined_messages, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.document.blocks import (
     Column,
@@ -209,16 +209,7 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
 
 def result_messages(results: ResultsBySystem) -> Messages:
     """Return the messages of results, each with the names of its systems where not all have it."""
-    about: dict[Message, list[str]] = {}
-    for name, dataset in results.items():
-        for message in messages_of_result(dataset):
-            about.setdefault(message, []).append(name)
-    listed = []
-    for message, names in about.items():
-        if len(names) < len(results):
-            message = message.concerning(*names)
-        listed.append(message)
-    return Messages(listed)
+    return Messages(joined_messages({k: messages_of_result(x) for k, x in results.items()}))
 
 
 def is_doubt(message: Message) -> bool:

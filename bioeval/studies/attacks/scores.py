@@ -283,7 +283,11 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
         place = np.arange(len(row)) - np.searchsorted(row, row)
         table = np.full((m, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
         table[row, place] = values
-        row, values = np.arange(m), _fused(table, fusion, rejected=attacks.nan == "reject")
+        ends = np.array([0, table.shape[1]])
+        row, values = (
+            np.arange(m),
+            fused(table, ends, fusion, rejected=attacks.nan == "reject")[:, 0],
+        )
     return _made(row, values, attacks)
 
 
@@ -292,12 +296,6 @@ def _made(row: np.ndarray, values: np.ndarray, attacks: Scores) -> tuple[np.ndar
     made = values == values
     row, values = row[made], values[made]
     return row, (scored(values) if attacks.nan == "reject" else values).astype(np.float64)
-
-
-def _fused(table: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:
-    """Return each row's scores fused, NaN where there is none."""
-    ends = np.array([0, table.shape[1]])
-    return fused(table, ends, fusion, rejected=rejected)[:, 0]
 
 
 def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:

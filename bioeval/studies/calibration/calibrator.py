@@ -224,12 +224,6 @@ CalibrationMethod = Literal["logistic", "pav"]
 METHODS: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
 
 
-def check_prior(prior: Any) -> None:
-    """Raise :class:`DataError` unless a prior is above 0 and below 1."""
-    if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
-        raise DataError(f"prior is {received(prior)}; expected a probability below 1")
-
-
 class Calibrator(ScoreTransformer):
     """Calibrated scores: natural log-likelihood ratios, learnt from training scores.
 
@@ -284,7 +278,8 @@ class Calibrator(ScoreTransformer):
 
     def __init__(self, method: CalibrationMethod = "logistic", prior: float = 0.5):
         require_choice("method", method, METHODS)
-        check_prior(prior)
+        if require_number("prior", prior, above=0.0, high=1.0) == 1:
+            raise DataError(f"prior is {received(prior)}; expected a probability below 1")
         self.method, self.prior = method, prior
 
     def fit(self, X: Scores, y: Any = None) -> Self:

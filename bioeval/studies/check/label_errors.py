@@ -2,40 +2,15 @@
 
 A label is likely wrong where the template is nearer to another label than to its own.
 
-With ``A_j(s)`` the lower median of the finite distances from template ``j`` to the templates of
-label ``s`` without ``j``, ``r_j = ln(A_j(own) / least A_j of the others)``, ``z_j`` its robust
-score (median and 1.4826 MAD over all templates) and ``p_j = 1 - Phi(z_j)``, Benjamini and Hochberg
-reject at a false discovery rate of 0.1. Of the rejected with ``r_j > 0`` the one with the largest
-``z_j`` is taken out and all is computed anew, until none is left. Of scores without a natural zero
-(similarities, log-likelihood ratios, distances of which some median is negative) ``r_j`` is the
-difference of the two medians.
+The rules, and how often they err, are in ``docs/checks.md``: a contrast of median distances to the
+own and to the nearest other label, its robust score, and Benjamini and Hochberg. Where half of the
+templates are as near to another label as to their own, labels or kind are wrong as a whole, and no
+template differs from the rest. Of scores without a natural zero (similarities, log-likelihood
+ratios, distances of which some median is negative) a contrast is the difference of the medians.
 
-Where half of the templates are as near to another label as to their own, labels or kind are wrong
-as a whole, and no template differs from the rest. Two people who look alike give ``r_j`` a
-little above 0: a template is certain only where Benjamini and Hochberg reject it at 0.001 too, and
-it is at least half as much nearer to the other label as templates usually are to their own.
-
-Where probes are compared with a gallery of other templates, the rule is applied twice: to the
-probes by their distances to each label of the gallery, and to the gallery by the distances to each
-label of the probes. A wrong label in the gallery may make all probes of that label suspect, and the
-other way round. If every probe of a label is suspect, its suspect gallery templates explain that,
-and the probes are not named; if every gallery template of it is suspect, its suspect probes explain
-that. Where both is so, the fewer are named, and of equal numbers all.
-
-People with two names are two labels whose templates are as near to each other as those of one.
-With ``A_j`` the median distance of probe ``j`` to the nearest other label,
-``T_s`` is the median of ``ln A_j`` over the probes of label ``s``, ``M`` and ``z_s`` the median of
-all labels and the robust score of each (by 1.4826 MAD; small distances above), and ``G`` the median
-of ``ln`` of the distances of all probes to their own labels. Two labels are likely one person where
-each is the nearest of most probes of the other, Benjamini and Hochberg reject either at a false
-discovery rate of 0.1, and the mean ``T`` of both is at least three quarters of the way from ``M``
-to ``G``. It is certain where one of both is rejected at 0.001. A label without probes or not in the
-gallery is judged by the probes of the other alone, and their upper medians must be as small. Of
-scores without a natural zero the distances are taken themselves.
-
-Where probes are much nearer to the other label than to their own, labels were exchanged: errors of
-labels, and no names of one person. Where they are nearer to their own by as much as three quarters
-of what is usual, two people are alike, as those are who took no part in training.
+Of suspects on both sides of a comparison, those that explain the other ones are named: a wrong
+label in the gallery may make all probes of that label suspect, and the other way round. Where both
+is so, the fewer are named, and of equal numbers all.
 """
 
 from __future__ import annotations

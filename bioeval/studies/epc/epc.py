@@ -10,10 +10,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
-from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import rows_reported
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
-from bioeval.counting.thresholds import require_values, to_user
+from bioeval.counting.thresholds import require_two_sets, to_user
 from bioeval.counting.verification import verify
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label
@@ -101,13 +100,7 @@ def epc(
     chosen = require_increasing_proportions("alphas", alphas)
     require_all_scores(dev)
     require_all_scores(test)
-    for scores in (dev, test):
-        require_values(scores, "an EPC")
-    if dev.kind != test.kind:
-        raise DataError(
-            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
-            "a threshold of one means nothing to the other"
-        )
+    require_two_sets(dev, test, "an EPC")
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     wanted = PointsWanted(np.empty(0), costs, every_score=True)

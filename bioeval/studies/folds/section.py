@@ -185,11 +185,10 @@ def _details(ds: xr.Dataset) -> Iterator[Text]:
         if attrs["chosen_on"] == "given":
             yield say("{rule}, given beforehand", rule=rule_of(attrs))
             return
-        yield say(
-            "threshold at {choice}{span}",
-            choice=threshold_choice(attrs),
-            span=_span_of_scores(ds),
-        )
+        span: Text = ""
+        if np.isfinite(ds["threshold"].values).any():
+            span = say(": {span}", span=span_of_thresholds(ds))
+        yield say("threshold at {choice}{span}", choice=threshold_choice(attrs), span=span)
 
 
 #: The attempts of all test parts together, in words.
@@ -225,15 +224,6 @@ def _span(counts: np.ndarray) -> Text:
     """Return the smallest and the largest of some counts."""
     low, high = int(counts.min()), int(counts.max())
     return Count(low) if low == high else say("{low} to {high}", low=low, high=high)
-
-
-def _span_of_scores(ds: xr.Dataset) -> Text:
-    """Return where the thresholds of the folds are, after a colon; nothing of none."""
-    thresholds = ds["threshold"].values
-    finite = thresholds[np.isfinite(thresholds)]
-    if not len(finite):
-        return ""
-    return say(": {span}", span=span_of_thresholds(ds))
 
 
 # ------------------------------------------------------------------------------- notes

@@ -63,6 +63,9 @@ def section(results: ResultsBySystem) -> Section:
         pairs, of = [table_of_variables(ds, "group", "claimed_group", id="pairs")], []
     if "frr_difference" in ds:
         pairs.append(table_of_variables(ds, "group", "other_group", id="differences_of_groups"))
+    left_out: Text = ""
+    if ds.attrs.get("interval_method") == "people":
+        left_out = say("; limits of {frr} and {far} by leaving out each person (jackknife)")
     return Section(
         "groups",
         "Verification by group",
@@ -75,7 +78,7 @@ def section(results: ResultsBySystem) -> Section:
             *_whether_groups_differ(ds),
             *_differences(ds),
             *_notes(ds),
-            *interval_note(results, more=_by_jackknife(ds)),
+            *interval_note(results, more=left_out),
             table_of_variables(ds, "group", id="groups"),
             *pairs,
             result_messages(results),
@@ -87,13 +90,6 @@ def section(results: ResultsBySystem) -> Section:
 def _of_attempts(ds: xr.Dataset) -> bool:
     """Whether the probe alone decides the group of an attempt."""
     return "claimed_group" not in ds.dims
-
-
-def _by_jackknife(ds: xr.Dataset) -> Text:
-    """Return how the limits of rates are made."""
-    if ds.attrs.get("interval_method") != "people":
-        return ""
-    return say("; limits of {frr} and {far} by leaving out each person (jackknife)")
 
 
 def _names(ds: xr.Dataset) -> list[Label]:

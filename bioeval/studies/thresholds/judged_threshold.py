@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import trivial_cost
 from bioeval.counting.threshold_rules import Rule
-from bioeval.counting.thresholds import require_values, to_user
+from bioeval.counting.thresholds import require_two_sets, to_user
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Label, Number
 from bioeval.document.results import (
@@ -131,14 +130,9 @@ def judge_threshold(
     0.0013 0.429, DCF 0.556, minDCF 0.522
     """
     rule = Rule.parse(target, "target")
-    for scores in (dev, test):
-        require_scores(scores)
-        require_values(scores, "a threshold")
-    if dev.kind != test.kind:
-        raise DataError(
-            f"the development set holds {dev.kind} scores and the evaluation set {test.kind} "
-            "scores; a threshold of one means nothing to the other"
-        )
+    require_scores(dev)
+    require_scores(test)
+    require_two_sets(dev, test, "a threshold")
     unknown = interval is None and not knows_people(test)
     if interval is None:
         interval = "wilson" if unknown else "people"

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list, require_numbers
 from bioeval.base.errors import Argument, DataError, received, require_choice
-from bioeval.base.messages import Message, message_attrs
+from bioeval.base.messages import Message, joined_messages, message_attrs
 from bioeval.base.progress import stage
 from bioeval.base.version import __version__
 from bioeval.results.dataset import along, dataset
@@ -339,7 +339,7 @@ def compare_trackers(
     per_frame = any(MEASURES[name].units.endswith("/frame") for name in wanted)
     messages += [
         message
-        for message in _joined({name: x.messages for name, x in evaluated.items()})
+        for message in joined_messages({name: x.messages for name, x in evaluated.items()})
         if per_frame or message.code != "frames-not-given"
     ]
     messages += sums[0].messages()
@@ -402,18 +402,6 @@ def _common(
     about: dict[str, Any] = {"left_out": len(left_out), "sequences": len(truths)}
     about["trackers"] = {tracker: len(of) for tracker, of in lacking.items() if of}
     return common, [Message("sequences-not-in-common", names=left_out[:LISTED], **about)]
-
-
-def _joined(by_tracker: Mapping[str, Sequence[Message]]) -> list[Message]:
-    """Return the messages of all trackers, each with its trackers where not all have it."""
-    about: dict[Message, list[str]] = {}
-    for tracker, messages in by_tracker.items():
-        for message in messages:
-            about.setdefault(message, []).append(tracker)
-    return [
-        message if len(names) == len(by_tracker) else message.concerning(*names)
-        for message, names in about.items()
-    ]
 
 
 def ranked_measure(
