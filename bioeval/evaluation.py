@@ -230,9 +230,9 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
     for name in ("gallery_templates", "gallery_subjects"):
         attrs[name] = sum(int(dataset.attrs.get(name, 0)) for dataset in every)
-    found: list[Message] = [Message("mean-over-galleries", galleries=list(results))]
+    messages: list[Message] = [Message("mean-over-galleries", galleries=list(results))]
     for dataset in every:
-        found += messages_of(dataset.attrs)
+        messages += messages_of(dataset.attrs)
     attrs.pop("messages", None)  # those that all galleries have
-    attrs |= {"galleries": " ".join(results), **message_attrs(found)}
+    attrs |= {"galleries": " ".join(results), **message_attrs(messages)}
     return xr.Dataset(variables, coordinates, attrs)

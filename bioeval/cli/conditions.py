@@ -63,10 +63,10 @@ class Condition:
     @classmethod
     def parse(cls, text: str) -> Condition:
         """Return the condition that a text says; raise ValueError if it says none."""
-        found = _FORM.fullmatch(text)
-        if found is None:
+        match = _FORM.fullmatch(text)
+        if match is None:
             raise ValueError(text)
-        name, place, sign, limit = found.groups()
+        name, place, sign, limit = match.groups()
         at = None if place is None else Value.PROPORTION.read(place)
         return cls(name.replace("-", "_"), at, sign, Value.PROPORTION.read(limit), text.strip())
 
@@ -80,11 +80,11 @@ class Condition:
         if not named:
             known = list(dict.fromkeys(x.text for x in numbers))
             raise DataError(bad_choice("fail_if", self._about, known))
-        seen: set[str] = set()
+        judged: set[str] = set()
         for number in named:
-            if number.system in seen:  # of the first task that has it
+            if number.system in judged:  # of the first task that has it
                 continue
-            seen.add(number.system)
+            judged.add(number.system)
             whose = ", ".join(filter(None, (number.system, number.task)))
             whose = f" ({whose})" if whose else ""
             if not number.supported:

@@ -357,12 +357,12 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def _by_key(option: str, entries: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, Any]:
     """Return the entries of a mapping, which may be given in several options."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in itertools.chain.from_iterable(entries):
-        if key in found:
+        if key in values:
             raise click.BadParameter(f"{key!r} is given twice", param_hint=f"'--{option}'")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def _value_of(key: str, value: str) -> Any:

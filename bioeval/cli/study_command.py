@@ -390,8 +390,10 @@ def refuse(
     for scores in systems:
         if why := why_undefined(scores, protocol):
             raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
-    found = [x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED]
-    why = "; ".join(dict.fromkeys(map(sentence_about, found)))
+    undefined = [
+        x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED
+    ]
+    why = "; ".join(dict.fromkeys(map(sentence_about, undefined)))
     raise NoResultError(f"nothing could be evaluated: {why or 'no rate is defined for these data'}")
 
 

@@ -94,12 +94,12 @@ class PageLines(HtmlLines):
             name = name[column]
         elif not self.images.shows(str(name)):
             return ""
-        found = self.images.find(name := str(name))
-        if found is None:
+        image = self.images.find(name := str(name))
+        if image is None:
             return escape(f"{name}: no image; {self.images.missing[name]}")
         raw = io.BytesIO()
-        small = found.mode == "L" and max(found.size) <= _SMALL
-        found.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
+        small = image.mode == "L" and max(image.size) <= _SMALL
+        image.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
         data = base64.b64encode(raw.getvalue()).decode("ascii")
         source = f"data:image/{'png' if small else 'jpeg'};base64,{data}"
         return f'<img class="thumb" src="{source}" alt="{escape(name)}">'
@@ -185,18 +185,18 @@ class Page:
                 f"{x.system}/{x.path}" if self.several else x.path: x.dataset
                 for x in self.evaluated
             }
-            said = in_brief(evaluation(known))
+            section = in_brief(evaluation(known))
             title = "Measures, each at its own threshold" if self.moving.curves else "Measures"
-            yield title, self.parts.rest_of(said, answering=False, facts=False)
+            yield title, self.parts.rest_of(section, answering=False, facts=False)
         studies: dict[str, dict[str, xr.Dataset]] = {}
         for x in self.items:
-            if not x.is_evaluation and x.told is None:
+            if not x.is_evaluation and x.result is None:
                 studies.setdefault(x.system, {})[x.path] = x.dataset
-        said_of = study_sections(studies)
-        said_of.sort(key=lambda x: x[1].id != "comparison")
-        named = [("", system, section) for system, section in said_of]
+        sections = study_sections(studies)
+        sections.sort(key=lambda x: x[1].id != "comparison")
+        named = [("", system, section) for system, section in sections]
         for x in self.items:
-            if x.told is not None:
+            if x.result is not None:
                 named += [(x.name, x.system, section) for section in x.sections()]
         first = bool(self.evaluated)
         for name, system, section in named:
@@ -216,20 +216,22 @@ class Page:
 
     def answer(self) -> list[str]:
         """Return the sentences of the answer: those of studies, then the rates."""
-        said = [self._lines(task).write(text) for text, task in self.parts.answers]
+        sentences = [self._lines(task).write(text) for text, task in self.parts.answers]
         for system, at in self.moving.uncounted.items():
-            said.append(
+            sentences.append(
                 self.lines.write(say(_UNCOUNTED, system=system, at=at, number=repr(at.value)))
             )
         if self.moving.leader is not None and not self.several:
-            said += map(self.lines.write, self._rates(self.moving.leader))
+            sentences += map(self.lines.write, self._rates(self.moving.leader))
         elif self.moving.leader is not None:
             if not any(x.type == "comparison" for x in self.items):
-                said.append("Whether these systems differ was not tested: bioeval compare does.")
+                sentences.append(
+                    "Whether these systems differ was not tested: bioeval compare does."
+                )
         else:
             for system in self.systems[:FEW]:
-                said += self._ranks([x for x in self.evaluated if x.system == system])
-        return said
+                sentences += self._ranks([x for x in self.evaluated if x.system == system])
+        return sentences
 
     def _rates(self, leader: RatesByThreshold) -> Iterator[Text]:
         """Yield the rates at the threshold with which the page opens."""
@@ -345,14 +347,14 @@ class Page:
 
     def first(self) -> list[str]:
         """Return the figures of the first view: the DET, and the images of the worst pairs."""
-        found = []
+        figures = []
         if self.moving.leader is not None:
             path = self.moving.leader.item.path
             curves = {x.system: x for x in self.moving.curves if x.item.path == path}
             data: Any = {name: x.item.dataset for name, x in curves.items()}
             display = display_of("det").from_results(data if self.several else self._only(data))
             if not display.why_empty:
-                found.append(self._drawn("DET", display, curves=curves))
+                figures.append(self._drawn("DET", display, curves=curves))
         pairs: Any = {x.system: x.dataset for x in self.items if x.type == "worst-pairs"}
         if pairs:
             display = display_of("worst_pairs").from_results(
@@ -362,8 +364,8 @@ class Page:
                 image_folder=self.images.folder,
             )
             if not display.why_empty:
-                found.append(self._drawn("Worst pairs", display))
-        return found
+                figures.append(self._drawn("Worst pairs", display))
+        return figures
 
     @staticmethod
     def _only(data: Mapping[str, Any]) -> Any:
@@ -372,27 +374,27 @@ class Page:
 
     def plots(self) -> list[str]:
         """Return the other figures that the results support, those of scores first."""
-        found: list[str] = []
+        figures: list[str] = []
         for curve in self.moving.curves:
-            if curve.item.is_evaluation and self._is_first(curve) and len(found) < MOST // 2:
+            if curve.item.is_evaluation and self._is_first(curve) and len(figures) < MOST // 2:
                 histograms = ScoreHistograms.between_thresholds(curve.item.dataset)
                 if len(histograms.by_class) > 1:
                     given = {curve.system if self.several else "": histograms}
                     display = display_of("score_distributions").from_results(given)
-                    found.append(self._drawn(f"scores {curve.system}", display, line=curve))
+                    figures.append(self._drawn(f"scores {curve.system}", display, line=curve))
         for file in self._files():
-            if len(found) < MOST:
+            if len(figures) < MOST:
                 display = display_of(file.plot.name).from_results(file.data)
                 if not display.why_empty:
                     name = " ".join(filter(None, (file.stem.replace("-", " "), file.system)))
-                    found.append(self._drawn(name, display, **file.options))
-        return found
+                    figures.append(self._drawn(name, display, **file.options))
+        return figures
 
     def _files(self) -> Iterator[PlotFile]:
         """Yield the plots of the results, of each task those of several systems together."""
         by_path: dict[str, dict[str, xr.Dataset]] = {}
         for x in sorted(self.items, key=lambda x: not x.is_evaluation):
-            if x.told is None:
+            if x.result is None:
                 by_path.setdefault(x.path, {})[x.system] = x.dataset
         if "verification/single" in by_path:
             by_path.pop("verification/multi", None)
@@ -526,13 +528,13 @@ def page_text(
         policy=_policy(style, script),
         points=_json(points),
     )
-    return _DIRECTIONS.sub(lambda found: printable(found[0]), text)
+    return _DIRECTIONS.sub(lambda match: printable(match[0]), text)
 
 
 def _made_from(items: list[Item]) -> Iterator[tuple[str, str]]:
     """Yield the fingerprints of the scores, and the seeds of the results."""
-    seen = {x.system: str(x.dataset.attrs.get("fingerprint", "")) for x in items}
-    for system, fingerprint in seen.items():
+    fingerprints = {x.system: str(x.dataset.attrs.get("fingerprint", "")) for x in items}
+    for system, fingerprint in fingerprints.items():
         if fingerprint:
             yield f"Scores of {system}", fingerprint
     seeds = [x.dataset.attrs.get(k, "") for x in items for k in ("random_state", "splitter_seed")]

@@ -35,7 +35,7 @@ class Item:
     path: str  # such as verification/single
     dataset: xr.Dataset
     is_evaluation: bool = False  # whether it is a task of an evaluation, and of no study
-    told: Any = None  # a result that is no dataset; `dataset` has its attributes alone
+    result: Any = None  # a result that is no dataset; `dataset` has its attributes alone
     name: str = ""  # under which that was given
 
     @property
@@ -56,31 +56,31 @@ class Item:
 
     def sections(self) -> list[Section]:
         """Return what is said of a result that is no dataset."""
-        return sections_of(self.told)
+        return sections_of(self.result)
 
 
 def items_of(results: Any) -> list[Item]:
     """Return results one by one, those that belong to no other system with the only one."""
-    found = list(_items(results, ""))
-    if not found:
+    items = list(_items(results, ""))
+    if not items:
         raise DataError("the results hold no dataset; expected the result of a function of bioeval")
-    named = {x.system for x in found if x.type != OF_SYSTEMS} - {_UNNAMED}
+    named = {x.system for x in items if x.type != OF_SYSTEMS} - {_UNNAMED}
     if len(named) == 1:
         only = next(iter(named))
-        found = [replace(x, system=only) if x.system == _UNNAMED else x for x in found]
-    systems = systems_of([x for x in found if x.told is None])
-    found = [_named(x, systems) for x in found]
+        items = [replace(x, system=only) if x.system == _UNNAMED else x for x in items]
+    systems = systems_of([x for x in items if x.result is None])
+    items = [_named(x, systems) for x in items]
     known = set()
-    for x in found:
+    for x in items:
         key = x.system, x.path, "fold" in x.dataset.dims
-        if key in known and x.told is None:
+        if key in known and x.result is None:
             raise DataError(
                 f"two results are called {x.path!r} of {x.system!r}; name the systems in a "
                 "mapping of name to result, or with --name"
             )
         known.add(key)
-    _refuse_other_data(found)
-    return found
+    _refuse_other_data(items)
+    return items
 
 
 def _items(results: Any, name: str) -> Iterator[Item]:
@@ -103,7 +103,7 @@ def _items(results: Any, name: str) -> Iterator[Item]:
                 "results, a check of data, a row of be.explain, or a mapping of name to these"
             ) from error
         attrs = {"fingerprint": getattr(results, "fingerprint", "")}
-        yield Item(printable(name), "", xr.Dataset(attrs=attrs), told=results)
+        yield Item(printable(name), "", xr.Dataset(attrs=attrs), result=results)
 
 
 def _item(path: str, dataset: xr.Dataset, name: str) -> Item:
@@ -122,10 +122,10 @@ def _item(path: str, dataset: xr.Dataset, name: str) -> Item:
 
 def _named(x: Item, systems: list[str]) -> Item:
     """Return a result with its system: where that is no dataset, its own or the only one."""
-    if x.told is None or x.system in systems:
+    if x.result is None or x.system in systems:
         return x
     only = systems[0] if len(systems) == 1 else ""
-    own = str(getattr(x.told, "system", "")) or only or x.system or _UNNAMED
+    own = str(getattr(x.result, "system", "")) or only or x.system or _UNNAMED
     return replace(x, system=printable(own), name=x.system)
 
 
@@ -141,7 +141,7 @@ def _refuse_other_data(items: list[Item]) -> None:
     Results without a fingerprint are not checked.
     """
     known: dict[str, tuple[str, Item]] = {}
-    for x in sorted(items, key=lambda x: (x.type == OF_SYSTEMS, x.told is not None)):
+    for x in sorted(items, key=lambda x: (x.type == OF_SYSTEMS, x.result is not None)):
         for system, fingerprint in _fingerprints(x):
             same, first = known.setdefault(system, (fingerprint, x))
             attrs = x.dataset.attrs

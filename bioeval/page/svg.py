@@ -50,9 +50,9 @@ def svg_of(figure: Figure, name: str, title: str) -> str:
         'xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
     text = head + text[text.index(">") + 1 :]
-    text = _STYLE.sub(lambda found: _attributes(found[1]), text)
-    text = _LINES.sub(lambda found: f' d="{_thinned(found[1])}"', text)
-    text = _CURVES.sub(lambda found: f' d="{_rounded(found[1], 2)}"', text)
+    text = _STYLE.sub(lambda match: _attributes(match[1]), text)
+    text = _LINES.sub(lambda match: f' d="{_thinned(match[1])}"', text)
+    text = _CURVES.sub(lambda match: f' d="{_rounded(match[1], 2)}"', text)
     text = re.sub(r' (x|y|transform)="([^"]*)"', lambda x: f' {x[1]}="{_rounded(x[2], 2)}"', text)
     text = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", text)
     used = {*re.findall(r'href="#([^"]*)"', text), *re.findall(r"url\(#([^)]*)\)", text)}
@@ -95,15 +95,15 @@ def _lines(points: np.ndarray) -> str:
         steps = np.sign(np.diff(points, axis=0))
         same = (steps[1:] == steps[:-1]).all(axis=1) & (steps[1:] == 0).any(axis=1)
         points = points[~np.concatenate([[False], same, [False]])]
-    said = f"M{points[0, 0]:.6g} {points[0, 1]:.6g}"
+    path = f"M{points[0, 0]:.6g} {points[0, 1]:.6g}"
     for (x0, y0), (x, y) in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
         if y == y0:
-            said += f"H{x:.6g}"
+            path += f"H{x:.6g}"
         elif x == x0:
-            said += f"V{y:.6g}"
+            path += f"V{y:.6g}"
         else:
-            said += f"L{x:.6g} {y:.6g}"
-    return said
+            path += f"L{x:.6g} {y:.6g}"
+    return path
 
 
 def places(figure: Figure, axes: Axes, x: np.ndarray, y: np.ndarray) -> list[list[float] | None]:
@@ -116,8 +116,8 @@ def places(figure: Figure, axes: Axes, x: np.ndarray, y: np.ndarray) -> list[lis
         at = axes.transData.transform(np.column_stack([x, y]))
     at = np.clip(at, (box.x0, box.y0), (box.x1, box.y1))
     scale, height = 72 / figure.dpi, 72 * figure.get_size_inches()[1]
-    found: list[list[float] | None] = []
+    places: list[list[float] | None] = []
     for right, up in at.tolist():
         known = math.isfinite(right) and math.isfinite(up)
-        found.append([round(right * scale, 1), round(height - up * scale, 1)] if known else None)
-    return found
+        places.append([round(right * scale, 1), round(height - up * scale, 1)] if known else None)
+    return places

@@ -71,12 +71,12 @@ class RatesByThreshold:
         dataset = self.item.dataset
         at = float(self.thresholds[row]) if row >= 0 else np.nan
         kind = str(dataset.attrs.get("kind", "distance"))
-        found: dict[str, Quantity] = {"threshold": threshold_to_install(at, kind)}
+        cells: dict[str, Quantity] = {"threshold": threshold_to_install(at, kind)}
         for name in RATES:
             cell = cell_of(dataset, name, {"threshold": row, "rank": 0})
             if isinstance(cell, Rate):
-                found[name] = cell if row >= 0 else Rate(np.nan)
-        return found
+                cells[name] = cell if row >= 0 else Rate(np.nan)
+        return cells
 
     def has(self, threshold: float) -> bool:
         """Whether the rates at this very threshold were counted."""
@@ -137,8 +137,8 @@ class Moving:
                 threshold = anchor.thresholds[own] if own >= 0 else np.nan
                 for curve in self.curves:
                     if curve.system == system:
-                        found = own if curve is anchor else curve.row(threshold)
-                        self.rows[id(curve)][i] = found
+                        row_of_curve = own if curve is anchor else curve.row(threshold)
+                        self.rows[id(curve)][i] = row_of_curve
         self.curves = [x for x in self.curves if self._is_counted(x, anchors[x.system])]
 
     def _is_counted(self, curve: RatesByThreshold, anchor: RatesByThreshold) -> bool:

@@ -422,12 +422,14 @@ class CurvesDisplay(Display):
 
     def _candidates(self) -> list[Text]:
         """Return with how many templates the probes of each system were compared, if not all."""
-        said: dict[str, list[str]] = {}
+        systems_of: dict[str, list[str]] = {}
         for system in self.systems:
-            said.setdefault(candidates_in_words(system.dataset.attrs), []).append(system.name)
-        if len(said) == 1:
-            return [*said]
-        return [joined(joined(*names), words, by=": ") for words, names in said.items() if words]
+            systems_of.setdefault(candidates_in_words(system.dataset.attrs), []).append(system.name)
+        if len(systems_of) == 1:
+            return [*systems_of]
+        return [
+            joined(joined(*names), words, by=": ") for words, names in systems_of.items() if words
+        ]
 
     def _end(
         self,
@@ -445,8 +447,8 @@ class CurvesDisplay(Display):
         missing: dict[str, list[str]] = {}
         for name, curve in self.curves.items():
             if why := curve.why_not or (unseen or {}).get(name, ""):
-                said = write(curve.word) in write(why)
-                who = curve.system.name if said else self._label(curve)
+                is_named = write(curve.word) in write(why)
+                who = curve.system.name if is_named else self._label(curve)
                 missing.setdefault(write(why), []).append(who)
         lines = [joined(joined(*who), why, by=": ") for why, who in missing.items()]
         if sum(map(len, missing.values())) == len(self.curves):

@@ -58,8 +58,8 @@ class ScoreDistributionsDisplay(Display):
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
         log, ax = require_flag("log", log), self._begin(ax, style)
         if not isinstance(thresholds, Mapping | None):
-            said = received(thresholds)
-            raise DataError(f"thresholds is {said}; expected a mapping of name to threshold")
+            words = received(thresholds)
+            raise DataError(f"thresholds is {words}; expected a mapping of name to threshold")
         ax.set_xmargin(0)  # the axis ends with the scores
         classes = {word: getattr(self, each) for each, word in self._class_words.items()}
         several = len(self.systems) > 1

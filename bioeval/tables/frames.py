@@ -57,16 +57,16 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
     from bioeval.views.writers.lines import Lines
 
     require_text("table", table)
-    found = []
+    with_data = []
     for section in sections_of(results):
-        found += [(section, each) for each in tables(section) if has_data(each)]
-    if not found:
+        with_data += [(section, each) for each in tables(section) if has_data(each)]
+    if not with_data:
         raise DataError("the results have no table")
-    name = table or found[0][1].id
-    for section, each in found:
+    name = table or with_data[0][1].id
+    for section, each in with_data:
         if each.id == name:
             frame = pd.DataFrame(rows_of_table(each, Lines(task=section.task)))
             frame.attrs |= {"table": name, "kinds": units_of(each)}
             return frame
     hint = " That table needs per_query=True in the evaluation." if table == "queries" else ""
-    raise DataError(bad_choice("table", table, [each.id for _, each in found]) + hint)
+    raise DataError(bad_choice("table", table, [each.id for _, each in with_data]) + hint)

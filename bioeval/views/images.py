@@ -47,17 +47,17 @@ class Images:
     column: str = ""
     folder: str | os.PathLike[str] | None = "."
     missing: dict[str, str] = field(default_factory=dict)
-    _found: dict[str, Image.Image | None] = field(default_factory=dict, repr=False)
+    _images: dict[str, Image.Image | None] = field(default_factory=dict, repr=False)
 
     def find(self, name: str) -> Image.Image | None:
         """Return the picture of a name, grey or RGB; None where there is none to show."""
-        if name not in self._found:
-            self._found[name] = None
+        if name not in self._images:
+            self._images[name] = None
             try:
-                self._found[name] = _face(name) or self._of_file(name)
+                self._images[name] = _face(name) or self._of_file(name)
             except NoImageError as error:
                 self.missing[name] = str(error)
-        return self._found[name]
+        return self._images[name]
 
     def columns(self, dataset: xr.Dataset, sides: Iterable[str]) -> list[str]:
         """Return the variables of the images of each side; none where no column names any.

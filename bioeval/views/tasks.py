@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 _BOTH = "verification, single- and multi-template (one template per subject)"
 
 
-def each_once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+def each_once(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Return the datasets of tasks, equal single- and multi-template verification as one."""
-    shown = dict(found)
-    for path, single in found.items():
+    shown = dict(results)
+    for path, single in results.items():
         multi = shown.get(f"{path.removesuffix('single')}multi")
         if not path.endswith("single") or multi is None or not _equal(single, multi):
             continue
@@ -242,21 +242,21 @@ def report_ranks(dataset: xr.Dataset) -> list[int]:
     """Return the ranks to show: those of the protocol card that the results reach."""
     if "rank" not in dataset.coords:
         return []
-    said = map(int, str(dataset.attrs.get("report_ranks", "")).split())
-    return Scalars.shown_ranks(list(said), dataset["rank"].values.tolist())
+    ranks = map(int, str(dataset.attrs.get("report_ranks", "")).split())
+    return Scalars.shown_ranks(list(ranks), dataset["rank"].values.tolist())
 
 
 def with_asked_thresholds(tree: xr.DataTree, thresholds: Sequence[float]) -> xr.DataTree:
     """Return results whose tables show the rates at these thresholds, among those of the curves."""
-    said = " ".join(repr(float(x)) for x in thresholds)
-    found = {}
+    asked = " ".join(repr(float(x)) for x in thresholds)
+    datasets = {}
     for node in tree.subtree:
         dataset = node.to_dataset()
         if "threshold" in dataset.coords:
-            dataset.attrs["report_thresholds"] = said
+            dataset.attrs["report_thresholds"] = asked
             note_thresholds_beyond_scores(dataset, thresholds)
-        found[node.path] = dataset
-    return xr.DataTree.from_dict(found)
+        datasets[node.path] = dataset
+    return xr.DataTree.from_dict(datasets)
 
 
 def asked_thresholds(dataset: xr.Dataset) -> list[float]:

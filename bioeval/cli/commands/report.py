@@ -179,19 +179,19 @@ def _studies(
     scores: Scores, target: str | None, wanted: dict[str, Any], options: Any, run: StudyCommand
 ) -> dict[str, xr.Dataset]:
     """Return further results of a system by name, at the threshold that the page opens with."""
-    found: dict[str, xr.Dataset] = {}
+    results: dict[str, xr.Dataset] = {}
     if wanted["worst"] is not None:
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
         run.stages("listing the worst pairs")
-        found["worst_pairs"] = worst_pairs(scores, wanted["worst"])
+        results["worst_pairs"] = worst_pairs(scores, wanted["worst"])
     if wanted["zoo"]:
         from bioeval.studies.zoo.zoo import zoo
 
         run.stages("evaluating each subject")
         seed = options["random_state"]
-        found["zoo"] = zoo(scores, threshold=target or "eer", random_state=seed)
-    return found
+        results["zoo"] = zoo(scores, threshold=target or "eer", random_state=seed)
+    return results
 
 
 def _workload(results: xr.DataTree, opens: Opens | None, use: Any) -> dict[str, xr.Dataset]:

@@ -80,8 +80,8 @@ class Evaluation:
         from bioeval.studies.check.check_data import check_data
 
         if scores.layout != "top-k":
-            found = check_data(scores, protocol, read_scores=False)
-            self._findings = found.of("error", "warning", "note")
+            check = check_data(scores, protocol, read_scores=False)
+            self._findings = check.of("error", "warning", "note")
 
     def list_pairs(self, scores: Scores, number: int) -> None:
         """List the worst pairs that the card compares."""
@@ -104,8 +104,8 @@ class Evaluation:
         lines = []
         for x in self._findings:
             if x.check == "labels" and x.severity == "warning":
-                found, where = (written(text, TASK, self.naming) for text in (x.found, x.places))
-                lines.append(f"Labels: {found} ({where})")
+                problem, where = (written(text, TASK, self.naming) for text in (x.found, x.places))
+                lines.append(f"Labels: {problem} ({where})")
         # The tables show what the people do not support.
         if named := [x.check for x in self._findings if x.check != "people"]:
             lines.append(f"Findings in labels and metadata ({', '.join(named)}): run bioeval check")
@@ -302,13 +302,13 @@ def _at_places(dataset: xr.Dataset, dim: str, ranks: list[int]) -> list[dict[str
 
 def messages_by_task(results: Mapping[str, xr.Dataset], naming: Naming) -> list[dict[str, Any]]:
     """Return the messages of results, reasons to doubt all of them first, each with its tasks."""
-    found = alarms(results)
+    paths_of = alarms(results)
     for path, dataset in results.items():
         for message in messages_of_result(dataset):
             if not is_doubt(message):
-                found.setdefault(message, []).append(path)
+                paths_of.setdefault(message, []).append(path)
     lines = Lines(naming=naming)
-    return [{**message_data(message, lines), "tasks": paths} for message, paths in found.items()]
+    return [{**message_data(message, lines), "tasks": paths} for message, paths in paths_of.items()]
 
 
 def _fold_task(dataset: xr.Dataset, naming: Naming) -> dict[str, Any]:

@@ -141,15 +141,15 @@ def _by_task(tasks: Sequence[_Task], many: bool) -> Iterator[Block]:
     together: dict[tuple[str, str], list[_Task]] = {}
     for x in tasks:
         together.setdefault(task_code(x.dataset.attrs), []).append(x)
-    rules, said = list[str](), list[Text]()
+    rules, notes = list[str](), list[Text]()
     for of_task in together.values():
-        section = _section(of_task, rules, said)
+        section = _section(of_task, rules, notes)
         if many:
             section = replace(section, blocks=[*map(_values_alone, tables(section))])
         yield section
         if system_of(of_task[0].path):
             yield from (table for x in of_task for table in _data_tables(x))
-        said += _of_each(of_task, _support)
+        notes += _of_each(of_task, _support)
         rules = _rules(of_task[0].dataset)
 
 
@@ -164,12 +164,12 @@ def _values_alone(table: Table) -> Table:
 
 
 def _section(
-    tasks: Sequence[_Task], above: Sequence[str] = (), said: Sequence[Text] = ()
+    tasks: Sequence[_Task], above: Sequence[str] = (), noted: Sequence[Text] = ()
 ) -> Section:
     """Return the table of a task of one system or several, or why it has none.
 
     Above its rows are its rules, unless those `above` say them, and below them what the data do not
-    support, unless it is `said`.
+    support, unless it is `noted`.
     """
     first = tasks[0]
     task = rates_are_of(first.dataset.attrs, searches=is_identification(first.dataset))
@@ -188,7 +188,7 @@ def _section(
         rules = [y for y in _rules(x.dataset) if "cms" not in x.dataset or y not in above]
         return [candidates_in_words(x.dataset.attrs), "; ".join(rules)]
 
-    notes = [x for x in _of_each(tasks, _support) if x not in said]
+    notes = [x for x in _of_each(tasks, _support) if x not in noted]
     notes += _of_each(tasks, lambda x: _notes(x.dataset))
     about_rows: dict[str, Any] = {
         "title": named,
@@ -223,14 +223,14 @@ def verification_of_systems(results: Mapping[str, xr.Dataset], table: str) -> Se
 
 def _of_each(tasks: Sequence[_Task], texts: Callable[[_Task], Iterable[Text]]) -> list[Text]:
     """Return what is said of the systems of a task, once, with the names if not of all."""
-    said: dict[str, tuple[Text, list[str]]] = {}
+    by_text: dict[str, tuple[Text, list[str]]] = {}
     for task in tasks:
         for text in texts(task):
             if text == "":
                 continue
-            said.setdefault(repr(text), (text, []))[1].append(system_of(task.path))
+            by_text.setdefault(repr(text), (text, []))[1].append(system_of(task.path))
     every = []
-    for text, names in said.values():
+    for text, names in by_text.values():
         of_some = say("{names:names}: {text}", names=names, text=text)
         every.append(text if len(names) == len(tasks) else of_some)
     return every

@@ -78,11 +78,11 @@ def optimistic(results: Iterable[xr.Dataset]) -> Text:
 
 def paths_of_messages(results: Mapping[str, xr.Dataset]) -> dict[Message, list[str]]:
     """Return the messages of results, with the paths of the tasks that have them."""
-    found: dict[Message, list[str]] = {}
+    paths_of: dict[Message, list[str]] = {}
     for path, dataset in results.items():
         for message in messages_of_result(dataset):
-            found.setdefault(message, []).append(path)
-    return found
+            paths_of.setdefault(message, []).append(path)
+    return paths_of
 
 
 def alarms(results: Mapping[str, xr.Dataset]) -> dict[Message, list[str]]:

@@ -108,11 +108,11 @@ def tables_of_systems(
         by_task.setdefault(_task_of(dataset), {})[name] = dataset
         # Users name measures in the words of the table.
         lines = Lines(str(dataset.attrs.get("terms", "lecture")), _rates_of(dataset))
-        found = measured.setdefault(_task_of(dataset), {}).setdefault(name, {})
+        by_label = measured.setdefault(_task_of(dataset), {}).setdefault(name, {})
         for measure in measures_of(dataset):
             label = lines.write(measure.label)
             words[label.casefold()] = label
-            found[label.casefold()] = measure
+            by_label[label.casefold()] = measure
     chosen = []
     for name in measures:
         folded = name.casefold().replace("\N{LESS-THAN OR EQUAL TO}", "<=").strip()
@@ -160,9 +160,9 @@ def _table(
     shown = {measure.value.variable for measure in every}
     support = []
     for message in result_messages(datasets).messages:
-        said = message.arguments
+        about = message.arguments
         if message.code == "candidates-missing" or (
-            message.code in SUPPORT and f"{said['rate']}_at_{said['chosen']}" in shown
+            message.code in SUPPORT and f"{about['rate']}_at_{about['chosen']}" in shown
         ):
             support.append(message)
     notes = [
