@@ -92,9 +92,17 @@ def interpolated(x: float, at: Sequence[float], values: Sequence[float]) -> floa
 
 
 def curve(
-    places: Sequence[Columns], attempts: float, units: float, sides: int, confidence: float = 0.95
+    places: Sequence[Columns],
+    attempts: float,
+    units: float,
+    sides: int,
+    confidence: float = 0.95,
+    least: float | None = None,
 ) -> Callable[[float], Ends]:
-    """The limits of a rate as a function of it, from its columns along a curve."""
+    """The limits of a rate as a function of it, from its columns along a curve.
+
+    Where enough people err it has at least so many units.
+    """
     n, miss = len(places[0]) - 1, (1 - confidence) / 2
     by_rate = {columns[0]: list(columns) for columns in reversed(places)}
     by_rate |= {0.0: [0.0] * (n + 1), 1.0: [1.0] * (n + 1)}
@@ -103,14 +111,14 @@ def curve(
     known = [(x, f.of_rates) for x, f in zip(rates, found, strict=True) if f and f.known]
     ends = []
     for x, f in zip(rates, found, strict=True):
-        trials = units
+        trials, fewest = units, units
         if f and f.known:
-            trials = f.least
+            trials, fewest = f.least, units if least is None else least
         elif known:
             trials = interpolated(x, *zip(*known, strict=True))
             if f:
                 trials = min(trials, f.alone)
-        trials = min(max(trials, min(units, attempts)), attempts)
+        trials = min(max(trials, min(fewest, attempts)), attempts)
         both = 2 if trials <= units and x in (0, 1) else 1
         ends.append(exact(x, trials, both * miss))
     low, high = (list(x) for x in zip(*ends, strict=True))

@@ -60,6 +60,9 @@ class Attempted(NamedTuple):
       each; hits that are gained have negative weights
     - `units`: how many of the people, or pairs of them, are independent
     - `sides`: people with whom an attempt is missing
+    - `least`: of searches of new people the disjoint pairs, into which a mean over pairs of people
+      can be divided (Hoeffding 1963, Journal of the American Statistical Association 58, section
+      5): a search is of two people, the other one is the nearest to be taken for
     """
 
     hits: Hits
@@ -68,6 +71,7 @@ class Attempted(NamedTuple):
     leaving: np.ndarray
     units: float
     sides: int
+    least: float
 
     def columns(
         self,
@@ -146,13 +150,15 @@ class SearchColumns:
             losses = own if moved is None else Hits(*map(np.append, own, moved))
             stays = losses.person < groups
             leaving = np.bincount(np.append(group[person[of_rows]], also), minlength=groups + 1)
+            independent = kish(made[~self.no_person]) if self.people >= fewest else 0.0
             return Attempted(
                 hits,
                 made,
                 Hits(*(x[stays] for x in losses)),
                 leaving[:groups],
-                kish(made[~self.no_person]) / sides if self.people >= fewest else 0.0,
+                independent / sides,
                 sides,
+                independent if left_out is None else independent / 2,
             )
 
         none = np.empty(0, dtype=np.int64)
@@ -196,7 +202,8 @@ class SearchColumns:
     def _along(self, attempts: Attempted, columns: np.ndarray) -> RateCurve:
         """Return the limits of a rate along its curve."""
         made = float(attempts.made.sum())
-        return self.options.rate_curve(columns, made, attempts.units, attempts.sides)
+        independent = attempts.units, attempts.sides, attempts.least
+        return self.options.rate_curve(columns, made, *independent)
 
     def curve(self, rank: int = 1) -> CurveLimits:
         """Return FAR and 1 - DIR at a rank, at the marks, with their limits."""

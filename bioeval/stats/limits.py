@@ -144,7 +144,12 @@ def _trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, .
 
 
 def effective(
-    columns: np.ndarray, attempts: float, units: float, miss: float, sides: int
+    columns: np.ndarray,
+    attempts: float,
+    units: float,
+    miss: float,
+    sides: int,
+    least: float | None = None,
 ) -> np.ndarray:
     """Return the effective number of attempts along a curve, from columns in order of their rates.
 
@@ -152,14 +157,15 @@ def effective(
     the variance `v`. Where too few people err to show `v`, `d` is that of the nearest rate at which
     enough do (a generalised variance function: Wolter 2007, Introduction to variance estimation,
     chapter 7), unless `v` there is larger. Where none has enough it is the number of independent
-    `units`, people or disjoint pairs of them, which is also the smallest.
+    `units`, people or disjoint pairs of them, which is also the smallest; where enough do the
+    smallest is the `least` number, if it is another one.
     """
     trials, of_rates, alone, known = _trials(columns, miss, sides)
-    fewest = min(units, attempts)
-    if not known.any():
-        return np.full(len(columns), fewest)
-    nearest = np.fmin(np.interp(columns[:, 0], columns[known, 0], of_rates[known]), alone)
-    return np.clip(np.where(known, trials, nearest), fewest, attempts)
+    fewest = np.where(known, units if least is None else least, units)
+    if known.any():
+        nearest = np.fmin(np.interp(columns[:, 0], columns[known, 0], of_rates[known]), alone)
+        trials = np.where(known, trials, nearest)
+    return np.clip(np.where(np.isnan(trials), 0.0, trials), np.fmin(fewest, attempts), attempts)
 
 
 def trials_of_promise(
@@ -191,16 +197,22 @@ class RateCurve(NamedTuple):
 
     @classmethod
     def of(
-        cls, columns: np.ndarray, attempts: float, units: float, confidence: float, sides: int
+        cls,
+        columns: np.ndarray,
+        attempts: float,
+        units: float,
+        confidence: float,
+        sides: int,
+        least: float | None = None,
     ) -> RateCurve:
         """Return the limits of a rate in columns (places, 1 + people), at increasing rates.
 
-        The rate is of so many `attempts`, of which so many `units` are independent. An attempt is
-        of one person, or of two: `sides`.
+        The rate is of so many `attempts`, of which so many `units` are independent, or where enough
+        err at `least` so many. An attempt is of one person, or of two: `sides`.
         """
         columns = _with_ends(columns)
         miss = (1 - confidence) / 2
-        trials = effective(columns, attempts, units, miss, sides)
+        trials = effective(columns, attempts, units, miss, sides, least)
         if columns.shape[-1] < 3 or not units:
             trials = np.zeros(len(columns))
         rate = columns[:, 0]

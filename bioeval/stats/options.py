@@ -121,14 +121,22 @@ class IntervalMethod:
         return resampled(subjects, self.seed, self.replicates, no_person)
 
     def rate_curve(
-        self, columns: np.ndarray, attempts: float, units: float, sides: int
+        self,
+        columns: np.ndarray,
+        attempts: float,
+        units: float,
+        sides: int,
+        least: float | None = None,
     ) -> RateCurve:
-        """Return the limits of a rate along its curve, from columns of this method's weights."""
+        """Return the limits of a rate along its curve, from columns of this method's weights.
+
+        The numbers are those of :meth:`bioeval.stats.limits.RateCurve.of`.
+        """
         from bioeval.stats.limits import RateCurve
 
         if self.resamples:
             return RateCurve.drawn(columns, units, self.confidence)
-        return RateCurve.of(columns, attempts, units, self.confidence, sides)
+        return RateCurve.of(columns, attempts, units, self.confidence, sides, least)
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""

@@ -243,7 +243,9 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
             )
             rates = [x[name].values if name == "far" else x[name].values[:, k] for x in apart]
             places = [[rate[t], *(x[t] for x in rates)] for t in range(len(grid))]
-            limits = naive_limits.curve(places, scores.shape[0], PEOPLE / sides, sides)
+            limits = naive_limits.curve(
+                places, scores.shape[0], PEOPLE / sides, sides, least=PEOPLE / 2
+            )
             expected = np.array([limits(x) for x in rate])
             np.testing.assert_allclose(low, expected[:, 0], atol=1e-7)
             np.testing.assert_allclose(high, expected[:, 1], atol=1e-7)
@@ -251,7 +253,7 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
         [x.cms.values[min(k, x.sizes["rank"] - 1)] for x in ranked]
         for k in range(ranked[0].sizes["rank"])
     ]
-    limits = naive_limits.curve(places, scores.shape[0], PEOPLE, 1)
+    limits = naive_limits.curve(places, scores.shape[0], PEOPLE, 1, least=PEOPLE / 2)
     expected = np.array([limits(x) for x in closed.cms.values])
     np.testing.assert_allclose(closed.cms_low, expected[:, 0], atol=1e-9)
     np.testing.assert_allclose(closed.cms_high, expected[:, 1], atol=1e-9)
