@@ -86,7 +86,7 @@ def _levels(total: int) -> np.ndarray:
     return np.concatenate([few, ratios[ratios < total], most, [total]])
 
 
-def marks_of(distances: np.ndarray) -> np.ndarray:
+def grid_of(distances: np.ndarray) -> np.ndarray:
     """Return increasing distances along a curve: all finite ones, or of many some.
 
     Some are the outermost at either end, then by a constant factor of how many are beyond.

@@ -21,7 +21,7 @@ from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
 from bioeval.results.support import searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
-from bioeval.stats.curve_limits import EXACT, CurveLimits, marks_of, open_at_targets
+from bioeval.stats.curve_limits import EXACT, CurveLimits, grid_of, open_at_targets
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod, trials_of
@@ -45,11 +45,11 @@ class Hits(NamedTuple):
         return Hits(*(x[self.rank <= rank] for x in self))
 
     def by_person(
-        self, along: Literal["distance", "rank"], marks: np.ndarray, people: int
+        self, along: Literal["distance", "rank"], grid: np.ndarray, people: int
     ) -> np.ndarray:
-        """Return the hits of each person up to each of increasing marks, (marks, people)."""
+        """Return the hits of each person up to points of an increasing grid, (points, people)."""
         place = getattr(self, along)
-        return np.cumsum(by_subject(place, self.person, marks, people, self.weight)[:-1], axis=0)
+        return np.cumsum(by_subject(place, self.person, grid, people, self.weight)[:-1], axis=0)
 
 
 class Attempted(NamedTuple):
@@ -76,21 +76,21 @@ class Attempted(NamedTuple):
     def columns(
         self,
         along: Literal["distance", "rank"],
-        marks: np.ndarray,
+        grid: np.ndarray,
         rank: int | None = None,
         weights: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the rate of hits up to marks, (marks, 1 + people), or at weights of people."""
+        """Return the rate of hits up to each point, (points, 1 + people), or at weights."""
         hits, losses = self.hits, self.losses
         if rank is not None:
             hits, losses = hits.within(rank), losses.within(rank)
         if weights is not None:
-            drawn = linear_forms(hits.by_person(along, marks, len(self.made)), weights)
+            drawn = linear_forms(hits.by_person(along, grid, len(self.made)), weights)
             rates = ratio(drawn, linear_forms(self.made[None], weights))
         else:
             everyone = hits._replace(person=np.zeros_like(hits.person))
-            total = everyone.by_person(along, marks, 1)[:, 0]
-            lost = losses.by_person(along, marks, len(self.leaving))
+            total = everyone.by_person(along, grid, 1)[:, 0]
+            lost = losses.by_person(along, grid, len(self.leaving))
             rates = ratio(
                 without_each(lost, total), without_each(self.leaving, np.array(self.made.sum()))
             )
@@ -180,23 +180,23 @@ class SearchColumns:
         self.subjects = trials_of(int((self.genuine.made[~self.no_person] > 0).sum()))
 
     @cached_property
-    def marks(self) -> np.ndarray:
+    def grid(self) -> np.ndarray:
         """Distances along the curves; they depend on the scores alone."""
         both = self.genuine.hits.distance, self.impostor.hits.distance
         every = np.unique(np.concatenate(both))
         if len(every) > EXACT:
-            every = np.union1d(*map(marks_of, both))
+            every = np.union1d(*map(grid_of, both))
         return every[np.isfinite(every)]
 
     @cached_property
     def _every_score(self) -> bool:
-        """Whether the marks are all the distinct distances."""
+        """Whether the grid has all the distinct distances."""
         both = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
-        return len(np.unique(both[np.isfinite(both)])) == len(self.marks)
+        return len(np.unique(both[np.isfinite(both)])) == len(self.grid)
 
     @cached_property
     def _far(self) -> tuple[np.ndarray, RateCurve]:
-        far = self.impostor.columns("distance", self.marks, weights=self.weights)
+        far = self.impostor.columns("distance", self.grid, weights=self.weights)
         return far, self._along(self.impostor, far)
 
     def _along(self, attempts: Attempted, columns: np.ndarray) -> RateCurve:
@@ -206,10 +206,10 @@ class SearchColumns:
         return self.options.rate_curve(columns, made, *independent)
 
     def curve(self, rank: int = 1) -> CurveLimits:
-        """Return FAR and 1 - DIR at a rank, at the marks, with their limits."""
+        """Return FAR and 1 - DIR at a rank, along the grid, with their limits."""
         both = self.genuine.hits.distance, self.impostor.hits.distance
         failed = any(bool(np.isnan(x).any()) for x in both)
-        missed = 1 - self.genuine.columns("distance", self.marks, rank, self.weights)
+        missed = 1 - self.genuine.columns("distance", self.grid, rank, self.weights)
         far, limits_of_far = self._far
         return CurveLimits(
             ErrorColumns(far, missed, failed),
@@ -226,7 +226,7 @@ class SearchColumns:
 
     @cached_property
     def _cms_limits(self) -> RateCurve:
-        ranks = marks_of(self.genuine.hits.rank)
+        ranks = grid_of(self.genuine.hits.rank)
         return self._along(self.genuine, self.cms(ranks[ranks <= self.most]))
 
     def limits_at_ranks(self, ranks: np.ndarray, cms: np.ndarray) -> Limits:
@@ -274,7 +274,7 @@ class SearchColumns:
 
     def _at_equal_error(self, curve: CurveLimits, eer: float) -> Limits:
         """Return the limits of the EER."""
-        columns = curve.curve.equal_error() if len(self.marks) else np.array([np.nan])
+        columns = curve.curve.equal_error() if len(self.grid) else np.array([np.nan])
         columns = np.clip(columns + (eer - columns[0]), 0.0, 1.0)
         columns[0] = eer
         if self.weights is None:

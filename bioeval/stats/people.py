@@ -72,13 +72,13 @@ class PeopleCounts:
         """Return the table of what was counted at distances, the rows of some thresholds."""
         people, layers = counted.people, counted.thresholds
         genuine = by_subject(counted.genuine, counted.genuine_person, layers, people)
-        reached = genuine.cumsum(axis=0)
+        accepted = genuine.cumsum(axis=0)
         return cls(
             counted.names,
             counted.no_person,
             thresholds,
-            reached[-1],
-            _of_rows(reached, rows),
+            accepted[-1],
+            _of_rows(accepted, rows),
             counted,
             rows,
         )

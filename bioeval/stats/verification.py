@@ -16,7 +16,7 @@ from bioeval.counting.points import VerificationPoints
 from bioeval.counting.verification import Verified, Verifying
 from bioeval.results.variables import verification_variables
 from bioeval.scores.people import People, require_people
-from bioeval.stats.curve_limits import CurveLimits, marks_of, open_at_targets, thresholds_of
+from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
 from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
@@ -250,15 +250,15 @@ class VerificationColumns:
     def _limits_of_frr(self) -> RateCurve:
         """Return the limits of FRR, from the genuine scores alone."""
         values, people = self.genuine
-        marks = marks_of(values)
+        grid = grid_of(values)
         if self.options.resamples:
             number = len(self.people.no_person)
             weights = self.options.weights(number, self.people.no_person)
-            counts = by_subject(values, people, marks, number)
+            counts = by_subject(values, people, grid, number)
             taken = np.cumsum(linear_forms(counts, weights), axis=0)
         else:
             group, groups = self.persons.group[people], self.persons.groups
-            counts = np.cumsum(by_subject(values, group, marks, groups + 1), axis=0)
+            counts = np.cumsum(by_subject(values, group, grid, groups + 1), axis=0)
             mated = np.append(counts[-1, :-1] > 0, False)
             taken = without_each(counts[:, mated], counts.sum(axis=1))
         rates, made = 1 - ratio(taken[:-1], taken[-1]), len(values) / copies_of(self.verified)

@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.errors import Argument, DataError
 from bioeval.counting.thresholds import to_internal
 from bioeval.results.variables import Variable
-from bioeval.stats.curve_limits import marks_of
+from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import Limits, RateCurve, of_sum, rising
 from bioeval.stats.options import IntervalMethod, trials_of
@@ -58,7 +58,7 @@ class AcceptedAttempts:
     @classmethod
     def of(cls, distances: np.ndarray, units: Sequence[np.ndarray]) -> AcceptedAttempts:
         """Count attempts, of which `units` has the unit of each kind; NaN is never accepted."""
-        at, columns, numbers = marks_of(distances), [], []
+        at, columns, numbers = grid_of(distances), [], []
         for names in units:
             who, unit, made = np.unique(names, return_inverse=True, return_counts=True)
             group = groups_of(len(who))[unit.reshape(-1)]

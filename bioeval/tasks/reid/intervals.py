@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.messages import Message
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
-from bioeval.stats.curve_limits import marks_of
+from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.limits import ROUNDING, Limits, of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import VALUES_AT_ONCE, by_subject, linear_forms, ratio
@@ -104,7 +104,7 @@ class QueryColumns:
         """Return the limits of the means of a curve at ranks 1, 2, ..."""
         if rate:
             units, made = self.independent(curve.counted), float(curve.counted.sum())
-            columns = self.of_curve(curve, marks_of(curve.rank.astype(np.float64)))
+            columns = self.of_curve(curve, grid_of(curve.rank.astype(np.float64)))
             return self.options.rate_curve(columns, made, units, sides=1).at(means)
         # Bounds memory.
         step = max(1, VALUES_AT_ONCE // max(self._width, 1))
