@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
-import numpy as np
 import pytest
 
 import bioeval as be
@@ -35,26 +31,6 @@ def saved(tmp_path, monkeypatch):
     return save
 
 
-STUDY = ("--target", "far=0.1", "--folds", 5, "--repeats", 2, "--replicates", 200)
-
-
-@pytest.mark.slow
-def test_a_refused_promise_names_the_people_that_are_needed(saved, said):
-    file = saved("s.npz", be.simulate(12, 3, random_state=1))
-    promise = ("threshold", file, "--target", "far=0.01", "--assure", 0.95, *STUDY[2:])
-    _, out, _ = said(*promise)
-    needs = re.search(r"About (\d+) people are needed, at a FAR of [\d.]+ %\.", out)
-    assert needs and int(needs[1]) > 12
-    row = f"to promise the target at 95 % by a strict threshold, about {needs[1]} "
-    _, planned, _ = said("sample-size", file, "--far", 0.01)
-    for text in (out, planned):
-        assert row in " ".join(text.split()) + " "
-    given = be.study_threshold(
-        be.simulate(60, 3, random_state=1), "far=0.1", assure=0.95, folds=5, repeats=2
-    )
-    assert 0 < given.people_estimated <= 60
-
-
 def test_a_rate_that_is_none_is_answered(said):
     code, _, errors = said("run", "s.npz", "--far", "1/0")
     assert code == 2 and "expected a rate (0.01, 1% or 1/100)" in errors
@@ -71,15 +47,3 @@ def test_a_far_of_all_attempts_is_remarked(saved, said):
     remark = "0.01 is taken as a threshold; for a FAR write far=0.01"
     assert remark in said("threshold", file, "--target", "0.01", "--folds", 3)[2]
     assert "FAR 1 is 100 %" in said("threshold", file, "--target", "FAR=1", "--folds", 3)[2]
-
-
-@pytest.mark.slow
-def test_the_column_that_names_the_subjects_is_told(saved, said):
-    scores = be.simulate(6, 3, random_state=1)
-    np.save("m.npy", scores.values)
-    rows = [f"{i},s{x},f" for i, x in enumerate(scores.probe_labels)]
-    Path("who.csv").write_text("\n".join(["id,subject,sex", *rows]))
-    told = "Read subjects from column 'subject' of who.csv"
-    assert told in said("run", "m.npy", "--labels", "who.csv", "--kind", "distance")[1]
-    Path("own.csv").write_text("\n".join(["label", *map(str, scores.probe_labels)]))
-    assert "own.csv" not in said("run", "m.npy", "--labels", "own.csv", "--kind", "distance")[1]

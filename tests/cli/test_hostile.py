@@ -229,29 +229,6 @@ def test_a_link_to_nothing_is_not_its_own_remedy(capsys):
 
 # ------------------------------------------------------------------------- names
 
-# For a terminal, a formula, a direction of writing, markup, bytes, and no glyph of the font.
-NAME = "a\x1b[31m$\\frac$\u202e[bold]\udcff\u65e5" + 150 * "l"
-
-
-@pytest.mark.slow  # draws every plot
-def test_names_of_files_are_printable_and_short_everywhere(scores, capsys):
-    given = be.simulate(4, 3, random_state=3)
-    labels = [f"{NAME[:12]}{label}" for label in given.probe_labels]
-    labels = [label.replace("\udcff", "") for label in labels]
-    be.save(be.Scores(given.values, labels), f"{NAME}.npz")
-    be.save(be.Scores(given.values**2, labels), "other.npz")
-    assert main(["run", f"{NAME}.npz", "--out", "o", "--json", "--plots"]) == 0
-    assert main(["compare", f"{NAME}.npz", "other.npz", "--replicates", "100"]) == 0
-    shown = capsys.readouterr()
-    assert shown.err.startswith("wrote ") and shown.err.count("\n") == 1
-    table = shown.out + Path("o/table.txt").read_text()
-    for text in table.splitlines():
-        assert text.isprintable(), text
-    data = be.verification(be.load(f"{NAME}.npz"))
-    assert data.attrs["system"].isprintable() and len(data.attrs["system"]) <= 85
-    figure = be.plot.roc({NAME: data}).figure_
-    be.plot.save(figure, "roc.png")  # no warning, which would be an error here
-
 
 def test_control_characters_and_formulas_are_escaped_in_tables_of_results():
     from bioeval.cli.outputs import write_csv

@@ -82,16 +82,3 @@ def test_files_with_names_that_only_run_knows_are_kept(here, capsys):
     after = contents(here)
     assert {path: after[path] for path in before} == before
     assert (here / "results" / "results-2" / "summary.json").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "line",
-    [
-        "report in.npz --out page.html",
-        "run in.npz --out results --name results --no-auc",
-        "convert in.npz twin.npz",
-    ],
-)
-def test_other_files_are_replaced(here, capsys, line):
-    assert main([*line.split(), "--force"]) == 0, capsys.readouterr().err

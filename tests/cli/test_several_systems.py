@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
-import xarray as xr
 from marked_up import markdown_tables
 
 import bioeval as be
@@ -42,30 +40,6 @@ def test_each_system_has_the_numbers_that_it_has_alone(inside, capsys):
         alone = json.loads(printed(capsys, f"{name}.npz", "--json"))
         assert document == alone
     assert both["old"]["tasks"] != both["new"]["tasks"]
-
-
-@pytest.mark.slow
-def test_each_system_has_its_files_and_a_place_on_the_page(systems, inside, capsys):
-    words = ("old.npz", "new.npz", "--out", "out", "--report", "page.html")
-    printed(capsys, *words)
-    for name, scores in systems.items():
-        with xr.open_datatree(f"out/{name}-results.nc", engine="h5netcdf") as kept:
-            single = kept["verification/single"]
-            assert single["eer"] == be.verification(scores)["eer"]
-        with open(f"out/{name}-verification_single.csv", newline="") as file:
-            assert float(next(csv.DictReader(file))["far"]) >= 0
-        assert f">{name}</th>" in Path("page.html").read_text(encoding="utf-8")
-    assert not list(Path("out").glob("system-*"))
-
-
-@pytest.mark.slow
-def test_a_comparison_takes_printed_names_of_measures_and_draws_all_systems(inside, capsys):
-    words = ["compare", "old.npz", "new.npz", "--measure", "EER", "--replicates", "100"]
-    words += ["--measure", "FRR at FAR <= 10 % (FMR10)", "--out", "both", "--plots", "--json"]
-    assert main(words) == 0
-    rows = json.loads(capsys.readouterr().out)["differences"]
-    assert [row["measure"] for row in rows] == ["EER", "FRR at FAR <= 10 %"]
-    assert {"det.png", "ranking.png"} <= {path.name for path in Path("both").iterdir()}
 
 
 def test_what_is_said_of_the_test_of_a_difference(inside, capsys):

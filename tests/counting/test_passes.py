@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -51,25 +49,6 @@ def test_a_nan_raises_whatever_the_tasks(task):
     d[3, 20] = np.nan
     with pytest.raises(be.DataError, match="1 NaN, the first at row 3, column 20"):
         task(be.Scores(d, who))
-
-
-@pytest.mark.parametrize("layout", ["unaligned", "read-only", "columns", "mapped"])
-def test_memory_of_any_layout_is_read_and_left_as_it_is(layout, tmp_path):
-    _, d, who = population(20)
-    np.save(tmp_path / "d.npy", d)
-    values: Any = {
-        "unaligned": np.frombuffer(bytearray(1) + d.tobytes(), d.dtype, offset=1).reshape(d.shape),
-        "read-only": d.copy(),
-        "columns": np.asfortranarray(d),
-        "mapped": np.load(tmp_path / "d.npy", mmap_mode="r"),
-    }[layout]
-    if layout == "read-only":
-        values.flags.writeable = False
-    before = np.array(values)
-    scores = be.Scores(values, who)
-    assert be.verification(scores).identical(be.verification(be.Scores(d, who)))
-    assert be.open_set(scores).identical(be.open_set(be.Scores(d, who)))
-    np.testing.assert_array_equal(values, before)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])

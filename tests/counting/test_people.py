@@ -176,33 +176,6 @@ def test_listed_pairs(way, nan):
     assert_counts(counts, made, THRESHOLDS, "distance")
 
 
-def test_many_people_need_no_table_of_all_their_pairs():
-    """Sums of 3,000 people, of whom each is compared with each."""
-    import tracemalloc
-
-    rng = np.random.default_rng(0)
-    n = 3000
-    values = rng.random((n, n), dtype=np.float32)
-    values[0, 1] = values[2, 3] = 0
-    scores = be.Scores(values, np.arange(n))
-    group = np.where(np.arange(n) < 3, "a", "b")
-    at = float(np.float32(np.partition(values.reshape(-1), 50)[50]))
-    few = be.Scores(values[:300, :300], np.arange(300))
-    be.by_group(few, group[:300].tolist(), threshold=at)  # compiles before memory is watched
-    tracemalloc.start()
-    ds = be.by_group(scores, group.tolist(), threshold=at)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < 8 * n * n  # bytes
-    assert ds.impostor_attempts.values.tolist() == [
-        [6, 3 * (n - 3)],
-        [3 * (n - 3), (n - 3) * (n - 4)],
-    ]
-    taken = (values <= np.float32(at)) & ~np.eye(n, dtype=bool)
-    assert ds.fa.values.sum() == taken.sum()
-    assert ds.fa.values[0, 0] == taken[:3, :3].sum()
-
-
 def test_people_have_to_be_known_and_thresholds_are_numbers():
     unnamed = be.Scores.from_pairs([0.1, 0.9], [True, False])
     with pytest.raises(be.ProtocolError, match="a table of people needs the subjects"):

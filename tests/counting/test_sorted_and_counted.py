@@ -391,19 +391,6 @@ def test_groups(world, way):
         check(scores, way, be.by_group, group=groups, threshold=rule)
 
 
-@pytest.mark.parametrize("rule", ["far=0.0", "eer", "frr=1.0"])
-@pytest.mark.parametrize("way", ["as it is", "few cells"])
-def test_folds_judge_thresholds_where_they_were_not_chosen(rule, way):
-    """At a genuine score, where one part has no impostor scores and the other has; or at -inf."""
-    world = square(stored_by_quality)
-    for _ in range(2):
-        for templates in ("single", "multi"):
-            splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
-            options = {"splitter": splitter, "threshold": rule, "templates": templates}
-            check(world.scores(), way, in_folds, **options)
-        world.values[world.probes == 2, 3] = -np.inf
-
-
 @pytest.mark.parametrize(
     ("rule", "cells", "expected"),
     [

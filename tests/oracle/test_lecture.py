@@ -38,52 +38,6 @@ def rows(example: dict[str, Any]):
 # ------------------------------------------------------------------------------- totals
 
 
-@pytest.mark.parametrize(("n", "s"), [(4, 3), (3, 2), (6, 5)])
-@one("attempt_totals.json")
-def test_attempt_totals(example, n, s):
-    labels = np.repeat(np.arange(n), s)
-    size = n * s
-    d = np.zeros((size, size))
-    for layout, gallery in (("all_against_all", None), ("probe_vs_gallery", labels.copy())):
-        tree = be.evaluate(be.Scores(d, labels, gallery))
-        formulas = example[layout]
-
-        def total(text: str) -> int:
-            names = {"N": n, "S": s, "G": size, "P": size}
-            return eval(text, {"__builtins__": {}}, names)
-
-        for node, section in (
-            ("verification/single", "verification_single"),
-            ("verification/multi", "verification_multiple"),
-            ("open_set", "open_set_multiple"),
-        ):
-            ds = tree[node]
-            assert ds.genuine_attempts == total(formulas[section]["TG"])
-            assert ds.impostor_attempts == total(formulas[section]["TI"])
-            if "per_row" in formulas[section]:
-                assert ds.genuine_attempts == size * total(formulas[section]["per_row"]["genuine"])
-                assert ds.impostor_attempts == size * total(
-                    formulas[section]["per_row"]["impostor"]
-                )
-        closed = tree["closed_set"]
-        assert closed.attempts == total(formulas["closed_set_multiple"]["TA"])
-        first, last = formulas["closed_set_multiple"]["ranks"].split("..")
-        assert closed["rank"].values.tolist() == list(range(total(first), total(last) + 1))
-
-
-@one("attempt_totals.json")
-def test_the_numbers_of_the_slides(example):
-    for row in example["numeric_examples"]:
-        labels = np.repeat(np.arange(row["N"]), row["S"])
-        d = np.zeros((len(labels), len(labels)))
-        for gallery, expected in ((None, row["square"]), (labels.copy(), row["rectangular"])):
-            tree = be.evaluate(be.Scores(d, labels, gallery))
-            for mode in ("single", "multi"):
-                ds = tree[f"verification/{mode}"]
-                assert ds.genuine_attempts == expected[f"TG_{mode}"]
-                assert ds.impostor_attempts == expected[f"TI_{mode}"]
-
-
 # ------------------------------------------------------------------------------- denominators
 
 
@@ -136,28 +90,6 @@ def test_the_claims_of_the_slides(example):
             outcome = probe["if_accepted"] if probe["deciding_order"] <= t else probe["if_rejected"]
             counts = {name.upper(): int(at[name]) for name in ("ga", "fr", "fa", "gr")}
             assert counts == {"GA": 0, "FR": 0, "FA": 0, "GR": 0, outcome: 1}
-
-
-@one(*VERIFICATION)
-def test_who_is_genuine_is_said_by_the_claim_alone(example):
-    """The further claims of the slides, who have no distances there."""
-    enrolled = example["gallery_labels"]
-    for extra in example["extra_claims"]:
-        scores = be.Scores(np.zeros((1, len(enrolled))), [extra["label"]], enrolled)
-        ds = be.verification(scores, claims=[extra["claim"]], templates=templates_of(example))
-        genuine = extra["label"] == extra["claim"]
-        assert (ds.genuine_attempts, ds.impostor_attempts) == (genuine, not genuine)
-
-
-@one(*VERIFICATION, "open_set_single.json", "open_set_multiple.json")
-def test_an_order_has_no_threshold_across_rows(example):
-    scores = as_scores(example)
-    for task in (be.verification, be.open_set):
-        with pytest.raises(be.ProtocolError, match="only the order within each row"):
-            task(scores)
-    with pytest.raises(be.ProtocolError, match="only the order within each row"):
-        be.verification(scores, claims=[p["label"] for p in example["expected"]])
-    assert [node.path for node in be.evaluate(scores).leaves] == ["/closed_set"]
 
 
 # ------------------------------------------------------------------------------- identification

@@ -10,25 +10,6 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 
-
-def same(a, b, names) -> None:
-    for name in names:
-        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
-
-
-def verification(case, t, **options):
-    return be.verification(be.Scores(**case.scores()), thresholds=t, **options)
-
-
-def open_set(case, t, **options):
-    return be.open_set(be.Scores(**case.scores()), thresholds=t, max_rank=8, **options)
-
-
-def closed_set(case, **options):
-    options = {"max_rank": 8, "unmated": "skip", **options}
-    return be.closed_set(be.Scores(**case.scores()), **options)
-
-
 # ------------------------------------------------------------------------------- totals
 
 

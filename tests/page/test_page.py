@@ -173,20 +173,6 @@ def test_every_part_of_a_page_is_at_the_promised_threshold(inside):
         assert number(first[name]) == pytest.approx(right, abs=0.0051)
 
 
-@pytest.mark.slow
-def test_who_is_better_is_the_answer_of_several_systems(tmp_path):
-    first = matrix(1)
-    noise = np.random.default_rng(1).normal(0, 0.5, first.shape)
-    second = first.with_values(np.asarray(first.values) + noise, "distance")
-    systems = {"first": first, "second": second}
-    named = [be.Scores(x.values, x.probe_labels, name=name) for name, x in systems.items()]
-    results = {x.name: be.verification(x) for x in named}
-    compared = be.compare(*named)
-    text = written([results, compared], tmp_path)
-    assert "first is better than second" in " ".join(answer(text))
-    assert "was not tested" in " ".join(answer(written(results, tmp_path)))
-
-
 def test_searches_are_answered_by_their_first_rank(tmp_path):
     trees = {}
     for name, within in (("near", 1.2), ("far", 0.4)):
@@ -323,25 +309,6 @@ def inside(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     be.save(be.simulate(30, 3, random_state=2), "a.npz")
     return tmp_path
-
-
-@pytest.mark.slow
-def test_the_command_writes_the_whole_page(inside, capsys):
-    words = ["--check", "--zoo", "--workload", "people=2000,impostors=0.01", "--explain", "2"]
-    quick = ["--interval", "none", "--folds", "3"]
-    assert main(["report", "a.npz", "--out", "p.html", *words, *quick]) == 0
-    text = (inside / "p.html").read_text(encoding="utf-8")
-    titles = " ".join(re.findall(r"<summary>(.*?)</summary>", text))
-    for title in ("Measures", "Threshold study", "Workload", "Zoo", "Check", "Probe 2"):
-        assert title in titles
-    assert "bioeval report a.npz" in text and "xxh3_128:" in text
-    assert main(["report", "a.npz", "--out", "p.html"]) == 2
-    assert "--force" in capsys.readouterr().err
-    assert main(["report", "a.npz", "--explain", "99", "--out", "x.html", *quick]) == 2
-    assert main(["report", "a.npz", "--out", "x.html", "--workload", "people=2000"]) == 2
-    assert "expected people=2000,impostors=0.01" in capsys.readouterr().err
-    assert main(["report", "nope.nc", "--out", "x.html"]) == 2
-    assert not (inside / "x.html").exists()
 
 
 # ----------------------------------------------------------------------------------- figures

@@ -66,35 +66,6 @@ def test_pairs_of_a_selection_in_another_order_and_with_a_mask():
     assert int(be.verification(plain).genuine_attempts) == 6  # the scores given are as they were
 
 
-@pytest.mark.slow
-def test_fvc_counts_what_the_competition_counts():
-    """100 fingers of 8 impressions: 2,800 genuine and 4,950 impostor attempts."""
-    fingers = np.repeat(np.arange(100), 8)
-    features = RNG.normal(size=(100, 3))[fingers] + 0.4 * RNG.normal(size=(800, 3))
-    scores = be.Scores.from_embeddings(features, fingers, metric="l2")
-    dataset = be.evaluate(scores, "fvc2004")["verification/single"].to_dataset()
-    assert int(dataset.genuine_attempts) == 2800
-    assert int(dataset.impostor_attempts) == 4950
-    assert dataset.attrs["protocol"] == "fvc2004"
-    d = scores.values
-    own = [(i, j) for i in range(800) for j in range(i - i % 8, i)]
-    genuine = [d[cell] for cell in own]
-    impostor = [d[8 * f, 8 * g] for f in range(100) for g in range(f)]
-    points = np.unique([*genuine, *impostor])
-    far = np.searchsorted(np.sort(impostor), points, side="right") / 4950
-    frr = 1 - np.searchsorted(np.sort(genuine), points, side="right") / 2800
-    for target, name in ((0.01, "FMR100"), (0.001, "FMR1000")):
-        expected = frr[far <= target].min(initial=1.0)
-        np.testing.assert_allclose(dataset.frr_at_far.sel(far_target=target), expected, atol=1e-12)
-        assert name in as_text(be.evaluate(scores, "fvc2004"), 100)
-    np.testing.assert_allclose(dataset.zero_far, frr[far == 0].min(initial=1.0), atol=1e-12)
-    np.testing.assert_allclose(dataset.zero_frr, far[frr == 0].min(initial=1.0), atol=1e-12)
-    flags = np.arange(2800 + 4950) < 2800
-    listed = be.verification(be.Scores.from_pairs([*genuine, *impostor], flags))
-    for name in ("eer", "eer_bracket_low", "eer_bracket_high", "auc"):
-        assert float(dataset[name]) == float(listed[name])
-
-
 def test_rules_that_do_not_go_with_the_rest(tmp_path):
     square = be.Scores(np.eye(4), [1, 1, 2, 2])
     rectangle = be.Scores(np.eye(4), [1, 1, 2, 2], [1, 1, 2, 2])

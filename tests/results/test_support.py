@@ -73,20 +73,6 @@ def test_targets_of_one_rule_are_one_message():
     assert genuine[0].arguments.items() >= {"have": {"people": 30}, "needed": [60, 300]}.items()
 
 
-def test_further_templates_are_no_people():
-    options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
-        "folds": 2,
-        "repeats": 1,
-    }
-    few, many = (
-        be.study_threshold(be.simulate(10, n, random_state=1), "far=0.01", **options)
-        for n in (2, 6)
-    )
-    for name in ("subjects_for_3", "subjects_for_30", "more_for_3", "pairs_of_people"):
-        assert few[name] == many[name]
-
-
 def _sparse_list(seed, people=40, kind="similarity"):
     """Return trials of few of the pairs of people, some of them in both orders, as a list."""
     rng = np.random.default_rng(seed)

@@ -58,20 +58,6 @@ def door(**more):
     )
 
 
-@pytest.mark.parametrize("fusion", ["min", "mean", "max", "median", "kth:2"])
-@pytest.mark.parametrize("nan", ["reject", "exclude"])
-def test_verification_is_that_of_all_templates(fusion, nan):
-    values = door().values.copy()
-    values[np.random.default_rng(0).random(values.shape) < 0.1] = np.nan
-    meta = {"session": door().probe_meta["session"]}
-    scores = be.Scores(values, door().probe_labels, door().gallery_labels, nan=nan, probe_meta=meta)
-    method = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
-    multi = be.verification(scores, templates="multi", fusion=fusion, **method)
-    claims = be.verification(be.claim_scores(scores, fusion=fusion), **method)
-    for name in multi.variables:
-        np.testing.assert_allclose(claims[name], multi[name], rtol=1e-12, err_msg=name)
-
-
 def test_the_first_templates_are_enrolled_and_the_others_probe():
     values = np.arange(36.0).reshape(6, 6)
     meta = {"taken": [3, 2, 1, 1, 2, 3], "visit": [1, 2, 3, 1, 2, 3]}

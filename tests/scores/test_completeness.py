@@ -236,23 +236,6 @@ def test_a_transaction_without_a_try_is_counted_apart():
     assert said(zoo, "transactions-incomplete") == [{"genuine": 0, "impostor": 1}]
 
 
-def test_tries_that_were_not_made_are_no_tries():
-    complete = [*TRIES, ("b2", "bob", "v2", "A", "ann", 0.5)]
-    result = be.verification(be.claim_scores(visits(complete), attempts="visit"))
-    assert int(result.impostor_attempts) == 2 and "incomplete_impostor" not in result.attrs
-    # A try that failed against everybody was not made: the visit had one.
-    values = visits(complete).values.copy()
-    values[3] = np.nan
-    failed = be.Scores(values, ["ann", "ann", "bob", "bob"], ["ann", "bob"], nan="exclude",
-        probe_meta={"visit": [1, 1, 2, 2]})  # fmt: skip
-    result = be.verification(be.claim_scores(failed, attempts="visit"))
-    assert int(result.impostor_attempts) == 2 and not said(result, "transactions-incomplete")
-    failed = be.Scores(values, ["ann", "ann", "bob", "bob"], ["ann", "bob"], nan="reject",
-        probe_meta={"visit": [1, 1, 2, 2]})  # fmt: skip
-    result = be.verification(be.claim_scores(failed, attempts="visit"))
-    assert int(result.impostor_attempts) == 2 and not said(result, "transactions-incomplete")
-
-
 def test_the_check_of_claims_says_so():
     claims = be.claim_scores(visits(), attempts="visit")
     found = be.check_data(visits(), threshold=None, claims=claims)["complete"]

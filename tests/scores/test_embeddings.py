@@ -18,8 +18,6 @@ import bioeval as be
 from bioeval.scores import embeddings
 from bioeval.scores.embeddings import METRICS, EmbeddingSource
 
-NAN = np.nan
-
 
 def distance_matrix(*given) -> np.ndarray:
     return EmbeddingSource(*given).whole()
@@ -131,22 +129,6 @@ def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
     assert sum(s[0][0] for s in seen) == 7 and len(seen) == 4
     pairs = pair_distances(x, y, np.array([0, 6]), np.array([5, 2]), metric)
     np.testing.assert_array_equal(pairs, scores.values[[0, 6], [5, 2]])
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.cases(1)
-def test_a_failed_template_fails_all_its_comparisons(metric):
-    x = features(5)
-    x[2, 3] = NAN
-    scores = be.Scores.from_embeddings(x, list("aabbb"), metric=metric)
-    failed = np.isnan(scores.values)
-    assert failed[2].all() and failed[:, 2].all() and failed.sum() == 9
-    with pytest.raises(be.DataError, match="hold 8 NaN, the first at row 0, column 2"):
-        be.verification(scores)
-    for nan, genuine, impostor in (("exclude", 4, 8), ("reject", 8, 12)):
-        scores = be.Scores.from_embeddings(x, list("aabbb"), metric=metric, nan=nan)
-        ds = be.verification(scores)
-        assert (ds.genuine_attempts, ds.impostor_attempts) == (genuine, impostor)
 
 
 def test_a_template_without_direction_or_mass_has_no_distance():

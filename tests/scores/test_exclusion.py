@@ -163,36 +163,6 @@ def test_every_form_in_every_layout(forms, layout, tmp_path):
     assert int(result.queries) == twin.queries
 
 
-def test_failed_comparisons_that_are_left_out_do_not_matter():
-    values = np.array([[0, np.nan, 1, 2], [np.nan, 0, 3, 4], [1, 3, 0, 5], [2, 4, 5, 0]])
-    meta = {"session": ["a", "a", "b", "b"]}
-    scores = be.Scores(values, [1, 1, 1, 2], probe_meta=meta)
-    with pytest.raises(DataError, match="2 NaN"):
-        be.verification(scores)
-    result = be.verification(scores.excluding("session"))
-    assert result.genuine_attempts == 4
-    assert result.attrs["exclude"] == "session"
-    values[0, 2] = np.nan
-    with pytest.raises(DataError, match="1 NaN, the first at row 0, column 2"):
-        be.verification(be.Scores(values, [1, 1, 1, 2], probe_meta=meta, exclude="session"))
-    assert np.isnan(values[0, 1]) and values[0, 0] == 0, "the user's array is left alone"
-
-
-def test_a_view_goes_on_excluding():
-    rng = np.random.default_rng(2)
-    meta = {"session": rng.integers(0, 2, 12)}
-    labels = np.repeat([0, 1, 2], 4)
-    scores = be.Scores(rng.random((12, 12)), labels, probe_meta=meta, exclude=("session",))
-    rows, columns = np.array([0, 3, 5, 7, 11]), np.array([10, 1, 0, 4, 6, 8])
-    view = scores.select(probes=rows, gallery=columns)
-    expected = sum(
-        labels[i] == labels[j] and i != j and meta["session"][i] != meta["session"][j]
-        for i in rows
-        for j in columns
-    )
-    assert be.verification(view).genuine_attempts == expected
-
-
 def test_files_say_what_is_excluded(tmp_path):
     name = "scores.npz"
     meta = {"session": [1, 2, 1, 2]}

@@ -219,18 +219,6 @@ def test_a_missing_label_is_an_error_that_says_where(labels):
         be.Scores(np.zeros((1, 3)), ["a"], labels)
 
 
-@pytest.mark.parametrize("wrong", [np.array([1j, 2, 3]), [1j, 2j, 3j], [1, "a", np.complex64(2)]])
-def test_complex_numbers_are_no_labels_and_no_groups(wrong):
-    expected = "(dtype complex128|complex numbers); expected hashable labels"
-    with pytest.raises(be.DataError, match=f"labels has {expected}"):
-        square(wrong)
-    scores = square(["a", "a", "b"])
-    with pytest.raises(be.DataError, match=f"group has {expected}"):
-        be.by_group(scores, wrong)
-    with pytest.raises(be.DataError, match=rf"probe_meta\['sex'\] has {expected}"):
-        be.Scores(scores.values, ["a", "a", "b"], probe_meta={"sex": wrong})
-
-
 @pytest.mark.parametrize("labels", [[[[1]], [2]], [{1}, {2}], [{}, {}], ["a", [1]]])
 def test_labels_that_are_not_hashable_are_refused(labels):
     with pytest.raises(be.DataError, match="is of type .*; expected a hashable value"):
@@ -362,17 +350,3 @@ def test_values_without_an_equality_are_refused(label, problem):
         be.Scores(np.zeros((2, 2)), ["a", label])
     with pytest.raises(be.DataError, match=f"'camera'.: the value at position 0 is {problem}"):
         be.Scores(np.zeros((2, 2)), [1, 1], probe_meta={"camera": [label, 1]})
-
-
-def test_a_text_with_zeros_before_it_is_the_number_of_a_distractor():
-    """Image names of Market-1501 begin with 0000 for distractors."""
-    d = np.arange(12.0).reshape(2, 6)
-    numbers, texts = (
-        be.reid(be.Scores(d, rows, columns, distractor_ids=(0,)), "viper")
-        for rows, columns in (([1, 2], [0, 2, 0, 1, 0, 1]), (["0001", "0002"],
-                              ["0000", "0002", "0000", "0001", "0000", "0001"]))
-    )  # fmt: skip
-    np.testing.assert_array_equal(numbers.cmc, texts.cmc)
-    assert (
-        be.Scores(d, ["0001", "0"], list("012345"), distractor_ids=(0,)).codes.no_person.sum() == 2
-    )

@@ -79,21 +79,6 @@ def test_the_same_seed_gives_the_same_scores_and_another_seed_does_not():
 
 
 @pytest.mark.parametrize("model", ["gaussian-scores", "gaussian-embeddings"])
-def test_layouts_shapes_and_labels(model):
-    square = simulate(4, 3, model=model)
-    assert square.layout == "all-against-all"
-    assert square.shape == (12, 12)
-    assert square.probe_labels.tolist() == np.repeat([1, 2, 3, 4], 3).tolist()
-    assert square.probe_meta == {}
-    oblong = simulate(4, 3, model=model, layout="probe-against-gallery", probes=2)
-    assert oblong.layout == "probe-against-gallery"
-    assert oblong.shape == (8, 12)
-    assert simulate(4, 1, model=model, layout="probe-against-gallery").shape == (20, 4)
-    assert np.isfinite(square.values).all()
-    assert np.isfinite(oblong.values).all()
-
-
-@pytest.mark.parametrize("model", ["gaussian-scores", "gaussian-embeddings"])
 @pytest.mark.parametrize(
     ("unenrolled", "unenrolled_probes"), [(0, 0), (3, 3), (0.25, 2), (0.01, 1)]
 )
@@ -241,25 +226,6 @@ def test_bad_arguments_are_named_with_what_was_expected(arguments, words):
         simulate(**{"n_subjects": 5, "n_templates": 2, **arguments})
     for word in words:
         assert word in str(caught.value)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_subjects": 10**12}, "1,000,000,000,000 subjects would take"),
-        ({"n_subjects": 10**20}, "subjects would take"),
-        ({"n_subjects": 2 * 10**8}, "2,000,000,000 templates would take"),
-        ({"n_subjects": 10, "n_templates": 10**12}, "10,000,000,000,000 templates would take"),
-        ({"n_subjects": 1000, "dimensions": 10**9}, "embeddings of 10,000 templates would take"),
-        ({"n_subjects": 10**6, "model": "gaussian-scores"}, "10,000,000 x 10,000,000 scores would"),
-    ],
-)
-@pytest.mark.cases(2)
-def test_a_population_beyond_memory_is_refused_beforehand(arguments, message, monkeypatch):
-    monkeypatch.setattr("bioeval.base.memory.physical_memory", lambda: 64 << 30)
-    with pytest.raises(DataError, match=f"{message}.*this machine has 64 GiB; expected fewer"):
-        simulate(**arguments)
 
 
 def test_files_of_two_seeds_are_of_other_people_unless_they_are_two_systems(tmp_path):

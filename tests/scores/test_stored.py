@@ -91,20 +91,6 @@ def test_a_chunk_that_cannot_be_read_is_named():
         be.evaluate(scores)
 
 
-@pytest.mark.slow
-def test_damaged_bytes_of_a_file_are_named(tmp_path):
-    d, labels = matrix(600)
-    path = tmp_path / "x.h5"
-    with h5py.File(path, "w") as file:
-        data = file.create_dataset("scores", data=d, chunks=(100, 600), compression="gzip")
-        place = data.id.get_chunk_info(4)
-    with open(path, "r+b") as raw:
-        raw.seek(place.byte_offset + 10)
-        raw.write(b"\xff" * 200)
-    with pytest.raises(be.DataError, match=r"x.h5: 'scores': rows 400..499, columns 0..599"):
-        be.evaluate(be.Scores(h5py.File(path)["scores"], labels))
-
-
 # ------------------------------------------------------------------------- results
 
 

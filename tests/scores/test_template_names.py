@@ -194,18 +194,6 @@ def test_every_reader_knows_the_names_of_both_sides(tmp_path, kind):
     assert attempts(written(tmp_path, kind)) == COUNTED
 
 
-def test_names_of_images_are_names(tmp_path):
-    images = ["0002_c1s1_000451_03.jpg", "0002_c2s1_000776_01.jpg", "0007_c3s3_077419_03.jpg"]
-    (tmp_path / "p.txt").write_text("\n".join(images[:1]))
-    (tmp_path / "g.txt").write_text("\n".join(images))
-    np.save(tmp_path / "d.npy", np.array([[0.0, 3.0, 1.0]]))
-    scores = be.load(
-        tmp_path / "d.npy", kind="distance", names_of="market1501",
-        labels=tmp_path / "p.txt", gallery=tmp_path / "g.txt",
-    )  # fmt: skip
-    assert attempts(scores) == (1, 1)
-
-
 def test_they_stay_one_template_when_saved(tmp_path):
     be.save(named(), tmp_path / "saved.npz")
     assert attempts(be.load(tmp_path / "saved.npz")) == COUNTED
@@ -315,18 +303,6 @@ def test_metadata_are_joined_with_labels_by_name():
     meta = pd.DataFrame({"camera": np.arange(12)}, index=NAMES)
     scores = be.Scores(SQUARE, people, probe_meta=shuffled(meta))
     np.testing.assert_array_equal(scores.probe_meta["camera"], np.arange(12))
-
-
-def test_embeddings_with_an_index_are_named():
-    pd, _, people = tables()
-    features = pd.DataFrame(FEATURES, index=NAMES)
-    scores = be.Scores.from_embeddings(features, shuffled(people), metric="l2")
-    np.testing.assert_array_equal(scores.probe_labels, LABELS)
-    scores = be.Scores.from_embeddings(
-        features.iloc[ROWS], people, features.iloc[COLUMNS], people, metric="l2"
-    )
-    assert attempts(scores) == COUNTED
-    assert be.closed_set(scores).equals(be.closed_set(named()))
 
 
 def test_values_of_templates_are_joined_by_name():

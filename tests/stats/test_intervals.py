@@ -172,15 +172,6 @@ def test_a_list_of_all_pairs_is_the_matrix():
         np.testing.assert_array_equal(whole[name], listed[name], err_msg=name)
 
 
-def test_probes_in_any_order_give_the_same_replicates():
-    scores = be.simulate(15, 4, random_state=2)
-    mixed = scores.select(probes=np.random.default_rng(0).permutation(60))
-    one, other = (drawn_by(s, few()) for s in (scores, mixed))
-    np.testing.assert_array_equal(one.drawn.far, other.drawn.far)
-    np.testing.assert_array_equal(one.drawn.frr, other.drawn.frr)
-    np.testing.assert_array_equal(one.drawn_values["auc"], other.drawn_values["auc"])
-
-
 @pytest.mark.slow
 def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatch):
     scores = be.simulate(30, 4, random_state=5, within=0.9)
@@ -267,47 +258,6 @@ def test_without_errors_ends_are_open():
     assert (ds.far_high > 0).all() and (ds.frr_high > 0).all()
 
 
-@pytest.mark.parametrize("method", stats.METHODS)
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
-def test_an_end_rests_on_the_rate_at_its_threshold_and_no_other(method, kind):
-    """A point and the curve say the same of a rate, however many thresholds the curve has."""
-    scores = be.simulate(30, 4, random_state=3, within=0.4)
-    if kind == "similarity":
-        scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
-    ds = be.verification(scores, **options)
-    none = ds.frr.values == 0
-    assert 10 < none.sum() < len(none) - 10
-    low, high = ds.frr_low.values[none], ds.frr_high.values[none]
-    point = ds.isel(far_target=0)
-    assert point.frr_at_far == 0
-    end = point.frr_at_far_high.item()
-    assert (low == 0).all() and len(set(high)) == 1
-    assert end == pytest.approx(high[0])
-    assert (ds.gar_low.values[none] == 1 - high).all()
-    if method == "people":
-        assert (high < 1 - 0.05 ** (1 / 30)).all()  # the correlation within people is known
-        accepted = ds.far.values == 0
-        assert accepted.any() and (ds.far_low.values[accepted] == 0).all()
-        assert (ds.far_high.values[accepted] < 1 - 0.05 ** (1 / 15)).all()
-    at = ds.threshold_at_far.values
-    alone = be.verification(scores, thresholds=np.unique(at), **options)
-    taken_for_given = method in ("wilson", "clopper-pearson")
-    for i, t in enumerate(at):
-        of = alone.sel(threshold=t)
-        assert of.frr == ds.frr_at_far[i]
-        if taken_for_given:
-            np.testing.assert_allclose(of.frr_low, ds.frr_at_far_low[i], atol=1e-12)
-            np.testing.assert_allclose(of.frr_high, ds.frr_at_far_high[i], atol=1e-12)
-        elif of.frr == 0:  # the threshold of a point is uncertain as well
-            assert ds.frr_at_far_low[i] == 0 and ds.frr_at_far_high[i] >= of.frr_high - 1e-12
-    some = ds.threshold.values[~none][:: -1 if kind == "similarity" else 1][-3:]
-    few = be.verification(scores, thresholds=np.sort(some), **options)
-    for name in ("frr_low", "frr_high"):
-        np.testing.assert_allclose(few[name], ds[name].sel(threshold=np.sort(some)), atol=1e-12)
-
-
 @pytest.mark.parametrize("method", stats.METHODS[:1])
 @pytest.mark.cases(1)
 def test_few_people(method):
@@ -329,20 +279,6 @@ def test_a_class_without_attempts():
 
 
 @pytest.mark.parametrize("method", stats.METHODS)
-@pytest.mark.cases(1)
-def test_many_scores_of_one_class_alone(method):
-    people = np.arange(900) // 9
-    for genuine in (True, False):
-        subjects = np.stack([people, people if genuine else 100 + people], axis=1)
-        scores = be.Scores.from_pairs(
-            np.random.default_rng(0).random(900), [genuine] * 900, subjects=subjects
-        )
-        ds = be.verification(scores, interval=be.stats.IntervalMethod(method, replicates=100))
-        assert np.isnan(ds.frr_low).all() == (not genuine)
-        assert np.isnan(ds.far_high).all() == genuine
-
-
-@pytest.mark.parametrize("method", stats.METHODS)
 def test_many_impostor_scores_none_of_which_is_finite(method):
     labels = np.arange(270) // 3
     values = np.where(labels[:, None] == labels, np.arange(270.0), np.inf)
@@ -356,11 +292,6 @@ def test_many_impostor_scores_none_of_which_is_finite(method):
     assert (ds.frr_high > ds.frr_low).all()
 
 
-def test_what_is_not_defined_is_so_in_every_replicate():
-    drawn = drawn_by(be.Scores([[0.5]], ["a"], ["b"], mask=[[0]]), few())
-    assert all(np.isnan(values).all() for values in drawn.values.values())
-
-
 def test_subjects_must_be_known():
     mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
     masked = be.Scores(np.ones((3, 3)), mask=mask)
@@ -371,11 +302,6 @@ def test_subjects_must_be_known():
         be.verification(pairs, interval="subject-bootstrap")
     for known in (masked, pairs):
         assert "far_low" in be.verification(known, interval="clopper-pearson")
-
-
-def test_pairs_whose_subjects_contradict_them_are_refused():
-    with pytest.raises(be.DataError, match="1 pair contradicts their subjects.*pair 1"):
-        be.Scores.from_pairs([0.1, 0.5], [True, True], subjects=[["a", "a"], ["a", "b"]])
 
 
 @pytest.mark.parametrize(
@@ -427,21 +353,3 @@ def test_degenerate_scores(method):
     assert np.isnan(none.far_low).all() and none.genuine_attempts == 0
     unenrolled_probes = be.evaluate(be.Scores(values, labels, list("xyzxyz")), **options)
     assert np.isnan(unenrolled_probes["open_set"].dir_low).all()
-
-
-def test_what_is_excluded_is_not_resampled():
-    scores = be.simulate(20, 4, sessions=2, random_state=1)
-    apart = scores.excluding("session")
-    mixed = apart.select(probes=np.random.default_rng(0).permutation(80))
-    one, other = (drawn_by(s, few()) for s in (apart, mixed))
-    np.testing.assert_array_equal(one.drawn.frr, other.drawn.frr)
-    labels, session = scores.probe_labels, scores.probe_meta["session"]
-    different = session[:, None] != session[None, :]
-    same = labels[:, None] == labels[None, :]
-    row = int(np.searchsorted(one.thresholds, 3.0))
-    rejected = (scores.values > one.thresholds[row]) & same & different
-    of = (labels[:, None] == np.unique(labels)).astype(int)
-    errors, attempts = (np.diag(of.T @ x.astype(int) @ of) for x in (rejected, same & different))
-    weights = Stream(seed_sequence(3), 0).resampled(20, 8)
-    expected = (errors @ weights) / (attempts @ weights)
-    np.testing.assert_allclose(one.drawn.frr[row, 1:], expected, rtol=1e-6)

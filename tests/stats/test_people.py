@@ -135,23 +135,6 @@ def test_limits_depend_on_no_other_threshold_and_on_no_order():
     assert (alone.eer_low, alone.eer_high) == (fewer.eer_low, fewer.eer_high)
 
 
-def test_limits_of_searches_depend_on_no_other_threshold_and_on_no_order():
-    scores = be.simulate(25, 4, within=0.8, random_state=1)
-    at = [3.5, 4.2]
-    mixed = np.random.default_rng(0).permutation(100)
-    alone = be.open_set(scores, thresholds=at, interval="people")
-    whole = be.open_set(scores, thresholds=[3.0, *at, 5.0], far_targets=(0.2,), interval="people")
-    other = be.open_set(scores.select(mixed, mixed), thresholds=at, interval="people")
-    closed, more = (be.closed_set(scores, max_rank=k, interval="people") for k in (5, 20))
-    for end in ("low", "high"):
-        for name in ("far", "frr", "dir"):
-            limits = alone[f"{name}_{end}"]
-            np.testing.assert_array_equal(limits, whole[f"{name}_{end}"].sel(threshold=at))
-            np.testing.assert_allclose(limits, other[f"{name}_{end}"], rtol=1e-12)
-        np.testing.assert_allclose(other[f"eer_{end}"], alone[f"eer_{end}"], rtol=1e-12)
-        np.testing.assert_array_equal(closed[f"cms_{end}"], more[f"cms_{end}"][:5])
-
-
 def retrieval() -> be.Scores:
     """Queries of people in a gallery of others, too."""
     scores = crowd(people=15)
@@ -272,11 +255,6 @@ def test_where_people_are_drawn_again_the_gallery_stays():
     assert (about["interval_unit"], about["interval_for"]) == ("people", "new people")
     about = be.verification(scores, interval="wilson").attrs
     assert (about["interval_unit"], about["interval_for"]) == ("attempts", "new attempts")
-
-
-def test_no_targets_have_no_limits():
-    ds = be.open_set(be.simulate(6, 3), far_targets=[], interval="people")
-    assert ds.dir_at_far_low.shape[0] == 0 and ds.eer_low <= ds.eer_high
 
 
 def test_ranks_without_room_have_no_limits(monkeypatch):

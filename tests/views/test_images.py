@@ -146,13 +146,6 @@ def test_what_cannot_be_drawn_says_how_images_are_given(folder):
 
 
 @pytest.mark.slow
-def test_save_all_draws_worst_pairs_that_have_images(tmp_path):
-    faces = be.worst_pairs(be.datasets.faces("deep"), 1)
-    assert [x.name for x in be.plot.save_all(faces, None, tmp_path)] == ["worst-pairs.png"]
-    assert be.plot.save_all(be.worst_pairs(be.Scores(D, PEOPLE), 1), None, tmp_path) == []
-
-
-@pytest.mark.slow
 def test_a_page_shows_faces_without_an_option(tmp_path):
     faces = be.datasets.faces("deep")
     row = be.explain(faces, "faces:s24/3")
@@ -168,20 +161,3 @@ def test_a_page_reads_no_file_that_no_option_names(folder, monkeypatch):
     monkeypatch.chdir(folder)
     text = be.report(pairs_of([f"{i}.png" for i in range(4)]), folder / "x.html").read_text()
     assert "<img" not in text and "<image" not in text
-
-
-@pytest.mark.slow
-def test_the_command_reads_images_below_a_folder_that_is_named(folder, tmp_path, capsys):
-    from bioeval.cli.program import main
-
-    names = ["0.png", "1.png", "../secret.png", "3.png"]
-    be.save(be.Scores(D, PEOPLE, probe_meta={"photo": names}), tmp_path / "s.npz")
-    given = ["report", str(tmp_path / "s.npz"), "--worst", "3", "--images", "photo",
-             "--interval", "none", "--folds", "0", "--out", str(tmp_path / "p.html")]  # fmt: skip
-    assert main([*given, "--images-root", str(folder)]) == 0
-    message = capsys.readouterr().err
-    assert message.count("1 image could not be shown, such as ../secret.png: it is outside") == 1
-    text = (tmp_path / "p.html").read_text()
-    assert 'alt="0.png"' in text and "../secret.png: no image; it is outside" in text
-    assert main([*given, "--images-root", str(tmp_path / "none"), "--force"]) == 2
-    assert "no such folder" in capsys.readouterr().err

@@ -16,7 +16,6 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
-from PIL import Image
 
 import bioeval as be
 from bioeval.plot import plot_style as style
@@ -135,28 +134,6 @@ def test_letters_of_a_slide_are_read_from_the_last_row(name):
     holds(figure, name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(PLOTS))
-@pytest.mark.cases(6)
-def test_plots_on_paper_fit_a_column_in_8_points(name):
-    figure = drawn_in(name, "paper").figure_
-    assert figure.get_size_inches()[0] <= 3.5
-    other = {x.get_text(): x.get_fontsize() for x in texts(figure) if x.get_fontsize() != 8}
-    assert not other
-    holds(figure, name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(PLOTS))
-@pytest.mark.cases(6)
-def test_title_none_leaves_out_the_title_and_the_lines_below_it(name):
-    for look in ("default", "slide"):
-        figure = drawn_in(name, look, title=None).figure_
-        assert not any(axes.get_title("left") for axes in figure.axes)
-    display = drawn_in(name, "slide", title="Mine")
-    assert display.ax_.get_title("left") == "Mine"
-
-
 # ------------------------------------------------------------------------------- choosing
 
 
@@ -195,18 +172,6 @@ def test_a_bad_figsize_is_refused(single, bad):
         be.plot.roc(single, figsize=bad)
 
 
-@pytest.mark.slow
-def test_files_have_the_size_of_a_slide_exactly(single, tmp_path):
-    with be.plot.style("slide"):
-        display = be.plot.roc(single)
-    with Image.open(be.plot.save(display, tmp_path / "a.png", dpi=100)) as picture:
-        assert picture.size == (640, 360)
-    with be.plot.style("paper"):
-        be.plot.save_all(single, None, tmp_path)
-    with Image.open(tmp_path / "det.png") as picture:
-        assert picture.size[0] == 3.5 * 150
-
-
 # ---------------------------------------------------------------- what a slide has to say
 
 
@@ -226,17 +191,6 @@ def test_an_axis_that_does_not_start_at_0_has_a_mark(within, starts):
     ax = be.plot.cmc(closed).ax_
     assert len(ax.collections) == starts == (ax.get_ylim()[0] > 0)
     assert ax.get_ylim()[0] < closed.cms.min()
-
-
-@pytest.mark.slow
-def test_the_zoo_names_those_whom_its_text_names():
-    ds = be.zoo(be.simulate(30, 4, within=0.8, random_state=1), threshold="eer", permutations=10)
-    shown = {label.get_text() for label in be.plot.zoo(ds).labels_}
-    named = set()
-    for errors in ("fr", "fa_as_probe", "fa_as_claimed"):
-        of = ds[errors].to_series()
-        named |= {str(x) for x in of[of > 0].sort_values(ascending=False, kind="stable").index[:3]}
-    assert shown == named and str(ds.subject.values[ds.fr.values.argmax()]) in shown
 
 
 def test_the_zoo_writes_its_names_inside_the_axes_and_apart():

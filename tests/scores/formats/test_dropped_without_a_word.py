@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.scores.formats import read_with
 
 D = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
 WHO = np.array([1, 1, 2, 2])
@@ -118,27 +115,3 @@ def test_no_file_is_an_error_of_the_data():
     with raises_about(be.DataError, "path") as caught:
         be.load([])
     assert "has 0 files" in str(caught.value)
-
-
-def test_reading_embeddings_leaves_the_options_of_others_alone(tmp_path, monkeypatch):
-    """Scores that another thread makes meanwhile know the limit that it was given: none."""
-    from bioeval.scores.formats import arrays
-
-    path = tmp_path / "x.npz"
-    np.savez(path, embeddings=D, labels=WHO)
-    made = []
-
-    def meanwhile(*arguments, **options):
-        thread = threading.Thread(target=lambda: made.append(be.Scores(D, WHO)))
-        thread.start()
-        thread.join()
-        return read_embeddings(*arguments, **options)
-
-    read_embeddings = arrays._embeddings
-    monkeypatch.setattr(arrays, "_embeddings", meanwhile)
-    read = read_with(path, only_embeddings=True)
-    assert read.streams
-    usual = be.Scores(D, WHO)
-    for scores in (*made, read):
-        assert (scores._memory_limit, scores._limited) == (usual._memory_limit, False)
-    assert not be.load(path).streams

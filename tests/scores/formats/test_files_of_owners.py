@@ -13,9 +13,6 @@ from optional import optional_import
 import bioeval as be
 from bioeval.cli.program import main
 
-WHO = ["ann", "ann", "bob", "é"]
-VALUES = np.arange(16.0).reshape(4, 4)
-
 
 def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     """A long Parquet file: its columns are read and counted in pieces."""
@@ -61,25 +58,6 @@ def test_numbers_of_a_table(tmp_path):
     )
     with pytest.raises(be.DataError, match="row 0: distance is .*; expected a number"):
         be.load(tmp_path / "x.parquet")
-
-
-def test_scores_of_templates_as_ijb_has_them(tmp_path, capsys):
-    """Scores in a .npy file, in the order of a list of pairs of templates."""
-    path, trials = tmp_path / "scores.npy", tmp_path / "template_pair_label.txt"
-    trials.write_text("1 11 1\n1 12 0\n2 11 0\n")
-    np.save(path, np.array([0.9, 0.1, 0.2], dtype=np.float32))
-    found = be.load(path, trials=trials, kind="similarity")
-    assert found.genuine.tolist() == [True, False, False] and found.dtype == np.float32
-    assert main(["run", str(path), str(trials), "--kind", "similarity"]) == 0
-    assert (
-        "in the order of the trials of template_pair_label.txt"
-        in capsys.readouterr().out.replace("\n    ", " ")
-    )
-    with pytest.raises(be.DataError, match="does not state whether its scores are distances or"):
-        be.load(path, trials=trials)
-    np.save(path, np.zeros(2))
-    with pytest.raises(be.DataError, match="has 2 scores, and .* 3 trials"):
-        be.load(path, trials=trials, kind="similarity")
 
 
 def test_a_wide_text_whose_lines_are_longer_than_the_first(tmp_path):

@@ -113,12 +113,6 @@ def test_a_selection_is_saved_as_what_it_is(tmp_path, probes, gallery):
     assert ours.equals(theirs)
 
 
-def test_equal_scores_give_equal_files(tmp_path):
-    for name in ("a.npz", "b.npz"):
-        be.save(rectangle(), tmp_path / name)
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-
-
 # ------------------------------------------------------------------------ versions
 
 
@@ -186,24 +180,6 @@ def reid(tmp_path) -> Path:
         junk=np.zeros((5, 5)),
     )
     return tmp_path / "reid.npz"
-
-
-def test_keys_of_a_matrix(reid):
-    scores = be.load(
-        reid,
-        nan="exclude",
-        columns={
-            "scores": "matrix",
-            "labels": "rows_of",
-            "gallery_labels": "columns_of",
-            "probe_camera": "q_cam",
-            "gallery_camera": "g_cam",
-        },
-    )
-    assert scores.shape == (2, 3)
-    assert scores.nan == "exclude"
-    assert scores.gallery_labels.tolist() == [1, 2, 2]
-    assert scores.gallery_meta["camera"].tolist() == [2, 3, 2]
 
 
 @pytest.fixture
@@ -505,20 +481,6 @@ def test_labels_that_are_not_there(matrix):
         be.load(matrix, gallery=matrix.parent / "x.probe.csv")
     with pytest.raises(DataError, match="nowhere.csv: no such file"):
         be.load(matrix, labels=matrix.parent / "nowhere.csv")
-
-
-def test_one_list_of_labels_for_a_rectangle(tmp_path):
-    np.save(tmp_path / "x.npy", np.zeros((2, 3)))
-    (tmp_path / "x.labels.csv").write_text("label\na\nb\n")
-    with pytest.raises(DataError, match="2 x 3, not square"):
-        be.load(tmp_path / "x.npy")
-
-
-def test_options_without_a_meaning(matrix):
-    labels = matrix.with_name("who.csv")
-    labels.write_text("a\nb\n")
-    with pytest.raises(DataError, match="columns=.* has no meaning for a matrix of scores"):
-        be.load(matrix, columns={"scores": "x"}, labels=labels)
 
 
 # ------------------------------------------------------------------------ pair lists

@@ -82,23 +82,6 @@ def test_classes_against_the_subjects_of_the_line(tmp_path, form):
         read(tmp_path, form, lines, subject_from=r"id(\d)", lists={"as": "matrix"})
 
 
-def test_classes_against_columns_and_trials(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("distance,genuine,subject_a,subject_b\n1,1,ann,ann\n2,1,ann,bob\n")
-    with pytest.raises(be.DataError, match="x.csv: 1 pair contradicts their subjects.*line 3"):
-        be.load(path)
-    path.write_text("similarity,label,subject_a,subject_b\n1,bonafide,ann,ann\n2,spoof,ann,ann\n")
-    assert be.load(path).genuine.tolist() == [True, False]  # the subject that is attacked
-    (tmp_path / "trials").write_text(
-        "id1/a id1/b target\nid1/a id2/c target\nid1/b id2/c nontarget\n"
-    )
-    given(tmp_path, "txt", LINES)
-    (tmp_path / "x.txt").write_text("id1/b id2/c 3\nid1/a id1/b 1\nid1/a id2/c 2\n")
-    with pytest.raises(be.DataError, match="1 pair contradicts their subjects.*line 3"):
-        be.load(tmp_path / "x.txt", kind="distance", trials=tmp_path / "trials",
-                subject_from=r"id(\d)")  # fmt: skip
-
-
 def test_trials_and_scores_that_are_listed_again(tmp_path):
     trials = tmp_path / "trials"
     trials.write_text("a c target\nb c nontarget\na c target\n")

@@ -15,7 +15,7 @@ from result_messages import arguments
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli.program import main
-from bioeval.scores.formats import files, tables
+from bioeval.scores.formats import files
 
 SCORES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]
@@ -52,12 +52,6 @@ def test_a_word_and_a_score(tmp_path, yes, no, mark):
     lines = [[word, str(score)] for word, score in zip(words, SCORES, strict=True)]
     holds(load(tmp_path, "\n".join(mark.join(line) for line in lines)))
     holds(load(tmp_path, "\n".join(mark.join(reversed(line)) for line in lines) + "\n"))
-
-
-def test_words_and_names(tmp_path):
-    """VoxCeleb's and ASVspoof's lines with a score."""
-    holds(load(tmp_path, "1 id1/a.wav id1/b.wav 0.5\n0 id1/a.wav id2/c.wav -1e3\n0 a b 2\n"))
-    holds(load(tmp_path, "LA_1 - bonafide 0.5\nLA_2 A07 spoof -1000\nLA_3 A08 spoof 2.0\n"))
 
 
 @pytest.mark.parametrize("columns", [4, 5])
@@ -193,18 +187,6 @@ def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, capsys, genuine, 
     assert capsys.readouterr().err.startswith("bioeval: error: ")
 
 
-@pytest.mark.slow
-def test_an_error_far_down_has_its_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "_LINES", 1500)
-    lines = ["1 a b 0.5"] * 5000
-    lines[4001] = "0 a b 0,5"
-    with pytest.raises(DataError, match="line 4002: score is '0,5'; .*point, not a comma"):
-        load(tmp_path, "\n".join(lines))
-    lines[4001] = "perhaps a b 0.5"
-    with pytest.raises(DataError, match="line 4002: genuine is 'perhaps'; expected one of 1, tr"):
-        load(tmp_path, "\n".join(lines))
-
-
 def test_a_line_without_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_LONGEST_LINE", 1 << 16)
     with pytest.raises(DataError, match="has a line of more than"):
@@ -288,24 +270,6 @@ def test_subjects_from_names(tmp_path):
         found = be.verification(load(tmp_path, text, subject_from=r"id(\d+)/", **options))
         assert found.attrs["reading"] == said
         assert not any("subjects from" in message.sentence for message in be.messages(found))
-
-
-def test_speakers_as_nist_has_them(tmp_path):
-    (tmp_path / "key").write_text(
-        "modelid\tsegmentid\tside\ttargettype\nm\tx\ta\ttarget\nm\ty\ta\tnontarget\n"
-    )
-    text = "modelid\tsegmentid\tside\tLLR\nm\ty\ta\t-1\nm\tx\ta\t2\n"
-    found = load(tmp_path, text, kind=None, trials=tmp_path / "key")
-    assert (found.kind, found.genuine.tolist()) == ("llr", [False, True])
-
-
-def test_trials_with_many_columns(tmp_path):
-    """ASVspoof 2021's key."""
-    line = "LA_1 {} alaw ita_tx {} notrim eval\n"
-    keys = line.format("F1", "A07 spoof") + line.format("F2", "- bonafide")
-    (tmp_path / "trials").write_text(keys)
-    found = load(tmp_path, "F2 2.5\nF1 -1\n", trials=tmp_path / "trials")
-    assert found.genuine.tolist() == [True, False]
 
 
 def test_scores_in_the_order_of_the_trials(tmp_path):
@@ -427,14 +391,6 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     assert "pairs-in-one-order" not in [x.code for x in both_orders.remarks]
 
 
-def test_one_set_of_templates_is_all_against_all(tmp_path):
-    text = "id1/a id1/b 1\nid1/b id2/c 2\nid2/c id1/a 3\n"
-    found = load(tmp_path, text, subject_from="id(.)/", lists={"as": "matrix"})
-    assert found.layout == "all-against-all" and found.shape == (3, 3)
-    ds = be.verification(found)
-    assert (int(ds.genuine_attempts), int(ds.impostor_attempts)) == (1, 2)
-
-
 def test_cells_that_are_listed_twice(tmp_path):
     text = "score,genuine,template_a,template_b\n1,1,p,g\n{},1,p,g\n2,0,p,h\n"
     ds = be.verification(load(tmp_path, text.format(1), lists={"as": "matrix"}))
@@ -448,13 +404,6 @@ def test_cells_that_are_listed_twice(tmp_path):
         load(tmp_path, bob.format(2), lists={"as": "matrix"})
     with pytest.raises(DataError, match=r'has no names of templates for lists=."as": "matrix"'):
         load(tmp_path, "1 2\n0 3.5\n", lists={"as": "matrix"})
-
-
-def test_a_wide_table(tmp_path):
-    found = load(tmp_path, "label,a,b,c\na,0,1,2\nb,1,0,2.5\nc,2,2.5,0\n", "w.csv")
-    assert found.layout == "all-against-all" and found.values[1, 2] == 2.5
-    found = load(tmp_path, "probe\ta\tb\nb\t1\t2\n", "w.tsv", kind="similarity")
-    assert (found.shape, found.gallery_labels.tolist()) == ((1, 2), ["a", "b"])
 
 
 def test_sessions_in_names_of_templates(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 
 import bioeval as be
@@ -125,18 +124,6 @@ def test_both_orders_in_the_scores_are_one_trial(tmp_path):
 def table(tmp_path, head, name="speakers.csv", number=None):
     rows = [f"{x.split('/')[0]},{x},{'fm'[i % 2]}" for i, x in enumerate(NAMES)]
     return write(tmp_path / name, [head, *rows[:number]])
-
-
-def test_a_table_of_recordings_gives_subjects_and_metadata(tmp_path, scores):
-    trials = write(tmp_path / "trials", (f"{int(same(a, b))} {a} {b}" for a, b in PAIRS))
-    read = be.load(
-        scores, trials=trials, kind="similarity",
-        labels=table(tmp_path, "subject,template,gender"),
-    )  # fmt: skip
-    assert read.pair_subjects.tolist() == [[a.split("/")[0], b.split("/")[0]] for a, b in PAIRS]
-    of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
-    np.testing.assert_array_equal(read.gallery_meta["gender"], [of[a] for a, _ in PAIRS])
-    np.testing.assert_array_equal(read.probe_meta["gender"], [of[b] for _, b in PAIRS])
 
 
 @pytest.mark.parametrize("given", [{"subject_from": r"(id\d+)/"}, {"labels": True}, {}])

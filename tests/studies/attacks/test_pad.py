@@ -92,21 +92,6 @@ def assert_threshold(value, best, found, sign):
     np.testing.assert_array_equal(value, expected)
 
 
-def test_hand_example():
-    ds = be.pad(*HAND, threshold=0.5)
-    # Of three masks one scores at or above 0.5, of two prints none; of four bona fide one is below.
-    assert ds.species.values.tolist() == ["mask", "print"]
-    assert ds.apcer_of_species_at_threshold.values.tolist() == [1 / 3, 0]
-    assert float(ds.apcer_at_threshold) == 1 / 3
-    assert float(ds.apcer_pooled_at_threshold) == 1 / 5
-    assert float(ds.bpcer_at_threshold) == 1 / 4
-    assert float(ds.acer) == (1 / 3 + 1 / 4) / 2
-    # Above 0.7 no mask passes, and half of the bona fide are above: BPCER 0.5 at every target.
-    assert ds.bpcer_at_apcer.values.tolist() == [0.5, 0.5, 0.5]
-    assert ds.threshold_at_apcer.values.tolist() == [0.8, 0.8, 0.8]
-    assert ds.attrs["chosen_on"] == "given"
-
-
 def test_a_threshold_of_a_development_set_is_used_on_the_other():
     dev = [5.0, 4.0, 3.0, 2.0, 1.0], ["", "", "", "print", "print"]
     ds = be.pad(*HAND, dev=([x / 10 for x in dev[0]], dev[1]), threshold="d-eer")
@@ -150,35 +135,6 @@ def test_a_rule_without_an_operating_point_has_no_threshold():
     messages = {message.code: message.arguments for message in be.messages(ds)}
     assert "bpcer=0.5" in messages["no-threshold"]["why"]
     assert "no-bona-fide-response" in messages
-
-
-def test_an_interval_has_the_estimate_inside_and_is_wider_by_instrument():
-    rng = np.random.default_rng(3)
-    people, moulds = np.arange(1200) % 60, np.arange(1200) // 60
-    attack = np.where(np.arange(1200) < 600, "", "mould")
-    effect = rng.normal(size=20)[moulds] * (attack == "mould")
-    values = rng.normal(size=1200) + effect + 2 * (attack == "")
-    how = {
-        "interval": "people",
-        "threshold": 0.8,
-        "thresholds": 50,
-    }
-    result = {}
-    for name, units in (
-        ("subjects", {"subjects": people}), ("instrument", {"instrument": moulds}),
-        ("both", {"subjects": people, "instrument": moulds}),
-    ):  # fmt: skip
-        ds = result[name] = be.pad(values, attack, **units, **how)
-        for rate in ("apcer", "bpcer", "apcer_of_species", "bpcer_at_threshold"):
-            assert (ds[f"{rate}_low"] <= ds[rate]).all()
-            assert (ds[f"{rate}_high"] >= ds[rate]).all()
-        again = be.pad(values, attack, **units, **how)
-        assert again.identical(ds)
-    width = {
-        x: float(ds.apcer_at_threshold_high - ds.apcer_at_threshold_low) for x, ds in result.items()
-    }
-    assert width["instrument"] > 1.5 * width["subjects"]
-    assert width["both"] > width["subjects"]
 
 
 def test_limits_of_bpcer_are_those_of_people_left_out():

@@ -6,7 +6,6 @@ import math
 
 import naive
 import naive_calibration as twin
-import numba
 import numpy as np
 import pytest
 import strategies
@@ -261,23 +260,6 @@ def test_infinite_ratios_cost_what_they_say():
     np.testing.assert_allclose(right.cllr, twin.cllr([2.0], [0.0, -np.inf]))
 
 
-def test_pairs_and_templates_and_threads(people):
-    genuine, impostor = listed(people)
-    ratios = be.Scores(people.values, people.probe_labels, kind="llr")
-    result = be.calibration(ratios)
-    pairs = be.Scores.from_pairs(
-        np.concatenate([genuine, impostor]), [1] * len(genuine) + [0] * len(impostor), kind="llr"
-    )
-    np.testing.assert_allclose(be.calibration(pairs).cllr, result.cllr)
-    assert be.calibration(be.claim_scores(ratios, fusion="mean")).genuine_attempts == 36
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    assert be.calibration(ratios).identical(result)
-    numba.set_num_threads(1)
-    line = be.Calibrator().fit(pairs)
-    np.testing.assert_allclose(line.slope_, be.Calibrator().fit(ratios).slope_)
-    assert line.transform(pairs).layout == "pairs"
-
-
 def test_in_folds_nothing_is_learnt_from_the_test_part(people):
     folds = be.partition.SubjectKFold(3)
     result = be.cross_evaluate(people, folds, estimator=be.Calibrator(), threshold=0.0)
@@ -302,14 +284,3 @@ def test_in_folds_nothing_is_learnt_from_the_test_part(people):
 def _as_pairs(scores):
     genuine, impostor = listed(scores)
     return np.concatenate([genuine, impostor]), [1] * len(genuine) + [0] * len(impostor)
-
-
-def test_ratios_are_similarities_everywhere_else(people, tmp_path):
-    ratios = be.Scores(people.values, people.probe_labels, kind="llr")
-    for task in (be.verification, be.open_set, be.closed_set):
-        one, other = task(ratios), task(people)
-        assert one.attrs.pop("kind") == "llr" and other.attrs.pop("kind") == "similarity"
-        one.attrs.pop("fingerprint"), other.attrs.pop("fingerprint")
-        assert one.identical(other)
-    be.save(ratios, tmp_path / "ratios.npz")
-    assert be.load(tmp_path / "ratios.npz").kind == "llr"

@@ -65,21 +65,6 @@ def test_pairs_are_those_of_the_definition(kind, dtype, layout):
     assert check.confusions.threshold == threshold
 
 
-def test_failed_and_excluded_comparisons_are_no_attempts():
-    rng = np.random.default_rng(6)
-    d = rng.normal(5, 1, (12, 12))
-    d[0, 5] = d[5, 0] = d[3, 9] = np.nan
-    who = np.repeat(list("abcd"), 3)
-    scores = be.Scores(d, who, nan="exclude")
-    check = be.check_data(scores, threshold=5.0)
-    assert [x[:3] for x in oracle(scores, 5.0)] == listed(check)
-    session = np.tile([1, 2, 3], 4)
-    of_sessions = be.Scores(
-        np.nan_to_num(d, nan=4.0), who, probe_meta={"session": session}, exclude=["session"]
-    )
-    assert be.check_data(of_sessions, threshold=5.0).confusions.listed
-
-
 def test_a_rule_a_study_and_nothing():
     scores = be.simulate(30, 3, random_state=1)
     check = be.check_data(scores, threshold="far=0.01")

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from limits import streaming
 from result_messages import arguments
 from twins import one_thread  # noqa: F401
 
@@ -19,10 +18,6 @@ from bioeval.base.messages import MessageWarning
 
 WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)
-SOUND = {"samples", "layout", "labels", "names", "compared", "people"} | {
-    "failed", "sentinels", "duplicates", "zero-distance", "kind", "complete",
-    "two-names", "label-errors",
-}  # fmt: skip
 
 
 def distances(seed: int = 0, who: np.ndarray = WHO) -> np.ndarray:
@@ -35,35 +30,9 @@ def checked(values: Any, labels: Any = WHO, gallery: Any = None, **options: Any)
     return be.check_data(be.Scores(values, labels, gallery, **options), far_targets=TARGETS)
 
 
-def faults(found: Any) -> dict[str, str]:
-    return {x.check: x.severity for x in found if x.severity != "ok"}
-
-
 def end_values(finding: Any) -> list[float]:
     """Return the values at an end of the scores that many share."""
     return list(map(pytest.approx, finding.found.arguments["values"]))
-
-
-@pytest.mark.slow
-def test_sound_data_have_no_finding():
-    d = distances()
-    for values, kind in ((d, "distance"), (-d, "similarity"), (d.astype("float32"), "distance")):
-        result = checked(values, kind=kind)
-        assert faults(result) == {}, str(result)
-        assert {x.check for x in result} == SOUND
-        assert not result.misleads
-    rest = np.arange(160) % 4 > 0
-    against = checked(d[::4, rest], WHO[::4], WHO[rest])
-    # A gallery template has one probe of its own; that of one is nearer to somebody else.
-    assert faults(against) == {"label-errors": "note"}
-    (alike,) = against.label_errors
-    assert alike.side == "gallery" and alike.nearest_score < alike.own_score
-    assert not alike.certain
-    embedded = np.random.default_rng(1).normal(size=(40, 8))[WHO]
-    embedded = embedded + 0.5 * np.random.default_rng(2).normal(size=embedded.shape)
-    for limit in (1, 1 << 30):  # streamed, and as a matrix
-        scores = streaming(embedded, WHO, metric="l2", limit=limit)
-        assert faults(be.check_data(scores, far_targets=TARGETS)) == {}
 
 
 def test_samples():
@@ -148,25 +117,6 @@ def test_names():
         probe_meta={"file": names[:80]}, gallery_meta={"file": names[79:159]},
     )  # fmt: skip
     assert be.check_data(both.select(probes=np.r_[:3, 4:80]))["names"].where == "'79.png'"
-
-
-def test_people():
-    scores = be.Scores(distances(), WHO)
-
-    def people(*targets: float) -> Any:
-        return be.check_data(scores, far_targets=targets, read_scores=False)["people"]
-
-    pairs = 40 * 39 // 2  # of people, each once
-    assert people(30 / pairs).severity == "ok"
-    assert people(29.9 / pairs).severity == "note"
-    assert people(3 / pairs).severity == "note"
-    few = people(0.1, 2.9 / pairs)
-    assert few.severity == "note" and few.count == 1
-    assert few.code == "target-not-supported"
-    assert people(0.0001).found.arguments["needed"] == [246]
-    assert people(0.01).found.arguments["needed"] == [78]
-    nine = checked(distances()[:36, :36], WHO[:36])["people"]
-    assert nine.severity == "note" and nine.code == "target-uncertain"
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -353,17 +303,6 @@ def test_near_copies_without_equal_rows_are_a_warning():
     assert one.severity == "warning" and not one.code.startswith("proven")
 
 
-def test_copies_in_a_gallery_of_its_own():
-    values = distances()[:80, 80:].copy()
-    values[:, 7] = values[:, 3]
-    result = checked(values, WHO[:80], WHO[:80])["duplicates"]
-    assert (result.severity, result.where) == ("error", "columns 3, 7")
-    gallery = np.r_[WHO[:4], WHO[:4], WHO[8:80]]
-    assert checked(values, WHO[:80], gallery)["duplicates"].severity == "warning"
-    values[9] = values[10]
-    assert checked(values, WHO[:80], gallery)["duplicates"].count == 2
-
-
 def test_kind():
     d = distances()
     for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):
@@ -391,30 +330,6 @@ def test_genuine_zeros_of_codes_are_no_fault(form):
     result = checked(values, kind=kind)
     assert len(np.unique(values)) < 160  # about 100 distinct scores
     assert not result.of("warning", "error")
-
-
-def test_pairs():
-    rng = np.random.default_rng(0)
-    genuine = np.arange(400) % 2 == 0
-    values = rng.normal(size=400) + 4 - 3 * genuine
-
-    def of(values: np.ndarray, **options: Any) -> Any:
-        scores = be.Scores.from_pairs(values, genuine, **options)
-        return be.check_data(scores, far_targets=TARGETS)
-
-    assert set(faults(of(values))) <= {"people"}
-    assert of(values, kind="similarity")["kind"].severity == "error"
-    broken = values.copy()
-    broken[7] = np.nan
-    assert of(broken)["failed"].where == "pair 7"
-    broken = values.copy()
-    broken[:40] = 99
-    assert of(broken)["sentinels"].severity == "error"
-    broken = values.copy()
-    broken[1] = 0
-    assert of(broken)["zero-distance"].where == "pair 1"
-    only = be.Scores.from_pairs(values, np.ones(400))
-    assert be.check_data(only)["samples"].severity == "error"
 
 
 def test_masks_orders_cards_and_lists():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import naive_reid
 import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401
@@ -63,18 +62,6 @@ def test_values_are_those_of_the_queries(pair, result):
         assert row.discordant == (np.abs(np.bincount(labels, change)) > 1e-9).sum()
 
 
-@pytest.mark.slow
-def test_the_value_is_that_of_the_definition(pair, result):
-    for scores in pair:
-        case = {"values": scores.values, "probe_labels": scores.probe_labels.tolist(),
-                "gallery_labels": scores.gallery_labels.tolist(), "kind": "distance",
-                "nan": "raise"}  # fmt: skip
-        cameras = [scores.probe_meta["camera"].tolist()] * 2
-        expected = naive_reid.reid(case, cameras, removed="same-id-same-camera")
-        value = result["value"].sel(system=scores.name).values[0]
-        assert value == pytest.approx(float(expected.mean_ap))
-
-
 @pytest.mark.parametrize("noisy", [0, 3, 5])
 @pytest.mark.cases(1)
 def test_fewer_than_six_people_are_no_evidence(noisy):
@@ -89,21 +76,6 @@ def test_fewer_than_six_people_are_no_evidence(noisy):
     assert (result.discordant <= noisy).all() and not result.separated.any()
     row = result.isel(system=0, other_system=1, measure=0)
     assert row.discordant == noisy and (row.difference != 0) == (noisy > 0)
-
-
-def test_another_scale_makes_no_difference(pair):
-    a, _ = pair
-    other = be.Scores(
-        -np.exp(a.values), a.probe_labels, a.gallery_labels, kind="similarity",
-        probe_meta=a.probe_meta, gallery_meta=a.gallery_meta,
-    )  # fmt: skip
-    result = be.compare(
-        a,
-        other,
-        protocol="open-reid",
-        interval=be.stats.IntervalMethod("people", replicates=100),
-    )
-    assert not result.difference.any() and not result.discordant.any()
 
 
 def test_lists_are_compared_as_far_as_they_reach(pair):

@@ -185,16 +185,6 @@ def test_ties_of_epc_are_exact_and_go_to_the_stricter():
     assert be.epc(pairs, pairs, alphas=[0.7]).threshold.item() == 2.0
 
 
-@pytest.mark.slow
-def test_epc_of_pairs_is_that_of_their_matrix(scores):
-    rows, columns = np.nonzero(~np.eye(200, dtype=bool))
-    pairs = scores.at_pairs(rows, columns)
-    a, b = be.epc(scores, scores), be.epc(pairs, pairs)
-    for name in ("threshold", "hter", "fa", "fr", "dev_error"):
-        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
-    np.testing.assert_allclose(a.dev_error, a.alpha * a.far + (1 - a.alpha) * a.frr, atol=1e-15)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

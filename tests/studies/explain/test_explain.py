@@ -12,7 +12,7 @@ import bioeval as be
 from bioeval.cli.program import main
 from bioeval.protocol.card import ClaimsSection
 from bioeval.protocol.loading import for_layout
-from bioeval.studies.explain.section import explanation_section
+from bioeval.studies.explain.section import section
 from bioeval.studies.explain.tasks import TaskCount
 from bioeval.views.writers.lines import written
 from bioeval.views.writers.terminal import as_text
@@ -147,17 +147,6 @@ def test_every_form_of_exclusion_is_explained(exclude, reasons):
     assert left_out == reasons
 
 
-def test_probes_who_are_not_enrolled():
-    """The unenrolled probe is the impostor; the enrolled one plays no impostor then."""
-    scores = be.Scores([[1.0, 5], [2, 3]], ["a", "x"], ["a", "b"])
-    of = [
-        [(w.role, w.counts) for w in be.explain(scores, i, threshold=2).tasks if w.role]
-        for i in (0, 1)
-    ]
-    assert of[0] == [("genuine", {TaskCount("genuine_attempts"): 1, TaskCount("di", 1): 1})]
-    assert of[1] == [("impostor", {TaskCount("impostor_attempts"): 1, TaskCount("fa"): 1})]
-
-
 def test_pairs_of_a_rule(scores):
     rows = [be.explain(scores, i, threshold=4, protocol="fvc2004") for i in range(5)]
     ds = be.evaluate(scores, "fvc2004", thresholds=[4.0])["verification/single"]
@@ -255,7 +244,7 @@ def test_a_long_list_is_shortened():
     assert {1, 6, at, at + 1} | genuine <= shown and len(shown) < 24
     assert "more templates" in text
     for width in (60, 100):
-        assert max(map(len, as_text(explanation_section(row), width).splitlines())) <= width
+        assert max(map(len, as_text(section(row), width).splitlines())) <= width
 
 
 # ------------------------------------------------------------------------------- the command

@@ -118,18 +118,6 @@ def test_subjects_of_a_group_have_a_probe_in_it():
     assert "groups-of-attempts" not in {x.code for x in be.messages(many)}
 
 
-def test_each_pair_of_a_symmetric_matrix_is_expected_once():
-    scores = be.simulate(40, 4, random_state=2)
-    light = np.array(["day", "day", "day", "night"] * 40)
-    ds = be.by_group(scores, light, threshold=4.0)
-    # Of three images by day: three pairs of their own, and one with that by night each.
-    assert ds.genuine_attempts.values.tolist() == [40 * 9, 40 * 3]
-    expected = np.array([40 * 6, 40 * 3]) * ds.frr_overall.item()
-    np.testing.assert_allclose(ds.expected_fr, expected)
-    others = np.array([120 * 117 // 2 + 120 * 39, 40 * 39 // 2 + 40 * 117])
-    np.testing.assert_allclose(ds.expected_fa, others * ds.far_overall.item())
-
-
 @pytest.fixture(scope="module")
 def compared():
     scores, light = worse_by_night()
@@ -199,26 +187,6 @@ def test_several_pairs_are_adjusted_by_holm():
         adjusted[pairs[k]] = largest
     for (a, b), p in adjusted.items():
         np.testing.assert_allclose(ds.frr_p_value.sel(group=a, other_group=b), p, rtol=1e-9)
-
-
-def test_few_people_who_differ_tell_nothing():
-    """Five people who are rejected by night alone; and groups of fewer than thirty people."""
-    who = np.repeat(np.arange(40), 2)
-    light = np.array(["day", "night"] * 40)
-    values = np.where(who[:, None] == np.arange(40), 0.0, 9.0)
-    values[np.arange(1, 10, 2), np.arange(5)] = 9.0
-    scores = be.Scores(values, who, np.arange(40), probe_meta={"light": light})
-    ds = be.by_group(scores, "light", threshold=5.0, **PEOPLE)
-    at = {"group": "night", "other_group": "day"}
-    assert ds.frr_difference.sel(at) == 5 / 40 and ds.frr_discordant.sel(at) == 5
-    assert np.isnan(ds.frr_p_value).all() and (ds.frr_separated == 0).all()
-    values[11, 5] = 9.0
-    more = be.Scores(values, who, np.arange(40), probe_meta={"light": light})
-    more = be.by_group(more, "light", threshold=5.0, **PEOPLE)
-    assert more.frr_discordant.sel(at) == 6 and more.frr_separated.sel(at) == 1
-    few = scores.select(probes=np.flatnonzero(who < 29))
-    few = be.by_group(few, "light", threshold=5.0, **PEOPLE)
-    assert {"groups-not-compared", "groups-of-few-subjects"} <= {x.code for x in be.messages(few)}
 
 
 def test_a_column_of_probes_alone_and_unknown_values():

@@ -224,20 +224,6 @@ def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     assert messages(one)["inequity-undefined"]["groups"] == ["x"] and np.isnan(one.fdr)
 
 
-def test_pairs_are_grouped_by_both_sides(scores):
-    rows, columns = np.nonzero(~np.eye(120, dtype=bool))
-    pairs = scores.at_pairs(rows, columns)
-    sex = scores.probe_meta["sex"]
-    listed = be.by_group(
-        pairs,
-        (sex[rows], sex[columns]),
-        interval=be.stats.IntervalMethod("people", replicates=100),
-    )
-    whole = be.by_group(scores, "sex", interval=be.stats.IntervalMethod("people", replicates=100))
-    for name in ("frr", "far", "fdr", "far_low"):
-        np.testing.assert_allclose(listed[name], whole[name], atol=1e-12, err_msg=name)
-
-
 def test_a_selection_keeps_its_groups(scores):
     view = scores.select(probes=np.arange(0, 120, 2))
     ds = be.by_group(view, "sex", threshold=5.0)

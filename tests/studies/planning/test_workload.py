@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 
 import numpy as np
 import pytest
@@ -116,32 +115,6 @@ def test_what_is_refused():
     ):  # fmt: skip
         with pytest.raises(DataError, match=message):
             be.workload(rates, **{**USE, **options})
-
-
-@pytest.mark.slow
-def test_the_command_line(tmp_path, capsys):
-    file, out = tmp_path / "scores.npz", tmp_path / "out"
-    be.save(be.simulate(30, 4, random_state=1), str(file))
-    use = ["--people", "2000", "--impostors", "0.01"]
-    assert main(["workload", str(file), *use, "--far", "0.01", "--json", "--out", str(out)]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert {"events.csv", "results.nc", "summary.json", "table.txt"} <= set(os.listdir(out))
-    rejected = document["events"][1]
-    assert rejected["event"] == "rejected" and rejected["rate_low"] < rejected["rate"]
-    assert [x["days"] for x in document["periods_rejected"]] == [1, 30, 365]
-    assert (document["threshold_rule"], document["chosen_on"]) == ("far=0.01", "these data")
-    assert main(["workload", str(file), *use, "--far", "0.01", "--task", "open_set"]) == 0
-    assert "not on the list" in capsys.readouterr().out
-    rates = ["--rates", "far=0.001,frr=0.02"]
-    assert main(["workload", *rates, *use]) == 0
-    for wrong, message in (
-        (use, "give DATA or --rates"),
-        ([str(file), *use], "give --far X, --threshold T or --alarms-per-day K"),
-        ([*rates, "--people", "0", "--impostors", "0"], "--people is 0"),
-        (["--rates", "far", *use], "expected rates by name"),
-    ):
-        assert main(["workload", *wrong]) == 2
-        assert message in capsys.readouterr().err
 
 
 def test_the_far_of_a_number_of_alarms(capsys, tmp_path):

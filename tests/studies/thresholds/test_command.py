@@ -58,33 +58,6 @@ def test_a_page_of_infinite_scores_alone(tmp_path, monkeypatch):
     assert "<html" in Path("p.html").read_text()
 
 
-@pytest.mark.slow
-def test_a_small_target_is_read_exactly(files, capsys):
-    study = ["threshold", "a.npz", "--repeats", "1", "--json", "--target"]
-    rules = []
-    for written in ("far=1/10000", "far=0.01%", "far=1e-4"):
-        assert main([*study, written]) == 0
-        rules.append(json.loads(capsys.readouterr().out))
-    assert rules[0] == rules[1] == rules[2]
-    assert rules[0]["impostors_for_30"] == 300_000
-    assert main([*study, "far=1/0"]) == 2
-    assert "far=1/0" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_pairs_of_one_session_are_left_out(capsys, tmp_path):
-    """An assured threshold without pairs of one person and one session."""
-    scores = be.simulate(60, 4, random_state=3)
-    sessions = {"session": [k % 4 // 2 for k in range(240)]}
-    told = be.Scores(scores.values, scores.probe_labels, probe_meta=sessions)
-    be.save(told, tmp_path / "m.npz")
-    study = ["threshold", str(tmp_path / "m.npz"), "--exclude", "session", "--target", "far=1/10"]
-    assert main([*study, "--assure", "0.95", "--repeats", "1", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["genuine_attempts"] == 60 * 4 * 2
-    assert result["assured_far_high"] <= 0.1
-
-
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("value", [3.9479866700763275, 0.5843166672898966, -1.23456789, 1e-7, 4.0])
 @pytest.mark.parametrize("target", ["far", "frr"])

@@ -20,19 +20,6 @@ OF_TPS = ("assa", "assre", "asspr", "loca")
 # ------------------------------------------------------------------------ worked by hand
 
 
-def test_the_alignment_of_whole_tracks_decides():
-    """In frame 3 identity 1 overlaps by 8/12 and 2 by 9/11; 1 has been on the target before."""
-    ds = be.tracking(TRUTH, RESULT)
-    assert ds.tp_by_threshold.values.tolist() == [2] * 13 + [1] * 6
-    below, above = math.sqrt(2 / 5 * 2 / 3), math.sqrt(1 / 6 * 1 / 4)
-    assert ds.hota_by_threshold.values == pytest.approx([below] * 13 + [above] * 6)
-    assert float(ds.hota) == pytest.approx((13 * below + 6 * above) / 19)
-    assert float(ds.assre) == pytest.approx((13 * 2 / 3 + 6 * 1 / 3) / 19)
-    assert float(ds.asspr) == pytest.approx((13 * 2 / 2 + 6 * 1 / 2) / 19)
-    assert ds.loca_by_threshold.values == pytest.approx([5 / 6] * 13 + [1] * 6)
-    assert ds.localisation_threshold.values.tolist() == [k / 20 for k in range(1, 20)]
-
-
 def test_a_match_at_exactly_a_threshold():
     """40 of 80 pixels, in decimals of which the IoU comes out as 0.49999999999999994."""
     ds = be.tracking([(1, 1, 4.4, 0.3, 60, 90)], [(1, 1, 24.4, 0.3, 60, 90)])

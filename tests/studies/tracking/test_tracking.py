@@ -33,31 +33,6 @@ def messages(ds: xr.Dataset) -> dict[str, Any]:
 # ------------------------------------------------------------------------ worked by hand
 
 
-@pytest.mark.parametrize(
-    ("pairing", "idsw", "mota", "motp"),
-    [("last-known", 0, 0, (1 + 2 / 3) / 2), ("previous-frame", 1, -1 / 3, (1 + 9 / 11) / 2)],
-)
-def test_both_pairings_by_hand(pairing, idsw, mota, motp):
-    ds = be.tracking(TRUTH, RESULT, pairing=pairing)
-    assert_same(
-        ds,
-        {
-            **{"tp": 2, "fn": 1, "fp": 2, "idsw": idsw, "fragmentations": 1, "resumptions": 1},
-            **{"mt": 0, "pt": 1, "ml": 0, "idtp": 2, "idfn": 1, "idfp": 2, "frames": 3},
-            **{"mota": float(mota), "motp": motp, "motp_distance": 1 - motp},
-            **{"recall": 2 / 3, "precision": 1 / 2, "far": (3 + idsw) / 3, "fp_per_frame": 2 / 3},
-            **{"idp": 1 / 2, "idr": 2 / 3, "idf1": 4 / 7},
-        },
-    )
-    assert ds.target.values.tolist() == [1]
-    assert ds.frames_present.item() == 3
-    assert ds.frames_covered.item() == 2
-    assert ds.coverage.item() == pytest.approx(2 / 3)
-    assert ds.target_switches.item() == idsw
-    assert ds.state.item() == "partially tracked"
-    assert ds.attrs["pairing"] == pairing
-
-
 def test_a_match_at_exactly_the_threshold():
     # 40 of 80 pixels, in decimals whose sums are not exact: 0.49999999999999994 in floats.
     truth, result = [(1, 1, 4.4, 0.3, 60, 90)], [(1, 1, 24.4, 0.3, 60, 90)]
@@ -136,31 +111,6 @@ def test_errors_of_a_perfect_and_a_silent_tracker(busy):
 
 
 # ------------------------------------------------------------------------ ignored, twice, frames
-
-
-def with_ignored(category: int) -> tuple[list[Any], list[Any]]:
-    """One target, one box to be ignored beside it, and a result on each."""
-    truth = [(1, 1, *BOX, 1, 1, 1), (1, 2, 50, 0, 10, 10, 0, category, 1)]
-    return truth, [(1, 1, *BOX, 1, -1), (1, 2, 50, 0, 10, 10, 1, -1)]
-
-
-@pytest.mark.parametrize(
-    ("ignored", "category", "fp"),
-    [
-        *(("motchallenge", c, 0) for c in (2, 7, 8, 12)),
-        *(("motchallenge", c, 1) for c in (1, 3, 6, 13, -1)),
-        *(("mot20", c, 0) for c in (2, 6, 7, 8, 12)),
-        *(("remove", c, 0) for c in (1, 2, 3, -1)),
-        *(("count", c, 1) for c in (1, 2, 3, -1)),
-    ],
-)
-@pytest.mark.cases(1)
-def test_ignored_ground_truth(ignored, category, fp):
-    ds = be.tracking(*with_ignored(category), ignored=ignored)
-    assert (int(ds.tp), int(ds.fn), int(ds.fp)) == (1, 0, fp)
-    assert (int(ds.ignored_truth_boxes), int(ds.removed_result_boxes)) == (1, 1 - fp)
-    assert ds.target.values.tolist() == [1]
-    assert messages(ds)["ignored-boxes"]["boxes"] == 1
 
 
 def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
@@ -293,23 +243,6 @@ def test_frames_with_and_without_rows():
 
 
 # ------------------------------------------------------------------------ cameras
-
-
-def test_cameras_share_identities_and_never_frames():
-    """In the same frame at the same place, but of another camera: no match."""
-    columns = "cityflow"
-    ds = be.tracking([(1, 1, 1, *BOX)], [(2, 1, 1, *BOX)], columns=columns)
-    assert (int(ds.tp), int(ds.fp), int(ds.idtp), int(ds.frames)) == (0, 1, 0, 2)
-    assert ds.attrs["cameras"] == 2
-    rows = [(1, 1, 1, *BOX), (2, 2, 1, *BOX)]
-    mixed = be.tracking(rows, [(1, 2, 1, *BOX), (2, 2, 1, *BOX)], columns=columns)
-    assert (int(mixed.tp), int(mixed.idtp)) == (2, 1)  # 2 cannot stand for both
-    # One target, another identity in the second camera: a switch, though both are perfect inside.
-    one = [(1, 1, 1, *BOX), (2, 1, 1, *BOX)]
-    other = [(1, 5, 1, *BOX), (2, 6, 1, *BOX)]
-    for pairing in ("last-known", "previous-frame"):
-        assert int(be.tracking(one, other, columns=columns, pairing=pairing).idsw) == 1
-    assert int(be.tracking(one, other, columns=columns, frames=10).frames) == 20
 
 
 # ------------------------------------------------------------------------ several sequences

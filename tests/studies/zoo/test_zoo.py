@@ -115,23 +115,6 @@ def test_a_rule_chooses_on_the_same_attempts(rule):
     assert ds.attrs["chosen_on"].startswith("the same data")
 
 
-def test_unequal_animals_by_hand():
-    """Means 1 2 3 4 by genuine and 8 6 9 5 by impostor scores; a quarter is one of four."""
-    genuine, impostor = [1, 2, 3, 4], [8, 6, 9, 5]
-    assert naive_zoo.animals(genuine, impostor, "0.25") == ["none", "none", "none", "worm"]
-    d = np.array([[genuine[i] if i == j else 0 for j in range(4)] for i in range(4)], float)
-    wanted = np.array([8, 6, 9, 5]) * 3.0  # impostor mean m_i = (sum of others) / 3, both ways
-    off = (wanted - wanted.sum() / 6) / 2
-    for i, j in itertools.permutations(range(4), 2):
-        d[i, j] = off[i] + off[j]
-    ds = be.zoo(be.Scores(d, list("abcd"), list("abcd")), threshold=5.0)
-    np.testing.assert_allclose(ds.impostor_mean, impostor)
-    assert ds.animal_of_subject.values.tolist() == ["none", "none", "none", "worm"]
-    assert ds.animal_expected.values.tolist() == [0.25] * 4
-    np.testing.assert_allclose(ds.animal_p_more, [1, 0.25, 1, 1])
-    np.testing.assert_allclose(ds.animal_p_fewer, [0.75, 1, 0.75, 0.75])
-
-
 @pytest.mark.parametrize("quantile", [0, 0.51, -1, float("nan"), "half"])
 def test_quantiles_that_cannot_be(quantile):
     with raises_about(be.DataError, "quantile"):

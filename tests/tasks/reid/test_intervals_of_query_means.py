@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
 import naive_limits
@@ -19,7 +18,6 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.cli.program import main
 from bioeval.stats.limits import open_limits
 from bioeval.tasks.reid.intervals import query_mean_intervals
 
@@ -173,19 +171,6 @@ def scores():
     )  # fmt: skip
 
 
-@pytest.mark.slow
-def test_queries_of_an_identity_are_one_unit(scores):
-    """More copies of each person's queries say nothing more."""
-    copies = scores.select(probes=np.repeat(np.arange(120), 3))
-    one, many = (be.reid(x, interval="subject-bootstrap") for x in (scores, copies))
-    for name in ("mean_ap", "mean_inp", "cmc"):
-        for end in ("low", "high"):
-            np.testing.assert_allclose(one[f"{name}_{end}"], many[f"{name}_{end}"], atol=1e-12)
-    wilson = be.reid(copies, interval="wilson")
-    width = float(one.cmc_high[0] - one.cmc_low[0])
-    assert wilson.cmc_high[0] - wilson.cmc_low[0] < 0.7 * width
-
-
 def test_independent_queries(scores):
     binomial = be.reid(scores, interval="clopper-pearson")
     low, high = stats.clopper_pearson(binomial.cmc_count[0], 120)
@@ -218,35 +203,6 @@ def test_lists_and_matrices_have_the_same_intervals(scores, method):
     tree = be.evaluate(lists, "cityflow", interval=be.stats.IntervalMethod(method, replicates=100))
     assert "cmc_low" in tree["reid"]
     assert not any("confidence interval" in x.sentence for x in be.messages(tree["reid"]))
-
-
-@pytest.mark.slow
-def test_an_evaluation_has_the_same_intervals(scores, tmp_path, capsys):
-    options = {
-        "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=4)
-    }
-    ds = be.reid(scores, **options)
-    tree = be.evaluate(scores, "market1501", **options)
-    for name in ("mean_ap", "mean_inp", "cmc"):
-        np.testing.assert_array_equal(ds[f"{name}_low"], tree["reid"][f"{name}_low"])
-    path = tmp_path / "reid.npz"
-    meta = {"q_camids": scores.probe_meta["camera"], "g_camids": scores.gallery_meta["camera"]}
-    np.savez(
-        path, distmat=scores.values, q_pids=scores.probe_labels, g_pids=scores.gallery_labels,
-        **meta,
-    )  # fmt: skip
-    args = [str(path), "--protocol", "market1501", "--interval", "subject-bootstrap"]
-    args += ["--replicates", "100", "--seed", "4"]
-    assert main(["run", *args]) == 0
-    low, high = 100 * float(ds.mean_ap_low), 100 * float(ds.mean_ap_high)
-    assert f"[{low:.2f}, {high:.2f}]" in capsys.readouterr().out
-    assert main(["run", *args, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
-    assert result["mean_ap_low"] == float(ds.mean_ap_low)
-    assert result["ranks"][0]["cmc_high"] == float(ds.cmc_high[0])
-    curve = be.plot.cmc(ds).curves
-    (only,) = curve.values()
-    np.testing.assert_array_equal(only.low, ds.cmc_low)
 
 
 def test_one_person_has_no_interval():
