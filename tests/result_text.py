@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bioeval.views.sections.evaluation import section
+from bioeval.views.sections.evaluation import evaluation_section
 from bioeval.views.tasks import datasets
 from bioeval.views.terms import words_of
 from bioeval.views.writers.lines import Naming, python_naming
@@ -13,4 +13,4 @@ from bioeval.views.writers.terminal import as_text as text_of_section
 
 def as_text(results: Any, width: int = 100, naming: Naming = python_naming) -> str:
     vocabulary = next((words_of(dataset) for _, dataset in datasets(results)), "lecture")
-    return text_of_section(section(dict(datasets(results))), width, vocabulary, naming)
+    return text_of_section(evaluation_section(dict(datasets(results))), width, vocabulary, naming)

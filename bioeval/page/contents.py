@@ -43,7 +43,7 @@ from bioeval.results.histogram import ScoreHistograms
 from bioeval.studies.thresholds.section import new_people
 from bioeval.tables.sections import study_sections
 from bioeval.views.images import Images
-from bioeval.views.sections.evaluation import section as evaluation
+from bioeval.views.sections.evaluation import evaluation_section
 from bioeval.views.sections.rows import is_identification
 from bioeval.views.tasks import value_of
 from bioeval.views.terms import words_of
@@ -185,7 +185,7 @@ class Page:
                 f"{x.system}/{x.path}" if self.several else x.path: x.dataset
                 for x in self.evaluated
             }
-            section = in_brief(evaluation(known))
+            section = in_brief(evaluation_section(known))
             title = "Measures, each at its own threshold" if self.moving.curves else "Measures"
             yield title, self.parts.rest_of(section, answering=False, facts=False)
         studies: dict[str, dict[str, xr.Dataset]] = {}

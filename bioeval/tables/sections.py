@@ -12,25 +12,29 @@ import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.document.blocks import Section
-from bioeval.studies.assurance import section as promise
-from bioeval.studies.attacks import pad, vulnerability
-from bioeval.studies.calibration import calibration
-from bioeval.studies.compare import section as comparison
-from bioeval.studies.conventions import conventions
-from bioeval.studies.epc import epc
-from bioeval.studies.folds import section as folds
-from bioeval.studies.galleries import gallery_size
-from bioeval.studies.groups import section as groups
-from bioeval.studies.partitions import results as partitions
-from bioeval.studies.planning import size_section as sample_size_section, workload
-from bioeval.studies.quality import error_discard
-from bioeval.studies.thresholds import judged_threshold, section as threshold_study
-from bioeval.studies.tracking import section as tracking
-from bioeval.studies.worst_pairs import worst_pairs
-from bioeval.studies.zoo import results as zoo
-from bioeval.tasks.reid import section as gom
-from bioeval.views.sections import ranks, systems as in_rows_of
-from bioeval.views.sections.evaluation import section as evaluation
+from bioeval.studies.assurance.section import promise_section
+from bioeval.studies.attacks.pad import pad_section
+from bioeval.studies.attacks.vulnerability import vulnerability_section
+from bioeval.studies.calibration.calibration import calibration_section
+from bioeval.studies.compare.section import comparison_section
+from bioeval.studies.conventions.conventions import conventions_section
+from bioeval.studies.epc.epc import epc_section
+from bioeval.studies.folds.section import folds_section
+from bioeval.studies.galleries.gallery_size import gallery_size_section
+from bioeval.studies.groups.section import groups_section
+from bioeval.studies.partitions.results import partitions_section
+from bioeval.studies.planning.size_section import sample_size_section
+from bioeval.studies.planning.workload import workload_section
+from bioeval.studies.quality.error_discard import error_discard_section
+from bioeval.studies.thresholds.judged_threshold import judged_threshold_section
+from bioeval.studies.thresholds.section import threshold_study_section
+from bioeval.studies.tracking.section import tracking_section
+from bioeval.studies.worst_pairs.worst_pairs import worst_pairs_section
+from bioeval.studies.zoo.results import zoo_section
+from bioeval.tasks.reid.section import gom_section
+from bioeval.views.sections.evaluation import evaluation_section
+from bioeval.views.sections.ranks import ranks_section
+from bioeval.views.sections.systems import in_parts, systems_section
 from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets, each_once, systems
 from bioeval.views.terms import words_of
@@ -39,26 +43,26 @@ from bioeval.views.writers.terminal import TerminalDocument
 
 #: What is said of the results of each study, by their type.
 _SECTIONS: Mapping[str, Callable[[Any], Section]] = {
-    "ranks": ranks.section,
-    "promise": promise.section,
-    "presentation-attacks": pad.section,
-    "vulnerability": vulnerability.section,
-    "calibration": calibration.section,
-    "comparison": comparison.section,
-    "conventions": conventions.section,
-    "epc": epc.section,
-    "gallery-size": gallery_size.section,
-    "groups": groups.section,
-    "workload": workload.section,
-    "sample-size": sample_size_section.section,
-    "error-discard": error_discard.section,
-    "gom": gom.section,
-    "partitions": partitions.section,
-    "judged-threshold": judged_threshold.section,
-    "threshold-study": threshold_study.section,
-    "tracking": tracking.section,
-    "worst-pairs": worst_pairs.section,
-    "zoo": zoo.section,
+    "ranks": ranks_section,
+    "promise": promise_section,
+    "presentation-attacks": pad_section,
+    "vulnerability": vulnerability_section,
+    "calibration": calibration_section,
+    "comparison": comparison_section,
+    "conventions": conventions_section,
+    "epc": epc_section,
+    "gallery-size": gallery_size_section,
+    "groups": groups_section,
+    "workload": workload_section,
+    "sample-size": sample_size_section,
+    "error-discard": error_discard_section,
+    "gom": gom_section,
+    "partitions": partitions_section,
+    "judged-threshold": judged_threshold_section,
+    "threshold-study": threshold_study_section,
+    "tracking": tracking_section,
+    "worst-pairs": worst_pairs_section,
+    "zoo": zoo_section,
 }
 
 #: Types of which several results share one section, with the attribute that names a single one.
@@ -116,7 +120,7 @@ def sections_of(results: Any) -> list[Section]:
             made += _of_study(study, parts)
         elif parts:
             in_folds = any("fold" in dataset.dims for dataset in parts.values())
-            made.append(folds.section(each_once(parts)) if in_folds else evaluation(parts))
+            made.append(folds_section(each_once(parts)) if in_folds else evaluation_section(parts))
     return made
 
 
@@ -145,7 +149,7 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
             elif "fold" in dataset.dims:
                 of_folds[path] = dataset
         if of_folds:
-            made.append((system, folds.section(of_folds)))
+            made.append((system, folds_section(of_folds)))
     for study, by_system in of_studies.items():
         if study in _TOGETHER and len(by_system) > 1:
             made += [("", section) for section in _of_study(study, by_system)]
@@ -168,9 +172,9 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
         for study, of_study in _grouped(results).items():
             in_rows = in_rows and study in ("", "partitions")
             by_path |= of_study
-    parts = len(systems(by_path)) > 1 and any(map(in_rows_of.in_parts, by_path.values()))
+    parts = len(systems(by_path)) > 1 and any(map(in_parts, by_path.values()))
     if in_rows and (measures or parts):
-        section = in_rows_of.section(by_path, measures)
+        section = systems_section(by_path, measures)
         return TerminalDocument(section, words_of(next(iter(by_path.values()))))
     if measures:
         raise DataError(

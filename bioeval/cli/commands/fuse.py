@@ -97,7 +97,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.document.cells import Count, Label
         from bioeval.document.results import threshold_choice
         from bioeval.document.text import say
-        from bioeval.studies.fusion.fusion import SystemFusion, fuse, section
+        from bioeval.studies.fusion.fusion import SystemFusion, fuse, measures_section
         from bioeval.tasks.verification_task import verification
 
         read = dict(zip(names, map(run.read, systems, names), strict=True))
@@ -130,7 +130,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         title = say("Fusion of {number:count systems}", number=len(systems))
         note = _IN_FOLDS if protocol is not None else ""
         run.finish(
-            section(title, datasets, facts, note),
+            measures_section(title, datasets, facts, note),
             more={**how, "weights": weights, "protocol": protocol},
             files=[*systems, *train],
             page={name: run.in_terms(dataset) for name, dataset in datasets.items()},

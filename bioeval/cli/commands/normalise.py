@@ -73,7 +73,7 @@ def command(data: str, **options: Any) -> None:
         run.file_to_write(how["save_to"])
         from bioeval.document.blocks import Fact
         from bioeval.document.cells import Count, Label
-        from bioeval.studies.fusion.fusion import section
+        from bioeval.studies.fusion.fusion import measures_section
         from bioeval.studies.fusion.normalise import normalise
         from bioeval.tasks.verification_task import verification
 
@@ -107,7 +107,7 @@ def command(data: str, **options: Any) -> None:
         files = [data, second, *how["cohort"]]
         shown = {system: run.in_terms(ds) for system, ds in datasets.items()}
         run.finish(
-            section("Scores normalised by a cohort", datasets, facts, note),
+            measures_section("Scores normalised by a cohort", datasets, facts, note),
             more=how,
             as_dataset=_tree(datasets),
             drawn=shown,

@@ -87,7 +87,7 @@ def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
     else:
         del options["measures"], options["random_state"], options["name"]
     with StudyCommand(truth, options, reads=False) as run:
-        from bioeval.studies.tracking.section import section
+        from bioeval.studies.tracking.section import tracking_section
         from bioeval.studies.tracking.tracking import tracking
 
         if several:
@@ -100,7 +100,7 @@ def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
         run.finish(
             dataset,
             more={"truth": truth, "result": results[0]},
-            shown=run.table(section({"": dataset}, targets=True)) if targets else None,
+            shown=run.table(tracking_section({"": dataset}, targets=True)) if targets else None,
             files=[truth, results[0]],
         )
 

@@ -26,7 +26,7 @@ _VERDICTS = {
 _OVER = {"far": "pairs of people", "frr": "people"}
 
 
-def section(results: ResultsBySystem) -> Section:
+def promise_section(results: ResultsBySystem) -> Section:
     """Return what is said of a promise."""
     ds = results[""]
     verdict = say(

@@ -356,7 +356,7 @@ _RULES = {
 }
 
 
-def section(results: ResultsBySystem) -> Section:
+def pad_section(results: ResultsBySystem) -> Section:
     """Return what is said of presentation attack detection."""
     ds = results[""]
     chosen = [_rates_there(ds)] if "threshold_used" in ds else []

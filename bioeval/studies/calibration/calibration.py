@@ -502,7 +502,7 @@ _BY_PRIOR = (
 )
 
 
-def section(results: ResultsBySystem) -> Section:
+def calibration_section(results: ResultsBySystem) -> Section:
     """Return Cllr of each system, and decision costs by prior."""
     facts = (
         *fact_of_each(results, "Over", attempts_of),

@@ -48,7 +48,7 @@ class DataCheck(Shown):
     label_errors: tuple[LabelError, ...]
 
     def _section(self) -> Section:
-        return section(self)
+        return check_section(self)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -88,7 +88,7 @@ class DataCheck(Shown):
         return f"<DataCheck: {self.in_words()}; print shows it>"
 
 
-def section(check: DataCheck) -> Section:
+def check_section(check: DataCheck) -> Section:
     """Return what is said of a check of data."""
     well: list[Text] = []
     for name in ("samples", "kind"):

@@ -44,7 +44,7 @@ _RANKS = ("rank", "rank_low", "rank_high")
 _NAMED = 5
 
 
-def section(results: ResultsBySystem) -> Section:
+def comparison_section(results: ResultsBySystem) -> Section:
     """Return what is said of a comparison."""
     ds = results[""]
     messages = result_messages(results).messages

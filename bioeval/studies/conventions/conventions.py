@@ -216,7 +216,7 @@ _TITLES = {
 }
 
 
-def section(results: ResultsBySystem) -> Section:
+def conventions_section(results: ResultsBySystem) -> Section:
     """Return a table for each task, and the cards that could not be evaluated."""
     ds = results[""]
     blocks: list[Block] = [data_facts(results), *_tables(ds)]

@@ -173,7 +173,7 @@ _COLUMNS = (
 )
 
 
-def section(results: ResultsBySystem) -> Section:
+def epc_section(results: ResultsBySystem) -> Section:
     """Return the errors of a system at some weights, or those of several side by side."""
     several, facts = len(results) > 1, []
     (first, *_) = results.values()

@@ -85,7 +85,7 @@ class Explanation(Shown):
     remarks: tuple[Text, ...]
 
     def _section(self) -> Section:
-        return section(self)
+        return explanation_section(self)
 
     def __repr__(self) -> str:
         return f"<Explanation of probe {self.probe}, protocol {self.protocol}; print shows it>"
@@ -143,7 +143,7 @@ class Steps(Shown):
         return by_task
 
 
-def section(explained: Explanation) -> Section:
+def explanation_section(explained: Explanation) -> Section:
     """Return what is said of an explained row."""
     image = Column("image", "image of the probe", only="page")
     picture = Table("probe", [image], [[Picture(explained.name, explained.name)]])

@@ -43,7 +43,7 @@ _LISTED = {
 }
 
 
-def section(results: ResultsBySystem) -> Section:
+def folds_section(results: ResultsBySystem) -> Section:
     """Return what is said of results by path: of tasks, of one system or of several."""
     several = len(systems(results)) > 1
     by_system: dict[str, xr.Dataset] = {}

@@ -401,7 +401,7 @@ def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.nd
     return np.where(np.isfinite(blocks[0]), scale.of(blocks[0]), np.nan)
 
 
-def section(
+def measures_section(
     title: Text, results: Mapping[str, xr.Dataset], facts: Sequence[Fact], note: Text = ""
 ) -> Section:
     """Return what is said of verification by systems, the one made of the others last."""

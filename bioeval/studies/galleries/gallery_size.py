@@ -317,7 +317,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def section(results: ResultsBySystem) -> Section:
+def gallery_size_section(results: ResultsBySystem) -> Section:
     """Return what is said of rates against the gallery size."""
     (ds,) = results.values()
     over = say(

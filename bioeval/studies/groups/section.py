@@ -55,7 +55,7 @@ _LABELS = {
 }
 
 
-def section(results: ResultsBySystem) -> Section:
+def groups_section(results: ResultsBySystem) -> Section:
     """Return what is said of groups."""
     ds = results[""]
     pairs, of = [], [Fact("Groups", "of attempts, by the value of the probe")]

@@ -251,7 +251,7 @@ def _support(dataset: xr.Dataset, node: str) -> Iterator[Message]:
         yield message.concerning("the smallest partition")
 
 
-def section(results: ResultsBySystem) -> Section:
+def partitions_section(results: ResultsBySystem) -> Section:
     """Return the mean and the range over partitions of each scalar of each task."""
     tasks = [_task(path, ds) for path, ds in results.items()]
     return Section("partitions", "", (*tasks, result_messages(results)))

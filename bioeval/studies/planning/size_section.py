@@ -22,7 +22,7 @@ from bioeval.document.text import Text, say
 from bioeval.studies.assurance.section import promise_by_strict_threshold
 
 
-def section(results: ResultsBySystem) -> Section:
+def sample_size_section(results: ResultsBySystem) -> Section:
     """Return the people that an interval needs, then those of the rules of 3 and of 30."""
     ds = results[""]
     return Section(

@@ -445,7 +445,7 @@ def rounded_down(rate: float) -> float:
         return float(+Decimal(f"{rate:.12g}"))  # without the rounding error of a quotient
 
 
-def section(results: ResultsBySystem) -> Section:
+def workload_section(results: ResultsBySystem) -> Section:
     """Return the errors of a day and of each period."""
     ds = results[""]
     attrs = ds.attrs

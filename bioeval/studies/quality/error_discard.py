@@ -276,7 +276,7 @@ _PRIORITIES = (0, 4, 2, 0, 3, 1)
 _CURVE = ("discarded", "frr", "far", "fr", "fa", "genuine_attempts", "impostor_attempts")
 
 
-def section(results: ResultsBySystem) -> Section:
+def error_discard_section(results: ResultsBySystem) -> Section:
     """Return the errors left with each measure of quality, by its name."""
     first = next(iter(results.values()))
     return Section(

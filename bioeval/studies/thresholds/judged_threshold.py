@@ -243,7 +243,7 @@ _ROWS: tuple[tuple[str, str, Text], ...] = (
 )
 
 
-def section(results: ResultsBySystem) -> Section:
+def judged_threshold_section(results: ResultsBySystem) -> Section:
     """Return what is said of a threshold of another set."""
     (ds,) = results.values()
     name, rule = Label(str(ds.attrs["dev_system"])), threshold_rule(ds.attrs)

@@ -52,7 +52,7 @@ _RATES = (
 )
 
 
-def section(results: ResultsBySystem) -> Section:
+def threshold_study_section(results: ResultsBySystem) -> Section:
     """Return what is said of a threshold study."""
     study = results[""]
     doubts = [x for x in messages_of_result(study) if is_doubt(x)]

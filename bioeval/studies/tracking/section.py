@@ -61,7 +61,7 @@ _KEPT = {
 }
 
 
-def section(results: ResultsBySystem, targets: bool = False) -> Section:
+def tracking_section(results: ResultsBySystem, targets: bool = False) -> Section:
     """Return what is said of tracking, with a row for every target on request."""
     ds = results[""]
     blocks: list[Block] = [_about(ds), *(_by_sequence(ds, x) for x in (_RATES, _HOTA))]

@@ -220,7 +220,7 @@ _COLUMNS = (
 )
 
 
-def section(results: ResultsBySystem) -> Section:
+def worst_pairs_section(results: ResultsBySystem) -> Section:
     """Return what is said of the worst pairs."""
     ds = results[""]
     listed = {

@@ -191,7 +191,7 @@ _TESTS = {
 }
 
 
-def section(results: ResultsBySystem) -> Section:
+def zoo_section(results: ResultsBySystem) -> Section:
     """Return what is said of a zoo."""
     ds = results[""]
     attempts = people_and_attempts(

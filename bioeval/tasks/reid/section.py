@@ -21,7 +21,7 @@ from bioeval.results.words import excluded
 _COLUMNS = ("cmc", "mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
 
 
-def section(results: ResultsBySystem) -> Section:
+def gom_section(results: ResultsBySystem) -> Section:
     """Return a line for each system, with the columns of the tables in the paper on GOM."""
     facts = Facts(
         (

@@ -91,7 +91,7 @@ class _Task:
         return any(row.value.is_defined for row in self.rows)
 
 
-def section(results: Mapping[str, xr.Dataset]) -> Section:
+def evaluation_section(results: Mapping[str, xr.Dataset]) -> Section:
     """Return what is said of the tasks of an evaluation by path.
 
     Systems stand side by side; three and more without limits, which a full view has in rows.

@@ -14,7 +14,7 @@ from bioeval.views.sections.header import about
 _LISTED = 20
 
 
-def section(results: ResultsBySystem) -> Section:
+def ranks_section(results: ResultsBySystem) -> Section:
     """Return the rank of the best mate of each probe, the worst first, and the scores beside it."""
     ds = results[""]
     rows: list[tuple[Text | None, ...]] = []

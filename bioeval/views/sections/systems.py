@@ -81,7 +81,7 @@ def measures_of(dataset: xr.Dataset) -> Iterator[SystemNumber]:
         yield SystemNumber(row_of_task.heading, row_of_task.value)
 
 
-def section(results: Mapping[str, xr.Dataset], measures: Sequence[str] = ()) -> Section:
+def systems_section(results: Mapping[str, xr.Dataset], measures: Sequence[str] = ()) -> Section:
     """Return the tables of results by path for a paper: see :func:`tables_of_systems`."""
     blocks: list[Block] = []
     for message, paths in alarms(results).items():

@@ -13,7 +13,7 @@ from bioeval.cli.program import main
 from bioeval.protocol.tasks import OpenSet
 from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
 from bioeval.studies.compare.measures import by_attempts
-from bioeval.studies.compare.section import section
+from bioeval.studies.compare.section import comparison_section
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
@@ -29,7 +29,7 @@ ALL = [
 
 
 def as_text(ranking):
-    return text_of_section(section({"": ranking}), 140, "lecture", python_naming)
+    return text_of_section(comparison_section({"": ranking}), 140, "lecture", python_naming)
 
 
 def few_scores(seed, people=7, kind="distance"):

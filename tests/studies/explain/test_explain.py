@@ -12,7 +12,7 @@ import bioeval as be
 from bioeval.cli.program import main
 from bioeval.protocol.card import ClaimsSection
 from bioeval.protocol.loading import for_layout
-from bioeval.studies.explain.section import section
+from bioeval.studies.explain.section import explanation_section
 from bioeval.studies.explain.tasks import TaskCount
 from bioeval.views.writers.lines import written
 from bioeval.views.writers.terminal import as_text
@@ -244,7 +244,7 @@ def test_a_long_list_is_shortened():
     assert {1, 6, at, at + 1} | genuine <= shown and len(shown) < 24
     assert "more templates" in text
     for width in (60, 100):
-        assert max(map(len, as_text(section(row), width).splitlines())) <= width
+        assert max(map(len, as_text(explanation_section(row), width).splitlines())) <= width
 
 
 # ------------------------------------------------------------------------------- the command
