@@ -9,9 +9,7 @@ import pytest
 import bioeval as be
 from bioeval.base.errors import (
     Argument,
-    BioevalError,
     DataError,
-    MissingDependencyError,
     bad_choice,
     enumerated,
     in_words,
@@ -65,11 +63,6 @@ def test_errors_are_pickled_with_their_arguments(kind):
     assert type(again) is kind and str(again) == str(error)
     assert again.arguments == ("threshold", "ties")
     assert again.message(option) == error.message(option)
-
-
-def test_an_error_without_arguments():
-    assert str(BioevalError()) == "" and BioevalError().arguments == ()
-    assert str(MissingDependencyError("needs dask")) == "needs dask"
 
 
 def test_public_functions_name_the_argument():

@@ -31,11 +31,6 @@ def test_an_exception_restores_them():
     assert before == OPTIONS
 
 
-def test_they_stay_without_a_context():
-    be.set_options(threads=1)
-    assert OPTIONS["threads"] == 1
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -55,16 +55,6 @@ def test_a_list_of_pairs_has_the_same_verification(name):
     assert (back.pair_subjects is None) == (name in ("masked", "pairs"))
 
 
-def test_a_cell_is_written_as_it_is():
-    be.save(CASES["rectangle"], "x.csv")
-    back = be.load("x.csv", kind="similarity")
-    np.testing.assert_array_equal(back.values, CASES["rectangle"].values.reshape(-1))
-    assert back.pair_subjects[:2].tolist() == [["a", "a"], ["a", "a"]]
-    be.save(CASES["square"], "x.csv")
-    off = CASES["square"].values[~np.eye(5, dtype=bool)]
-    np.testing.assert_array_equal(be.load("x.csv").values, off)
-
-
 @pytest.mark.parametrize(
     ("name", "suffix", "said"),
     [
@@ -80,11 +70,6 @@ def test_what_is_lost(name, suffix, said):
     assert len(found) == len(said)
     for text, part in zip(found, said, strict=True):
         assert part in text
-
-
-def test_embeddings_become_distances():
-    scores = be.Scores.from_embeddings(np.eye(3), list("aab"), metric="l2")
-    assert losses(scores, "x.npz")[0].startswith("the embeddings are not kept, only their")
 
 
 def test_top_k_lists():

@@ -104,15 +104,6 @@ def test_every_threshold_has_its_row(systems, inside, capsys):
                     assert printed_rate == pytest.approx(rate, abs=0.006)
 
 
-def test_the_thresholds_of_two_systems_are_kept(systems, inside, capsys):
-    found = {x: be.verification(s) for x, s in systems.items()}
-    heading, *rows = markdown_tables(be.to_markdown(found))[0]
-    assert heading == ["", "old", "threshold", "new", "threshold"]
-    eer = next(row for row in rows if row[0] == "EER")
-    for place, dataset in zip((2, 4), found.values(), strict=True):
-        assert float(eer[place]) == pytest.approx(float(dataset.eer_threshold), rel=1e-4)
-
-
 def test_no_run_prints_more_than_a_screen(systems, inside, capsys):
     faces = "real.npz"
     assert main(["example", "faces", "--system", "deep", "--out", faces]) == 0

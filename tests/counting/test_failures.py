@@ -100,24 +100,6 @@ def test_a_failed_genuine_attempt_bounds_frr():
     assert np.isnan(study.threshold) and "no-threshold" in study.attrs["messages"]
 
 
-def test_rates_that_never_meet_are_never_equal():
-    given = [0.9, 0.8, NAN, NAN, NAN, 0.1, 0.2, NAN, NAN, NAN], [1] * 5 + [0] * 5
-    scores = be.Scores.from_pairs(*given, kind="similarity", nan="reject")
-    ds = be.verification(scores, thresholds=[-INF, 0.15, 0.85])
-    assert np.isnan([ds.eer, ds.eer_threshold, ds.eer_hull]).all()
-    assert ds.frr.values.tolist() == [0.6, 0.6, 0.8] and ds.far.values.tolist() == [0.4, 0.2, 0]
-    # 2 x 5 pairs in order, and 3 x 3 tied ones, of 25.
-    assert ds.auc == 14.5 / 25
-
-
-def test_an_infinite_score_is_accepted_at_infinity_and_a_failure_is_not():
-    values = [0.0, INF, NAN, 1.0, INF, NAN]
-    scores = be.Scores.from_pairs(values, [1, 1, 1, 0, 0, 0], nan="reject")
-    ds = be.verification(scores, thresholds=[0, 9, INF], frr_targets=[0.4])
-    assert ds.ga.values.tolist() == [1, 1, 2] and ds.fa.values.tolist() == [0, 1, 2]
-    assert (ds.threshold_at_frr.item(), ds.far_at_frr.item()) == (INF, 2 / 3)
-
-
 @each_kind
 @each_world
 @each_way

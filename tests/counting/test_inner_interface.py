@@ -65,15 +65,6 @@ def test_the_study_counts_what_loops_count(study, seed, way):
         np.testing.assert_array_equal(np.sort(-result.far), -result.far)  # NaN is last
 
 
-def test_the_sum_over_probes_is_that_of_verification(study):
-    scores = be.datasets.faces("eigenfaces")
-    whole = be.verification(scores, thresholds=[5.0, 8.0])
-    for threshold in (5.0, 8.0):
-        result = study(scores, threshold)
-        assert result.fa.sum() == whole.fa.sel(threshold=threshold)
-        assert result.impostor_attempts.sum() == whole.impostor_attempts
-
-
 def test_the_study_takes_claim_scores_and_refuses_what_has_no_such_rate(study):
     scores = world(0, "listed").scores()
     of_claims = study(be.claim_scores(scores, templates="multi"), 3.0)

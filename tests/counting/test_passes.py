@@ -43,14 +43,6 @@ def test_a_mask_of_another_class_and_a_nan_beside_it_are_errors():
         be.verification(be.Scores(values, *labels, mask=scores.mask))
 
 
-@pytest.mark.parametrize("task", [be.verification, be.open_set, be.closed_set, be.evaluate])
-def test_a_nan_raises_whatever_the_tasks(task):
-    _, d, who = population(6)
-    d[3, 20] = np.nan
-    with pytest.raises(be.DataError, match="1 NaN, the first at row 3, column 20"):
-        task(be.Scores(d, who))
-
-
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])
 @pytest.mark.parametrize("shape", [(600, 600), (300, 1200)])
 @pytest.mark.cases(1)

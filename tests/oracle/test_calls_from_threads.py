@@ -50,7 +50,7 @@ CALLS: dict[str, tuple[Callable[[int], be.Scores], Callable[..., xr.Dataset]]] =
     "re-identification": (street, lambda a, b: be.reid(a, per_query=True)),
     "comparison": (
         square,
-        lambda a, b: be.compare(a, b, interval=be.stats.IntervalMethod("people", replicates=100)),
+        lambda a, b: be.compare(a, b),
     ),
     "embeddings": (crowd, lambda a, b: be.verification(a)),
     "searches of embeddings": (crowd, lambda a, b: be.closed_set(a)),

@@ -93,16 +93,6 @@ def test_a_prior_is_a_share():
             protocol.parse(text.replace("priors = [0.01, ", f"priors = [{prior}, "))
 
 
-def test_each_pair_once_is_not_both_ways():
-    """A symmetric matrix counts each pair twice; the rule of support must not halve these."""
-    from bioeval.counting.verification import is_symmetric
-
-    values = RNG.random((30, 30))
-    scores = be.Scores(values + values.T, np.repeat(np.arange(10), 3))
-    assert is_symmetric(scores)
-    assert not is_symmetric(with_pairs(scores, "unordered"))
-
-
 def test_voxceleb_has_its_cost():
     """The least of p FRR + (1 - p) FAR over all thresholds, over min(p, 1 - p), in every place."""
     genuine = RNG.random(400) < 0.3

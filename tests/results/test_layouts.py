@@ -101,8 +101,3 @@ def test_summaries_of_a_file_are_expanded(tmp_path):
         == be.verification(be.simulate(3, 2)).frr_at_far.attrs["long_name"]
     )
     assert single["cost_prior"].values.tolist() == [0.5]
-
-
-def test_a_fold_alone_is_shown():
-    found = folds().isel(repeat=0, fold=1)
-    assert expanded(found).far_mean == found.far_summary.sel(statistic="mean")

@@ -7,19 +7,6 @@ import xarray as xr
 import bioeval as be
 from bioeval.partition import Experiment, SampleKFold, SubjectKFold
 
-D = np.array([[0, 0.9, 0.5, 0.6], [0.9, 0, 0.7, 0.8], [0.5, 0.7, 0, 0.1], [0.6, 0.8, 0.1, 0]])
-WHO = [1, 1, 0, 0]
-
-
-def test_two_distractors_are_no_genuine_attempt_and_no_hit():
-    scores = be.Scores(D, WHO, distractor_ids=(0,))
-    assert int(be.verification(scores).genuine_attempts) == 2
-    assert float(be.closed_set(scores).cms[0]) == 0
-    assert scores.subjects.tolist() == [1]
-    evaluated = be.evaluate(scores)
-    assert float(evaluated["closed_set"].cms[0]) == 0
-
-
 # ------------------------------------------------------------------ every call that takes scores
 
 LIMITS = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}

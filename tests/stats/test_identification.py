@@ -15,10 +15,6 @@ TARGETS = (0.5, 0.2, 0.0)
 REPLICATES = 7
 
 
-def people_of(scores):
-    return scores.codes.values[np.unique(scores.codes.probe)].tolist()
-
-
 @pytest.mark.parametrize("ties", ["pessimistic", "expected"])
 @pytest.mark.cases(1)
 def test_limits_are_those_of_people_who_search_drawn_again(ties):
@@ -86,44 +82,6 @@ def test_intervals_hold_their_values(scores, method, kind):
     if by_subject:
         assert opened.eer_low < opened.eer < opened.eer_high
     np.testing.assert_array_equal(opened.grr_low, 1 - opened.far_high)
-
-
-@pytest.mark.parametrize("method", stats.METHODS)
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
-def test_points_and_curves_say_the_same_of_a_rate(method, kind):
-    easy, hard = (be.simulate(30, 3, random_state=0, within=w) for w in (0.2, 0.9))
-    if kind == "similarity":
-        easy, hard = (be.Scores(-s.values, s.probe_labels, kind=kind) for s in (easy, hard))
-    options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
-    opened, closed = be.open_set(easy, **options), be.closed_set(easy, **options)
-    assert (opened.dir_at_far == 1).all() and closed.recognition_rate == 1
-    all_ = (opened.dir.values == 1)[:, 0]
-    assert 10 < all_.sum() < len(all_)
-    bound = closed.cms_low[0].item()
-    at_far_low, low = (x.sel(rank=[1, 5, 10]) for x in (opened.dir_at_far_low, opened.dir_low))
-    low = low.values[all_]
-    assert (closed.cms_low == bound).all()
-    np.testing.assert_allclose(opened.frr_high.values[all_], 1 - low[:, 0])
-    if method in ("people", "subject-bootstrap"):
-        np.testing.assert_allclose(bound, 0.05 ** (1 / 30))  # at no rank does anybody err
-        if method == "people":  # but at stricter thresholds
-            assert (low > bound).all() and (low == low[0]).all()
-            # The threshold of a point is uncertain as well.
-            assert (at_far_low.values <= low[0]).all()
-        return
-    assert (low == bound).all()
-    assert (at_far_low.values == bound).all()
-    targets = (0.5, 0.1, 0.03)
-    ds = be.open_set(hard, far_targets=targets, **options)
-    for i in range(len(targets)):
-        for k in range(5):
-            at = [ds.threshold_at_far[i, k].item()]
-            alone = be.open_set(hard, thresholds=at, **options).isel(threshold=0, rank=k)
-            assert alone.dir == ds.dir_at_far[i, k]
-            for end in ("low", "high"):
-                expected = alone[f"dir_{end}"]
-                np.testing.assert_allclose(ds[f"dir_at_far_{end}"][i, k], expected, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -270,14 +270,6 @@ def test_few_people(method):
     assert not np.isnan(two.frr_low).any()
 
 
-def test_a_class_without_attempts():
-    scores = be.Scores(np.arange(9.0).reshape(3, 3), ["a", "b", "c"])
-    for method in stats.METHODS:
-        ds = be.verification(scores, interval=be.stats.IntervalMethod(method, replicates=100))
-        assert ds.genuine_attempts == 0 and np.isnan(ds.frr_low).all(), method
-        assert np.isnan(ds.frr_at_far_high).all() and not np.isnan(ds.far_high).all(), method
-
-
 @pytest.mark.parametrize("method", stats.METHODS)
 def test_many_impostor_scores_none_of_which_is_finite(method):
     labels = np.arange(270) // 3

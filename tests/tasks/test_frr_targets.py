@@ -72,11 +72,7 @@ def test_a_card_and_an_option_give_the_targets():
 
 def test_the_points_of_two_systems_are_compared():
     first, second = be.simulate(30, 3, random_state=1), be.simulate(30, 3, random_state=2)
-    options = {
-        "interval": be.stats.IntervalMethod("people", replicates=100),
-        "frr_targets": [0.1, 0.001],
-        "far_targets": [],
-    }
+    options = {"interval": "people", "frr_targets": [0.1, 0.001], "far_targets": []}
     result = be.compare(first, second, **options).sel(measure="FAR at FRR <= 10 %")
     for system, value in zip((first, second), result.value.values, strict=True):
         ds = be.verification(system, frr_targets=[0.1])

@@ -198,15 +198,6 @@ def faces(tmp_path) -> Path:
     return tmp_path / "faces.npz"
 
 
-def test_keys_of_embeddings(faces):
-    scores = be.load(
-        faces, metric="l2", columns={"embeddings": "net", "labels": "who", "camera": "cam"}
-    )
-    assert scores.layout == "all-against-all"
-    np.testing.assert_allclose(scores.values[0], [0, 1, np.sqrt(2), np.sqrt(18)])
-    assert {k: v.tolist() for k, v in scores.probe_meta.items()} == {"camera": ["a", "b", "a", "b"]}
-
-
 def test_gallery_embeddings(tmp_path):
     np.savez(
         tmp_path / "x.npz",

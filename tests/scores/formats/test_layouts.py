@@ -96,9 +96,3 @@ def test_names_stay_the_text_that_they_are(tmp_path, name):
     )
     read = be.load(tmp_path / "x.csv")
     assert read.pair_templates.tolist() == [[name, "2"], [name, "3"]]
-
-
-def test_a_name_and_a_score_need_the_class(tmp_path):
-    (tmp_path / "x.txt").write_text("a.wav 0.5\nb.wav 0.7\n")
-    with pytest.raises(be.DataError, match="does not mark genuine pairs; give the list of trials"):
-        be.load(tmp_path / "x.txt", kind="similarity")

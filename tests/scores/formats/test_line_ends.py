@@ -42,14 +42,6 @@ def test_lists_of_scores(write, name):
     assert found.genuine.tolist() == [True, False, True, False, False]
 
 
-def test_lists_of_scores_and_trials(write):
-    scores = write("s.txt", [f"a{i} b{i} {i / 10}" for i in range(6)])
-    trials = write("t.txt", [f"{i % 2} a{i} b{i}" for i in reversed(range(6))])
-    found = be.load(scores, trials=trials, kind="similarity")
-    assert found.values.tolist() == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
-    assert found.genuine.tolist() == [False, True] * 3
-
-
 def test_matrices_and_labels(write, tmp_path):
     wide = write("x.wide.csv", ["label,a,b,a", "a,0,1,2", "b,3,4,5", "a,6,7,8"])
     assert be.load(wide, kind="distance").values.tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]

@@ -16,7 +16,6 @@ from bioeval.scores.formats import losses
 VALUES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]
 LIST = "genuine,similarity\n1,0.5\n0,-1e3\n0,2\n"
-WHO = ["ann", "ann", "bob", "bob", "eve"]
 MATRIX = np.arange(20.0).reshape(5, 4) + 0.5
 
 
@@ -83,11 +82,6 @@ def test_lines_after_comments_are_named_by_their_number(tmp_path):
 def test_comments_alone(tmp_path):
     with pytest.raises(DataError, match="holds nothing but blank lines and comments"):
         be.load(put(tmp_path, "x.csv", "# a\n\n# b\n"))
-
-
-@pytest.mark.parametrize("name", ["scores", "x.txt", "x.csv", "x.dat", "x.csv.gz"])
-def test_gzip_by_its_bytes(tmp_path, name):
-    holds(be.load(put(tmp_path, name, gzip.compress(LIST.encode()))))
 
 
 @pytest.mark.parametrize("name", ["x.npz", "x.mtx", "x.dat", "x.scores", "x"])
@@ -262,9 +256,3 @@ def test_decimal_commas_of_a_matrix_are_named(tmp_path, mark):
     labels = put(tmp_path, "who.csv", "a\nb\nc\n")
     with pytest.raises(DataError, match="line 1: column 2 is '0,5'; .*decimals have a point"):
         be.load(place, kind="distance", labels=labels)
-
-
-def test_a_list_of_pairs_is_no_table(tmp_path):
-    place = put(tmp_path, "x.csv", "probe,gallery,cosine,time\na,b,0.5,1.5\nc,d,0.7,1.5\n")
-    with pytest.raises(DataError, match="no column 'score'"):
-        be.load(place, kind="distance")

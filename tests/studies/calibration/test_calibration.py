@@ -94,13 +94,6 @@ def test_primary_cost_is_that_of_its_parts(data):
     np.testing.assert_allclose([result.c_primary, result.min_c_primary], expected, rtol=1e-11)
 
 
-def test_primary_cost_by_hand():
-    """Prior 0.5, so accepted from 0 on: FRR 1/4, FAR 1/4."""
-    scores = be.Scores([[3, 1], [1, -1], [2, -2], [-1, -3]], [7, 7, 7, 7], [7, 8], kind="llr")
-    plain = be.calibration(scores, [0.5])
-    assert plain.c_primary == 1 / 2 == plain.min_c_primary
-
-
 @given(strategies.matrices(dtypes=("float64",), masks=("none", "alone")))
 def test_other_kinds_have_the_minima_alone(case):
     result = be.calibration(be.Scores(**case.scores()), PRIORS)

@@ -394,7 +394,7 @@ UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.
         be.verification,
         be.evaluate,
         be.summary,
-        lambda s: be.compare(s, s, interval=be.stats.IntervalMethod("people", replicates=100)),
+        lambda s: be.compare(s, s),
     ],
     ids=["verification", "evaluate", "summary", "compare"],
 )

@@ -18,8 +18,7 @@ from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
 
-MANY = 200
-FEW = be.stats.IntervalMethod("people", replicates=MANY)
+FEW = be.stats.IntervalMethod("people", replicates=200)
 
 ALL = [
     *("eer", "eer_hull", "auc", "frr_at_far=0.2", "far_at_frr=0.2", "min_dcf=0.3"),
@@ -98,7 +97,7 @@ def crowd_systems(people=40, **more):
 
 
 def test_a_ranking_holds_together():
-    ranking = be.compare(crowd_systems(within=0.8), interval=FEW)
+    ranking = be.compare(crowd_systems(within=0.8))
     assert dict(ranking.sizes) == {"measure": 11, "system": 3, "other_system": 3}
     assert ranking.attrs["result_type"] == "comparison"
     low, high = ranking["difference_low"].values, ranking["difference_high"].values
@@ -129,7 +128,7 @@ def test_that_equal_systems_are_never_told_apart():
     scores = be.simulate(20, 4, random_state=1)
     monotone = be.Scores(-np.exp(scores.values), scores.probe_labels, kind="similarity")
     ranking = be.compare(
-        {"a": scores, "b": monotone, "c": scores}, interval=FEW, measures=["eer", "auc", "cms=2"]
+        {"a": scores, "b": monotone, "c": scores}, measures=["eer", "auc", "cms=2"]
     )
     assert not ranking["separated"].any() and (ranking["letters"] == "a").all()
     assert (ranking["rank"] == 1).all() and (ranking["rank_high"] == 3).all()
@@ -142,11 +141,11 @@ def test_that_equal_systems_are_never_told_apart():
 def test_measures_of_ratios_need_ratios():
     systems = crowd_systems(people=10)
     with pytest.raises(be.ProtocolError, match="cllr is of log-likelihood ratios"):
-        be.compare(systems, measures=["cllr"], interval=FEW)
+        be.compare(systems, measures=["cllr"])
     ratios = {
         name: be.Scores(3 - 2 * x.values, x.probe_labels, kind="llr") for name, x in systems.items()
     }
-    ranking = be.compare(ratios, measures=["cllr", "min_cllr", "act_dcf=0.1"], interval=FEW)
+    ranking = be.compare(ratios, measures=["cllr", "min_cllr", "act_dcf=0.1"])
     for name, scores in ratios.items():
         alone = be.calibration(scores, [0.1])
         expected = [float(alone.cllr), float(alone.min_cllr), float(alone.act_dcf[0])]
@@ -165,7 +164,7 @@ def test_that_systems_are_ranked_on_the_templates_that_all_have():
         systems[name] = named(scores, names)
     less = np.arange(4, systems["l1"].shape[0])[::-1]  # in another order, too
     systems["l1"] = systems["l1"].select(probes=less, gallery=less)
-    ranking = be.compare(systems, measures=["eer"], interval=FEW)
+    ranking = be.compare(systems, measures=["eer"])
     kept = np.arange(4, systems["l2"].shape[0])
     for name in ("l2", "cosine"):
         part = systems[name].select(probes=kept, gallery=kept)
@@ -186,9 +185,9 @@ def test_systems_are_read_one_after_another():
 
         return reading
 
-    lazy = be.compare({x: reader(x) for x in systems}, measures=["eer"], interval=FEW)
+    lazy = be.compare({x: reader(x) for x in systems}, measures=["eer"])
     assert read == list(systems)
-    xr.testing.assert_identical(lazy, be.compare(systems, measures=["eer"], interval=FEW))
+    xr.testing.assert_identical(lazy, be.compare(systems, measures=["eer"]))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +208,7 @@ def test_systems_are_read_one_after_another():
 )
 def test_wrong_options_are_refused(options, says):
     with pytest.raises(be.BioevalError, match=says):
-        be.compare(crowd_systems(people=6), interval=FEW, **options)
+        be.compare(crowd_systems(people=6), **options)
 
 
 def test_one_system_is_refused():
@@ -233,7 +232,7 @@ def test_pairs_are_ranked_by_the_people_of_both_sides():
         f"d{d}": be.Scores.from_pairs(d * ~genuine + noise, genuine, subjects=subjects)
         for d in (0.5, 2, 4)
     }
-    ranking = be.compare(systems, measures=["eer", "auc", "min_cllr"], interval=FEW)
+    ranking = be.compare(systems, measures=["eer", "auc", "min_cllr"])
     assert (ranking["rank"].sel(system="d4") == 1).all()
     assert ranking.attrs["probes"] == len(genuine)
     assert (ranking["rank_high"].sel(system="d4") < 3).all()
@@ -242,7 +241,7 @@ def test_pairs_are_ranked_by_the_people_of_both_sides():
 @pytest.mark.parametrize("measures", [None, ["cmc=3", "mean_ap", "mean_inp"]])
 def test_retrieval_is_ranked_by_a_convention(measures):
     systems = crowd_systems(people=15)
-    ranking = be.compare(systems, measures=measures, protocol="vehicleid", interval=FEW)
+    ranking = be.compare(systems, measures=measures, protocol="vehicleid")
     labels = ranking["measure"].values.tolist()
     if measures:
         assert labels == ["CMC(3)", "mAP", "mINP"]
@@ -260,12 +259,7 @@ def test_people_who_are_decided_differently_are_counted():
 
     def discordant(changed):
         other = be.Scores(changed, scores.probe_labels)
-        ds = be.compare(
-            scores,
-            other,
-            measures=["frr_at_threshold=1", "far_at_threshold=1.5"],
-            interval=FEW,
-        )
+        ds = be.compare(scores, other, measures=["frr_at_threshold=1", "far_at_threshold=1.5"])
         return ds["discordant"].sel(system="a", other_system="b").values.tolist()
 
     changed = scores.values.copy()
@@ -281,10 +275,10 @@ def test_systems_do_not_differ_by_form():
     """Pairs in another order, and a monotone transformation, are the same system."""
     a, b, _ = crowd_systems(people=12, within=0.8).values()
     similar = be.Scores(-np.exp(b.values), b.probe_labels, kind="similarity")
-    one, other = (be.compare(a, x, interval=FEW) for x in (b, similar))
+    one, other = (be.compare(a, x) for x in (b, similar))
     for name in ("difference_low", "p_value", "separated", "discordant"):
         np.testing.assert_allclose(one[name], other[name], atol=1e-9)
-    back = be.compare(b, a, interval=FEW)
+    back = be.compare(b, a)
     np.testing.assert_allclose(back["difference_low"][0, 1], -one["difference_high"][0, 1])
 
 
@@ -313,12 +307,12 @@ def test_errors_name_their_system():
     values[3, 5] = np.nan
     failed = be.Scores(values, scores.probe_labels)
     with pytest.raises(be.DataError, match="^a: the scores hold 1 NaN"):
-        be.compare(failed, scores, interval=FEW)
+        be.compare(failed, scores)
 
 
 def test_data_without_an_attempt_or_a_person():
     none = be.Scores([[0.5]], ["a"], ["b"], mask=[[0]])
-    ds = be.compare(none, none, interval=be.stats.IntervalMethod("people", replicates=100))
+    ds = be.compare(none, none)
     assert ds["value"].isnull().all() and ds["difference_low"].isnull().all()
     assert "Not defined: EER" in as_text(ds)
     mask = be.Scores(np.ones((3, 3)), mask=[[0, 2, 1], [2, 0, 1], [1, 1, 0]])
@@ -335,7 +329,7 @@ def test_data_without_an_attempt_or_a_person():
 def test_unsupported_targets_declare_no_winner():
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.3)
     noise = be.Scores(np.random.default_rng(0).random((120, 120)), crowd.labels)
-    ds = be.compare(crowd.scores("l2"), noise, interval=FEW)
+    ds = be.compare(crowd.scores("l2"), noise)
     weak = ds["supported"] == 0
     # 435 pairs of 30 people do not support FAR 0.1 and 0.01 %, 120 searches not 1 % either.
     assert weak.sum() == 5
@@ -360,7 +354,7 @@ def test_that_systems_with_other_attempts_are_named():
     values = systems["l1"].values.copy()
     values[3, 7] = values[7, 3] = np.nan
     systems["l1"] = be.Scores(values, systems["l1"].probe_labels, nan="exclude")
-    text = as_text(be.compare(systems, measures=["eer"], interval=FEW))
+    text = as_text(be.compare(systems, measures=["eer"]))
     assert "l1 did not make the same attempts as l2" in text
 
 
@@ -373,7 +367,7 @@ def test_cameras_of_all_systems_are_the_same_where_they_count():
     with pytest.raises(
         be.DataError, match="cosine: the system is not like l2: .*cameras differ at 32"
     ):
-        be.compare(systems, protocol="market1501", interval=FEW)
+        be.compare(systems, protocol="market1501")
 
 
 def test_systems_far_apart_are_told_apart():
@@ -420,14 +414,14 @@ def test_lists_have_the_measures_that_their_ends_allow():
 def test_a_function_that_returns_no_number_is_named(value):
     measure = be.Measure("odd", lambda scores: value)
     with pytest.raises(be.DataError, match="l2: the measure odd is .*; expected a number"):
-        be.compare(crowd_systems(people=6), measures=[measure], interval=FEW)
+        be.compare(crowd_systems(people=6), measures=[measure])
     with pytest.raises(be.DataError, match="a Measure called eer, and there is one of this name"):
-        be.compare(crowd_systems(people=6), measures=[be.Measure("eer", len)], interval=FEW)
+        be.compare(crowd_systems(people=6), measures=[be.Measure("eer", len)])
 
 
 def test_an_undefined_number_has_no_rank():
     measure = be.Measure("odd", lambda scores: np.inf if scores.shape[0] > 20 else 1.0)
-    ranking = be.compare(crowd_systems(people=6), measures=["eer", measure], interval=FEW)
+    ranking = be.compare(crowd_systems(people=6), measures=["eer", measure])
     row = ranking.isel(measure=1)
     assert row["value"].isnull().all() and (row["letters"] == "").all()
     assert row["rank_low"].isnull().all()

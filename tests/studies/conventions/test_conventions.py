@@ -48,11 +48,6 @@ def test_each_row_is_the_evaluation_of_its_card(layout):
                 np.testing.assert_array_equal(row[name], expected)
 
 
-def test_far_targets_that_the_data_do_not_support_are_named():
-    found = [x for x in messages_of(be.conventions(street()).attrs) if "target" in x.code]
-    assert {x.arguments["rate"] for x in found} == {"frr", "dir"}
-
-
 def test_rates_that_too_few_people_search_for_are_withheld(capsys, tmp_path):
     path = tmp_path / "street.npz"
     scores = be.simulate(

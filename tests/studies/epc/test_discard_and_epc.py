@@ -91,16 +91,6 @@ def test_pauc_of_worked_numbers():
     assert pauc(np.array([0, 0.5]), np.array([0.3, 0.3])) == pytest.approx(1)
 
 
-def test_a_quality_that_knows_the_errors_beats_one_that_does_not(scores):
-    labels = np.asarray(scores.probe_labels)
-    same = (labels[:, None] == labels) & ~np.eye(200, dtype=bool)
-    knows = -np.where(same, scores.values, -np.inf).max(axis=1)
-    good = be.error_discard(scores, knows, threshold="far=0.01")
-    bad = be.error_discard(scores, -knows, threshold="far=0.01")
-    assert good.pauc < 0.8 < 1 < bad.pauc
-    assert (np.diff(good.genuine_attempts) <= 0).all()
-
-
 def test_qualities_as_text_and_as_a_column(scores):
     given_text = [str(x) for x in range(200)]
     made = be.Scores(scores.values, scores.probe_labels, probe_meta={"sharp": given_text})

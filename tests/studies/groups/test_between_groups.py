@@ -13,7 +13,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.studies.groups.differences import limits_of_differences
 
-OPTIONS = {"interval": be.stats.IntervalMethod("people", replicates=100)}
+OPTIONS = {"interval": "people"}
 
 
 def of_people(seed, people=66, groups="ab"):

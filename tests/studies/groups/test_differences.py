@@ -24,7 +24,7 @@ from bioeval.studies.groups.measures import (
     range_limits,
 )
 
-OPTIONS = {"interval": be.stats.IntervalMethod("people", replicates=100)}
+OPTIONS = {"interval": "people"}
 
 
 def of_people(seed, people=66, each=2, **more):

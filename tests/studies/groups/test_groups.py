@@ -156,12 +156,7 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
     made = list(zip(labels[rows].tolist(), labels[columns].tolist(), strict=True))
     values = scores.values[rows, columns]
     for at in (2.0, 3.0, 3.5):
-        ds = be.by_group(
-            of_scores,
-            given,
-            threshold=at,
-            interval=be.stats.IntervalMethod("people", replicates=100),
-        )
+        ds = be.by_group(of_scores, given, threshold=at, interval="people")
         for g in "fm":
             mates = [(bool(x > at), (p,)) for x, (p, c) in zip(values, made, strict=True)
                      if p == c and group_of[p] == g]  # fmt: skip
@@ -184,12 +179,7 @@ def messages(ds):
 
 def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
     group = np.where(np.asarray(scores.probe_labels) == 1, "x", "y")
-    ds = be.by_group(
-        scores,
-        group,
-        threshold=3.0,
-        interval=be.stats.IntervalMethod("people", replicates=100),
-    )
+    ds = be.by_group(scores, group, threshold=3.0, interval="people")
     assert np.isnan(ds.frr_low.sel(group="x")) and not np.isnan(ds.frr_low.sel(group="y"))
     assert "x" in messages(ds)["groups-of-few-subjects"]["groups"]
     # Of one probe, its FAR against the others is that of one trial.
@@ -197,12 +187,7 @@ def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
 
 
 def test_no_error_is_no_certainty(scores):
-    ds = be.by_group(
-        scores,
-        "sex",
-        threshold=-1.0,
-        interval=be.stats.IntervalMethod("people", replicates=100),
-    )
+    ds = be.by_group(scores, "sex", threshold=-1.0, interval="people")
     assert (ds.far == 0).all() and (ds.frr == 1).all()
     within, across = be.stats.zero_error_bound([7, 15])
     np.testing.assert_allclose(ds.far_high, [[within, across], [across, within]])

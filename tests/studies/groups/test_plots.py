@@ -19,12 +19,7 @@ def scores():
 @pytest.fixture(scope="module")
 def grouped(scores):
     group = ["abc"[min(x % 4, 2)] for x in scores.probe_labels]
-    return be.by_group(
-        scores,
-        group,
-        threshold=4.0,
-        interval=be.stats.IntervalMethod("people", replicates=100),
-    )
+    return be.by_group(scores, group, threshold=4.0, interval="people")
 
 
 def words(display):

@@ -17,13 +17,7 @@ PLOTS = {
 }
 VARIABLES = {
     "threshold study": (
-        lambda: be.study_threshold(
-            square(),
-            "eer",
-            folds=2,
-            repeats=1,
-            interval=be.stats.IntervalMethod("people", replicates=100),
-        ),
+        lambda: be.study_threshold(square(), "eer", folds=2, repeats=1),
         STUDY,
     )
 }

@@ -16,11 +16,7 @@ from bioeval.studies.thresholds.section import refusal_of as refused
 from bioeval.tables.sections import sections_of
 from bioeval.views.writers.data import answer_of
 
-STUDY = {
-    "interval": be.stats.IntervalMethod("people", replicates=200),
-    "folds": 3,
-    "repeats": 1,
-}
+STUDY = {"interval": "people", "folds": 3, "repeats": 1}
 
 
 def unequal(seed: int = 0, people: int = 12, kind: str = "distance", dtype: str = "float64"):
@@ -258,12 +254,7 @@ def test_no_number_of_people_helps_above_the_target():
     scores = be.simulate(80, 2, random_state=1)
     two = (scores.values > np.quantile(scores.values, 0.3)).astype(float)
     result = be.study_threshold(
-        be.Scores(two, scores.probe_labels),
-        "far=0.1",
-        folds=2,
-        repeats=1,
-        interval=be.stats.IntervalMethod("people", replicates=100),
-        assure=0.95,
+        be.Scores(two, scores.probe_labels), "far=0.1", folds=2, repeats=1, assure=0.95
     )
     assert np.isnan(result.people_estimated)
     assert refused(result).code == "strictest-threshold-above-target"
@@ -275,12 +266,7 @@ def test_impostors_that_nothing_accepts(confidence):
     scores = be.simulate(14, 3, random_state=1)
     values = np.where(scores.probe_labels[:, None] == scores.probe_labels, scores.values, np.inf)
     result = be.study_threshold(
-        be.Scores(values, scores.probe_labels),
-        "far=0.1",
-        folds=2,
-        repeats=1,
-        interval=be.stats.IntervalMethod("people", replicates=100),
-        assure=confidence,
+        be.Scores(values, scores.probe_labels), "far=0.1", folds=2, repeats=1, assure=confidence
     )
     if confidence == 0.5:
         assert (

@@ -12,12 +12,7 @@ from named_arguments import raises_about
 import bioeval as be
 from bioeval.cli.program import main
 
-SHORT = {
-    "interval": be.stats.IntervalMethod("people", replicates=200),
-    "task": "open_set",
-    "folds": 3,
-    "repeats": 1,
-}
+SHORT = {"interval": "people", "task": "open_set", "folds": 3, "repeats": 1}
 
 
 def searched(seed: int = 0, kind: str = "distance") -> be.Scores:
@@ -186,11 +181,7 @@ def of_watch_list(unenrolled: int, seed: int = 0) -> be.Scores:
 def test_the_interval_is_that_of_open_set_and_of_the_workload():
     scores = of_watch_list(100)
     study = be.study_threshold(scores, "far=0.01", **SHORT)
-    there = be.open_set(
-        scores,
-        thresholds=[study.threshold.item()],
-        interval=be.stats.IntervalMethod("people", replicates=200),
-    )
+    there = be.open_set(scores, thresholds=[study.threshold.item()], interval="people")
     day = be.workload(there, people_per_day=100, impostor_share=0.5)
     for rate, event in (("far", "false-alarm"), ("frr", "rejected")):
         assert study[f"optimistic_{rate}"] == there[rate].item()

@@ -190,11 +190,7 @@ def both_ways(scores: be.Scores) -> be.Scores:
 
 def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     matrix = be.simulate(20, 3, random_state=1)
-    options = {
-        "interval": be.stats.IntervalMethod("people", replicates=100),
-        "folds": 4,
-        "repeats": 1,
-    }
+    options = {"interval": "people", "folds": 4, "repeats": 1}
     result = [
         be.study_threshold(scores, "far=0.001", **options) for scores in (matrix, both_ways(matrix))
     ]
@@ -216,11 +212,7 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
 
 def test_scores_near_chance_and_upside_down_are_doubted():
     matrix = be.simulate(30, 3, random_state=1)
-    options = {
-        "interval": be.stats.IntervalMethod("people", replicates=100),
-        "folds": 3,
-        "repeats": 1,
-    }
+    options = {"interval": "people", "folds": 3, "repeats": 1}
     shuffled = np.random.default_rng(0).permutation(matrix.probe_labels)
     for scores, expected in (
         (be.Scores(matrix.values, shuffled), {"near-chance"}),
