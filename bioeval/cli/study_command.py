@@ -146,8 +146,8 @@ class StudyCommand:
         if len(given) != len(files):
             raise click.UsageError(f"--name is given {len(given)} times for {len(files)} systems")
         stems = [system_name(file, None, self.reading) for file in files]
-        own = stems if len(set(stems)) == len(stems) else files
-        names = [x or y for x, y in zip(given, own, strict=True)]
+        distinct = stems if len(set(stems)) == len(stems) else files
+        names = [x or y for x, y in zip(given, distinct, strict=True)]
         for name in names:
             if names.count(name) > 1:
                 raise click.UsageError(f"{name!r} is given twice; name each system with --name")

@@ -227,8 +227,8 @@ class CountedAttempts:
         off = ERRORS * np.sqrt(
             (counts / sizes).var(axis=0) / (len(tables) - 1) + (far + 1 / total) / total
         )
-        own = (self.cells_of(self.genuine) - low) >> shift
-        frr = 1 - own.searchsorted(filled, side="right") / max(len(own) + self.missed, 1)
+        genuine = (self.cells_of(self.genuine) - low) >> shift
+        frr = 1 - genuine.searchsorted(filled, side="right") / max(len(genuine) + self.missed, 1)
         room = min(MOST_KEPT, at_most(MOST_SCORES, 16) / max(scores, 1))
         # Rare targets cost little, and are often asked for later; where FAR is FRR is the EER.
         targets = sorted({0.0, 1e-6, 1e-5, 1e-3, *self.wanted.targets.tolist()})
@@ -248,13 +248,13 @@ class CountedAttempts:
         thresholds = distinct(np.sort(np.concatenate([self.given, distinct(self.genuine)])))
         self.thresholds, self.scores = thresholds, rounded_down(thresholds, self.dtype)
         self.stops = np.append(self.scores, self.scores.dtype.type(np.inf))
-        own = self.cells_of(self.scores)
+        cells = self.cells_of(self.scores)
         self.flags = np.zeros(len(self.kept_cells), dtype=np.uint8)
-        self.flags[own] = COUNTED
+        self.flags[cells] = COUNTED
         self.flags[self.kept_cells] |= KEPT
         #: How many thresholds are in the cells before each, and in all.
         self.first = np.zeros(len(self.kept_cells) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(own, minlength=len(self.kept_cells)), out=self.first[1:])
+        np.cumsum(np.bincount(cells, minlength=len(self.kept_cells)), out=self.first[1:])
 
     def cells_of(self, scores: np.ndarray, window: Window | None = None) -> np.ndarray:
         """Return the cell of each score, or that of another window."""
@@ -352,11 +352,11 @@ class CountedAttempts:
 
     def _sum_upto(self, at: np.ndarray) -> None:
         """Find the impostor scores below, and up to, each threshold."""
-        own = self.cells_of(self.scores)
-        plain = ~np.isin(self.filled, own)
+        cells = self.cells_of(self.scores)
+        plain = ~np.isin(self.filled, cells)
         # Cells without thresholds are below the first threshold of a later cell.
         upto = at[0].copy()
-        np.add.at(upto, own.searchsorted(self.filled[plain]), self.counts[plain])
+        np.add.at(upto, cells.searchsorted(self.filled[plain]), self.counts[plain])
         upto = np.cumsum(upto)[:-1]
         self.upto = np.array([upto - at[1][:-1], upto])
 
@@ -376,10 +376,10 @@ class CountedAttempts:
         filled = self.filled
         if self.wanted is None or not len(filled) or not genuine:
             return wanted
-        own = self.cells_of(self.genuine)
-        some = distinct(np.sort(np.concatenate([own, filled]), kind="stable"))
+        genuine_cells = self.cells_of(self.genuine)
+        some = distinct(np.sort(np.concatenate([genuine_cells, filled]), kind="stable"))
         fa = np.append(0, np.cumsum(self.counts))[filled.searchsorted(some, side="right")]
-        fr = genuine - own.searchsorted(some, side="right")
+        fr = genuine - genuine_cells.searchsorted(some, side="right")
         crossings = [
             bisect_left(
                 range(len(some)),

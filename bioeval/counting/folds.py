@@ -155,8 +155,8 @@ class FoldAttempts(Reducer):
             distance, folds = distance[probe], self.of_person[:, scores.codes.probe[probe]]
         else:
             folds = self.gallery[:, column]
-        own = Placed(distance, self.probe[:, probe], folds)
-        self.genuine = Placed.joined([own], divisions, self.dtype)
+        mated = Placed(distance, self.probe[:, probe], folds)
+        self.genuine = Placed.joined([mated], divisions, self.dtype)
         self.counting = False
         if self.few:
             return
@@ -280,11 +280,11 @@ class FoldAttempts(Reducer):
             self.held.append([])
             for beside in parts:
                 x = self.of_parts[k][beside[0]]
-                own = np.zeros_like(wanted)
+                of_part = np.zeros_like(wanted)
                 for rule, at in zip(self.rules, given, strict=True):
-                    own |= wanted_cells(rule, x.cells, x.counts, at, (x.missed, x.failed))
-                self.held[k].append(np.flatnonzero(own))
-                wanted |= own
+                    of_part |= wanted_cells(rule, x.cells, x.counts, at, (x.missed, x.failed))
+                self.held[k].append(np.flatnonzero(of_part))
+                wanted |= of_part
         self.kept = [x.those(wanted[kind.cells_of(x.distances)]) for x in self.kept]
         self.wanted = wanted & ~kind.kept_cells
         return bool(self.wanted.any())
@@ -301,9 +301,9 @@ class FoldAttempts(Reducer):
             within = table[part.fold, part.fold]
             outside = every - by_probe[part.fold] - by_gallery[part.fold] + within
             counts.append(within if part.inside else outside)
-        own = self.genuine.within(k, part)
-        scores, missed = self._scored(self.genuine.distances[own])
-        cells = self.cells[own][: len(scores)]
+        inside = self.genuine.within(k, part)
+        scores, missed = self._scored(self.genuine.distances[inside])
+        cells = self.cells[inside][: len(scores)]
         return Counted(scores.astype(np.float64), cells, counts[0], missed, int(counts[1]))
 
     @cached_property
@@ -374,7 +374,7 @@ class FoldAttempts(Reducer):
 
     def _counted(self, k: int, part: Subset, known: np.ndarray, held: np.ndarray) -> Attempts:
         """Return the attempts of a part, whose impostor scores in held cells are known."""
-        genuine, own, counts, missed, failed = self.of_parts[k][part]
+        genuine, genuine_cells, counts, missed, failed = self.of_parts[k][part]
         values, starts = runs(known.astype(np.float64))
         within = np.append(starts, len(known))
         before = np.append(0, np.cumsum(counts))
@@ -386,11 +386,11 @@ class FoldAttempts(Reducer):
 
         accepted = upto(values, self.kind.cells_of(values))
         scores, first = runs(genuine)
-        own = own[first]
-        impostors_at = np.repeat(before[None, own], 2, axis=0)
-        near = _places_of(held, own)  # elsewhere no score is known one by one
-        impostors_at[0, near] = upto(scores[near], own[near], "left")
-        impostors_at[1, near] = upto(scores[near], own[near])
+        genuine_cells = genuine_cells[first]
+        impostors_at = np.repeat(before[None, genuine_cells], 2, axis=0)
+        near = _places_of(held, genuine_cells)  # elsewhere no score is known one by one
+        impostors_at[0, near] = upto(scores[near], genuine_cells[near], "left")
+        impostors_at[1, near] = upto(scores[near], genuine_cells[near])
         return Attempts(
             genuine,
             values,

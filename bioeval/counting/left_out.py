@@ -142,7 +142,7 @@ def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray,
 
 def _mates_of(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
     """Return the distance of the best mate of each row, NaN for none, and its first place."""
-    row, position = block.own()
+    row, position = block.genuine()
     value, place = block.values[row, position], np.broadcast_to(block.columns, block.values.shape)
     best = np.full(len(block.values), np.nan, dtype=value.dtype)
     first = np.full(len(best), np.iinfo(np.int64).max)

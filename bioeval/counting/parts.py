@@ -155,7 +155,7 @@ class RowParts(Parts):
         mates: list[tuple[np.ndarray, ...]] = []
         for block in [self._whole] if self.few else self._reads(part):
             if knows_people(self.scores):
-                row, position = block.own()
+                row, position = block.genuine()
             else:
                 row, position = np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
             distance = block.values[row, position].astype(self.dtype, copy=False)

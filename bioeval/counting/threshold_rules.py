@@ -283,9 +283,9 @@ def wanted_cells(
     else:
         last = int(upto.searchsorted(allowed_errors(rule.values[0], impostors), side="right"))
     # The score before may be of either class: others lie in its cell, of parts that are judged.
-    own, others = cells[: cells.searchsorted(last)], np.flatnonzero(counts[:last])
-    wanted[own[-1:]] = wanted[others[-1:]] = True
-    if not len(own) and not len(others):
+    genuine_before, counted = cells[: cells.searchsorted(last)], np.flatnonzero(counts[:last])
+    wanted[genuine_before[-1:]] = wanted[counted[-1:]] = True
+    if not len(genuine_before) and not len(counted):
         wanted[0] = True
     if last < len(counts):
         wanted[last] = True

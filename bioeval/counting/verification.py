@@ -181,9 +181,9 @@ class Verifying:
         if attempts is None:
             assert self.claims is not None
             values, claim = claimed(self.scores, self.use.fused, self.claims)
-            own_group = self.scores.gallery_order.probe_group[self.claims.probe]
-            own = (own_group == self.claims.group)[claim]
-            attempts = Attempts.with_failures(values[own], values[~own])
+            group = self.scores.gallery_order.probe_group[self.claims.probe]
+            genuine = (group == self.claims.group)[claim]
+            attempts = Attempts.with_failures(values[genuine], values[~genuine])
         if self.not_enrolled is not None:
             unenrolled = np.sort(claimed(self.scores, self.use.fused, self.not_enrolled)[0])
         about = self.about or Provenance.of(self.scores)

@@ -8,12 +8,12 @@ from bioeval.kernels.compiling import parallel_rows
 
 
 @parallel_rows("raw")
-def impostors(begin, end, raw, sign, order, starts, own, values, failed):
+def impostors(begin, end, raw, sign, order, starts, genuine, values, failed):
     """Write rows of distances with NaN in place of each probe's own subject; note other NaN.
 
     `values` (h, w) gets `sign` times `raw` (h, w), its columns in `order` unless that is empty;
-    NaN at the positions ``own[starts[i]:starts[i + 1]]`` of row ``i``. ``failed[i]`` gets how many
-    scores of the row were NaN, own ones too.
+    NaN at the positions ``genuine[starts[i]:starts[i + 1]]`` of row ``i``. ``failed[i]`` gets how
+    many scores of the row were NaN, own ones too.
     """
     for i in range(begin, end):
         row, out = raw[i], values[i]
@@ -30,4 +30,4 @@ def impostors(begin, end, raw, sign, order, starts, own, values, failed):
                 out[j] = sign * x
         failed[i] = number
         for place in range(starts[i], starts[i + 1]):
-            out[own[place]] = np.nan
+            out[genuine[place]] = np.nan

@@ -109,15 +109,19 @@ def _items(results: Any, name: str) -> Iterator[Item]:
 def _item(path: str, dataset: xr.Dataset, name: str) -> Item:
     """Return a dataset with its system: what is before the task in its path, or it says itself."""
     attrs = dataset.attrs
-    own = str(attrs.get("result_type", "results")).replace("-", "_")
-    if own == "verification":
-        own = f"verification/{attrs.get('templates', 'single')}"
-    first, *_ = own.split("/")
-    system = system_of(path) if first in TASKS else "/".join(x for x in path.split("/") if x != own)
+    path_of_type = str(attrs.get("result_type", "results")).replace("-", "_")
+    if path_of_type == "verification":
+        path_of_type = f"verification/{attrs.get('templates', 'single')}"
+    first, *_ = path_of_type.split("/")
+    system = (
+        system_of(path)
+        if first in TASKS
+        else "/".join(x for x in path.split("/") if x != path_of_type)
+    )
     system = "/".join(filter(None, (name, system))) or str(attrs.get("system", "")) or _UNNAMED
     in_parts = not {"fold", "partition"}.isdisjoint(dataset.dims)
     evaluated = not in_parts and (path.endswith("gom") or not study_of(dataset))
-    return Item(printable(system), own, dataset, evaluated)
+    return Item(printable(system), path_of_type, dataset, evaluated)
 
 
 def _named(x: Item, systems: list[str]) -> Item:
@@ -125,8 +129,8 @@ def _named(x: Item, systems: list[str]) -> Item:
     if x.result is None or x.system in systems:
         return x
     only = systems[0] if len(systems) == 1 else ""
-    own = str(getattr(x.result, "system", "")) or only or x.system or _UNNAMED
-    return replace(x, system=printable(own), name=x.system)
+    name = str(getattr(x.result, "system", "")) or only or x.system or _UNNAMED
+    return replace(x, system=printable(name), name=x.system)
 
 
 def systems_of(items: list[Item]) -> list[str]:
@@ -175,18 +179,18 @@ def doubts_of_systems(items: list[Item]) -> list[Text]:
         impostor = value_of(x.dataset, "impostor_attempts")
         if not x.is_evaluation or genuine is None or impostor is None:
             continue
-        own = say(
+        counts = say(
             "{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor
         )
-        system, known = first.setdefault(x.path, (x.system, own))
+        system, known = first.setdefault(x.path, (x.system, counts))
         text: Text = str(x.dataset.attrs.get(NOT_SHARED, ""))
-        if not text and own != known:
+        if not text and counts != known:
             text = say(
-                "{a} and {b} have different attempts: {a} {known} impostor, {b} {own}",
+                "{a} and {b} have different attempts: {a} {known} impostor, {b} {counts}",
                 a=Label(system),
                 b=Label(x.system),
                 known=known,
-                own=own,
+                counts=counts,
             )
         if text:
             rest = "{text}. Rates are of different data; bioeval compare uses the common data"

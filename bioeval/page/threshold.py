@@ -130,14 +130,14 @@ class Moving:
         self.opened = {x: at for x, at in opened.items() if at is not None}
         for i, row in enumerate(rows):
             for system, anchor in anchors.items():
-                own = row if anchor is leader else anchor.row_at_far(float(leader.far[row]))
+                row_at = row if anchor is leader else anchor.row_at_far(float(leader.far[row]))
                 study = self.opened.get(system)
                 if i == self.start and anchor is not leader and study is not None:
-                    own = anchor.row(study.value)
-                threshold = anchor.thresholds[own] if own >= 0 else np.nan
+                    row_at = anchor.row(study.value)
+                threshold = anchor.thresholds[row_at] if row_at >= 0 else np.nan
                 for curve in self.curves:
                     if curve.system == system:
-                        row_of_curve = own if curve is anchor else curve.row(threshold)
+                        row_of_curve = row_at if curve is anchor else curve.row(threshold)
                         self.rows[id(curve)][i] = row_of_curve
         self.curves = [x for x in self.curves if self._is_counted(x, anchors[x.system])]
 
@@ -148,9 +148,9 @@ class Moving:
 
     def _first_of(self, system: str) -> RatesByThreshold:
         """Return the curve whose threshold the others of its system follow."""
-        own = [x for x in self.curves if x.system == system]
+        curves = [x for x in self.curves if x.system == system]
         place = {path: i for i, path in enumerate(_FIRST)}
-        return min(own, key=lambda x: place.get(x.item.path, len(place)))
+        return min(curves, key=lambda x: place.get(x.item.path, len(place)))
 
     def cells(self, curve: RatesByThreshold) -> list[dict[str, Quantity]]:
         """Return the threshold and the rates of a curve at each point.

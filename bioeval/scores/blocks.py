@@ -235,7 +235,7 @@ class RowBlock:
         row, place = cells_between(self.mate_start, self.mate_stop)
         return row, place if self.by_subject is None else self.by_subject[place]
 
-    def own(self) -> tuple[np.ndarray, np.ndarray]:
+    def genuine(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the usable cells of each probe's own subject, in order."""
         row, position = self.same_subject_cells()
         usable = position != self.probe_position[row]

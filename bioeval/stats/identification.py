@@ -146,8 +146,8 @@ class SearchColumns:
         ) -> Attempted:
             """Return attempts of some rows; `also` leave with the people of these numbers."""
             made = np.bincount(person[of_rows], minlength=number)
-            own = hits._replace(person=group[hits.person])
-            losses = own if moved is None else Hits(*map(np.append, own, moved))
+            left_hits = hits._replace(person=group[hits.person])
+            losses = left_hits if moved is None else Hits(*map(np.append, left_hits, moved))
             stays = losses.person < groups
             leaving = np.bincount(np.append(group[person[of_rows]], also), minlength=groups + 1)
             independent = kish(made[~self.no_person]) if self.people >= fewest else 0.0

@@ -133,8 +133,8 @@ class VerificationColumns:
         people = verifying.people
         thresholds = usual
         if not exact:
-            own = [x.own_thresholds(points) for x in measures]
-            thresholds = with_finite(usual, np.concatenate([_wanted(verified), *own]))
+            of_measures = [x.own_thresholds(points) for x in measures]
+            thresholds = with_finite(usual, np.concatenate([_wanted(verified), *of_measures]))
         persons = AttemptsOfEach.of_people(people.no_person, len(thresholds) + 1)
         forms = None
         if options.resamples if drawn is None else drawn:
@@ -193,12 +193,12 @@ class VerificationColumns:
         It is taken from the `usual` thresholds and its own alone, so that it is the same whatever
         else is asked for.
         """
-        own = measure.own_thresholds(points)
+        chosen = measure.own_thresholds(points)
         values = []
         for i, target in enumerate([None] if measure.targets is None else measure.targets(points)):
             part = curve
             if not self.every_score:
-                thresholds = with_finite(self.usual, own[i : i + 1])
+                thresholds = with_finite(self.usual, chosen[i : i + 1])
                 part = curve.of_rows(np.searchsorted(self.thresholds, thresholds))
             values.append(measure.in_columns(part, target, self.every_score))
         if measure.targets is None:

@@ -450,12 +450,14 @@ def _main_roles(file: Arrays) -> list[str]:
             both = f"{say('columns.scores')} and {say('columns.embeddings')} are both given"
             raise DataError(f"{both}; expected one")
         return ["indices"] if "indices" in named else named
-    if own := [role for role in _OWN if role in arrays]:
-        of_lists = "indices" in own and "embeddings" not in own
+    if roles := [role for role in _OWN if role in arrays]:
+        of_lists = "indices" in roles and "embeddings" not in roles
         # Scores beside them are of the entries of lists, or a matrix.
-        if of_lists and ("scores" not in own or arrays["scores"].shape == arrays["indices"].shape):
+        if of_lists and (
+            "scores" not in roles or arrays["scores"].shape == arrays["indices"].shape
+        ):
             return ["indices"]
-        return [role for role in own if role != "indices"]
+        return [role for role in roles if role != "indices"]
     matrices = {name for name, array in arrays.items() if len(array.shape) == 2}
     features = matrices.intersection(NAMES["embeddings"])
     others = matrices.intersection(NAMES["gallery_embeddings"])

@@ -429,12 +429,12 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     group, groups = groups_of_people(no_person)
     one, other = group[probe], group[claimed]
 
-    def columns(own: np.ndarray, of_pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def columns(of_genuine: np.ndarray, of_pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return sums over genuine, and over impostor attempts, without each person."""
-        alone = np.bincount(group, own, groups + 1)
+        alone = np.bincount(group, of_genuine, groups + 1)
         each = np.bincount(one, of_pairs, groups + 1)
         each += np.bincount(other, of_pairs * (one != other), groups + 1)
-        both = (alone, own.sum()), (each, of_pairs.sum())
+        both = (alone, of_genuine.sum()), (each, of_pairs.sum())
         left = [without_each(x[:groups], np.array(total)) for x, total in both]
         return left[0], left[1]
 

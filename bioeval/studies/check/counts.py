@@ -27,7 +27,7 @@ def label_medians(
     values: np.ndarray,
     columns: np.ndarray,
     starts: np.ndarray,
-    own: np.ndarray,
+    label: np.ndarray,
     itself: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the median distance of each row to its own label, and the least to another, (b, 3).
@@ -39,7 +39,7 @@ def label_medians(
     - `values` (float64 (b, n)): distances, NaN where there is no attempt
     - `columns` (int64 (n,)): column of each position: label ``g`` has those at positions
       ``starts[g]:starts[g + 1]``
-    - `own`, `itself` (int64 (b,)): the label of each row, and the position that is the probe
+    - `label`, `itself` (int64 (b,)): the label of each row, and the position that is the probe
       itself; -1 for none
     """
     rows = np.arange(len(values))
@@ -56,8 +56,8 @@ def label_medians(
         middle = (np.isfinite(cells).sum(axis=2) - 1) // 2
         to_label[:, labels] = np.take_along_axis(cells, middle[..., None].clip(0), axis=2)[..., 0]
     medians = np.empty((len(values), 3))
-    medians[:, 0] = np.where(own >= 0, to_label[rows, own], np.inf)
-    to_label[rows[own >= 0], own[own >= 0]] = np.inf
+    medians[:, 0] = np.where(label >= 0, to_label[rows, label], np.inf)
+    to_label[rows[label >= 0], label[label >= 0]] = np.inf
     medians[:, 2] = to_label.argmin(axis=1)
     medians[:, 1] = to_label[rows, medians[:, 2].astype(np.int64)]
     medians[medians[:, 1] == np.inf, 2] = -1

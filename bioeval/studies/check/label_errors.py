@@ -123,14 +123,14 @@ def _medians_of_gallery(scores: Scores, subjects: np.ndarray) -> np.ndarray:
     probes = group[scores.codes.probe]
     order = np.argsort(probes, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(probes, minlength=len(subjects))))
-    own = group[scores.codes.gallery]
+    labels = group[scores.codes.gallery]
     medians = np.empty((n, 3))
     step = max(1, _KEPT_VALUES // m)
     with threads_for(scores):
         for low in range(0, n, step):
             columns = np.arange(low, min(low + step, n))
             values = _columns(scores, columns).T
-            medians[columns] = label_medians(values, order, starts, own[columns])
+            medians[columns] = label_medians(values, order, starts, labels[columns])
     return medians
 
 
@@ -157,13 +157,15 @@ def label_errors(
         gallery = suspects_in_gallery(scores)
         judged += int(gallery[1].sum())
         sides = _unexplained(scores.codes, probes, gallery)
-    own = {"gallery": scores.codes.gallery}
+    codes_of_side = {"gallery": scores.codes.gallery}
     named = [
         (side, x)
         for side, suspects in sides.items()
         for x in suspects
         if two_names.isdisjoint(
-            itertools.permutations((int(own.get(side, scores.codes.probe)[x.place]), x.nearest))
+            itertools.permutations(
+                (int(codes_of_side.get(side, scores.codes.probe)[x.place]), x.nearest)
+            )
         )
     ]
     named.sort(key=lambda x: not x[1].certain)
@@ -217,20 +219,20 @@ def _label_error(scores: Scores, side: str, suspect: Suspect) -> LabelError:
     probes = scores.probe_labels, scores.probe_meta
     gallery = scores.gallery_labels, scores.gallery_meta
     if side == "gallery":
-        own, other = gallery, probes
+        suspected, other = gallery, probes
         candidates = np.flatnonzero(codes.probe == label)
         distances = _columns(scores, np.array([place]))[candidates, 0]
     else:
-        own, other = probes, gallery
+        suspected, other = probes, gallery
         candidates = np.flatnonzero(codes.gallery == label)
         distances = attempted(scores, place, place + 1)[0, candidates]
     nearest = int(candidates[np.nanargmin(distances)])
-    to_own, to_other = to_user(np.array(suspect.medians), scores.kind).tolist()
+    to_label, to_other = to_user(np.array(suspect.medians), scores.kind).tolist()
     return LabelError(
         side,
-        Side(place, plain(own[0][place]), names_of_template(own[1], place)),
+        Side(place, plain(suspected[0][place]), names_of_template(suspected[1], place)),
         plain(codes.values[label]),
-        to_own,
+        to_label,
         to_other,
         suspect.certain,
         Side(nearest, plain(other[0][nearest]), names_of_template(other[1], nearest)),

@@ -178,8 +178,8 @@ class WantedMeasures:
         def targets(given: np.ndarray, *names: str) -> np.ndarray:
             """Return the targets that are asked for, with those given for a bare name."""
             asked = [x.at for x in chosen if x.name in names]
-            own = np.unique([x for x in asked if x is not None]).astype(np.float64)
-            return np.union1d(given, own) if None in asked else own
+            named = np.unique([x for x in asked if x is not None]).astype(np.float64)
+            return np.union1d(given, named) if None in asked else named
 
         return cls(
             tuple(chosen),

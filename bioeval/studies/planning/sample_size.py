@@ -312,7 +312,7 @@ def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], 
     shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
     attempts = []
     for block in blocks_of(pilot, reported=False):
-        row, position = block.own()
+        row, position = block.genuine()
         value = block.values[row, position]
         row, column = row + block.low, pilot.gallery_order.columns[0, position]
         who, ids = pilot.codes.probe[row], pilot.probe_ids[row]

@@ -84,7 +84,7 @@ def count_by_quality(
             place = 2 * np.minimum(code[:, None], template) + ~is_accepted(others, threshold)
             made = np.bincount(place[~np.isnan(others)], minlength=2 * steps)
             impostor += made.reshape(steps, 2)
-            row, position = block.own()
+            row, position = block.genuine()
             value = block.values[row, position]
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)

@@ -80,10 +80,10 @@ def search_in_folds(
     def of_probes(probes: np.ndarray) -> Searched:
         inside = np.zeros(len(person), dtype=bool)
         inside[probes] = True
-        own = inside[mated]
+        searching = inside[mated]
         return Searched(
-            mate=mate[own],
-            ranks=ranks[own],
+            mate=mate[searching],
+            ranks=ranks[searching],
             other=other[inside[unmated]],
             gallery=gallery,
         )

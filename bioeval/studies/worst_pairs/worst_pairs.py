@@ -86,7 +86,7 @@ def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, Lea
             row, position = np.nonzero(is_accepted(others, impostor.limit))
             column = _columns(block, row, position)
             impostor.add(others[row, position], block.low + row, column)
-            row, position = block.own()
+            row, position = block.genuine()
             value = -values[row, position].astype(np.float64)
             near = value <= genuine.limit
             row, position, value = row[near], position[near], value[near]

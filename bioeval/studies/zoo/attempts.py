@@ -87,7 +87,7 @@ def attempts_by_subject(
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         for block in blocks_of(scores):
             rows = slice(block.low, block.low + len(block.values))
-            row, position = block.own()
+            row, position = block.genuine()
             own_half = halves.probe[rows][row]
             own_half[own_half != half_of_column[position]] = -1
             genuine.append((block.values[row, position], probe[rows][row], own_half))

@@ -165,10 +165,10 @@ def _means(attempts: ZooAttempts) -> dict[str, Any]:
     """Return the mean finite distances of each subject, and the number of attempts in no mean."""
     genuine, as_probe, as_claimed = attempts.genuine, attempts.as_probe, attempts.as_claimed
     subjects, finite = len(as_probe.attempts), np.isfinite(genuine.distance)
-    own = genuine.person[finite]
+    person = genuine.person[finite]
     with np.errstate(over="ignore", invalid="ignore"):
         sums = {
-            "genuine_mean": np.bincount(own, genuine.distance[finite], subjects),
+            "genuine_mean": np.bincount(person, genuine.distance[finite], subjects),
             "impostor_mean_as_probe": as_probe.sums.sum(axis=(1, 2)),
             "impostor_mean_as_claimed": as_claimed.sums.sum(axis=(1, 2)),
         }
@@ -180,7 +180,7 @@ def _means(attempts: ZooAttempts) -> dict[str, Any]:
             "divide all scores by a constant"
         )
     probing, claiming = as_probe.finite.sum(axis=(1, 2)), as_claimed.finite.sum(axis=(1, 2))
-    number = (np.bincount(own, minlength=subjects), probing, claiming, probing + claiming)
+    number = (np.bincount(person, minlength=subjects), probing, claiming, probing + claiming)
     means = {name: ratio(x, n) for (name, x), n in zip(sums.items(), number, strict=True)}
     infinite = int((~finite).sum() + (as_probe.attempts - probing).sum())
     return {**means, "non_finite": infinite}
@@ -190,16 +190,19 @@ def _errors(attempts: ZooAttempts, people: int) -> dict[str, Any]:
     """Return attempts and errors of each subject at the threshold, rates, shares, inequality."""
     genuine, rejected = attempts.genuine, ~attempts.genuine.accepted
     made, subjects = attempts.as_probe.attempts, len(attempts.as_probe.attempts)
-    claims, own = attempts.as_claimed.attempts, np.bincount(genuine.person, minlength=subjects)
+    claims, of_genuine = (
+        attempts.as_claimed.attempts,
+        np.bincount(genuine.person, minlength=subjects),
+    )
     fr = np.bincount(genuine.person[rejected], minlength=subjects)
     fa_as_probe, fa_as_claimed = attempts.as_probe.accepted, attempts.as_claimed.accepted
     variables: dict[str, Any] = {
-        "genuine_attempts": own,
+        "genuine_attempts": of_genuine,
         "impostor_attempts_as_probe": made,
         "impostor_attempts_as_claimed": claims,
     }
     for name, role, errors, number in (
-        ("fr", "", fr, own),
+        ("fr", "", fr, of_genuine),
         ("fa", "_as_probe", fa_as_probe, made),
         ("fa", "_as_claimed", fa_as_claimed, claims),
     ):
@@ -210,7 +213,7 @@ def _errors(attempts: ZooAttempts, people: int) -> dict[str, Any]:
             f"{name}_gini{role}": gini(errors[:people][number[:people] > 0]),
         }
     return variables | {
-        "frr_without": ratio(fr.sum() - fr, own.sum() - own),
+        "frr_without": ratio(fr.sum() - fr, of_genuine.sum() - of_genuine),
         "far_without": ratio(
             fa_as_probe.sum() - fa_as_probe - fa_as_claimed, made.sum() - made - claims
         ),
