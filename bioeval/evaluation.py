@@ -13,9 +13,9 @@ from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
-from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
+from bioeval.scores.rows import threads_for
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import (

@@ -19,15 +19,15 @@ from limits import streaming
 import bioeval as be
 from bioeval.counting import parts
 from bioeval.kernels import compiling
-from bioeval.scores import blocks
+from bioeval.scores import blocks, rows
 from bioeval.scores.embedding_tiles import LARGEST
 
 THREADS = (1, 2, 5)
 WAYS = ("listed", "rows", "tiles")
 SMALL = {
     (blocks, "LISTED"): 0,
-    (blocks, "SERIAL_CELLS"): 0,
-    (blocks, "BLOCK_VALUES"): 60,
+    (rows, "SERIAL_CELLS"): 0,
+    (rows, "BLOCK_VALUES"): 60,
     (parts, "BLOCK_BYTES"): 200,
     (parts, "VALUES_IN_MEMORY"): 150,
     (parts, "TOGETHER"): 3,

@@ -25,9 +25,9 @@ from distributed.comm import CommClosedError
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import report_rows
 from bioeval.base.version import __version__
-from bioeval.counting.blocks import Mates
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at
 from bioeval.counting.squares import Squares
+from bioeval.scores.blocks import Mates
 
 R = TypeVar("R")
 

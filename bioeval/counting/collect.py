@@ -6,11 +6,11 @@ from typing import Self
 
 import numpy as np
 
-from bioeval.counting.blocks import Block
 from bioeval.counting.counted import CountedAttempts, ThreadCounts
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted, increasing
+from bioeval.scores.blocks import Block
 
 
 class CollectAttempts(Reducer):

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.blocks import Block
 from bioeval.counting.counted import CountedAttempts
 from bioeval.counting.parts import ListParts, PairParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
@@ -24,6 +23,7 @@ from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.counting.thresholds import CellCounts, rounded_down
 from bioeval.kernels import folds as kernel
 from bioeval.scores.arrays import scored
+from bioeval.scores.blocks import Block
 
 # Wide cells of a table, at most and at least, and its entries.
 MOST_CELLS, LEAST_CELLS, ENTRIES = 1 << 12, 1 << 8, 1 << 18

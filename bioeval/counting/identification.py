@@ -10,13 +10,12 @@ import scipy
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
-from bioeval.counting.blocks import Block
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.protocol.tasks import Search
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import require_subjects, require_templates
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.blocks import Block
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled, has_subjects
 from bioeval.scores.provenance import Provenance
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from bioeval.counting.identification import Searches
-from bioeval.scores.blocks import RowBlock, blocks_of
+from bioeval.counting.parts import parts_of
 from bioeval.scores.matrix import Scores
+from bioeval.scores.rows import blocks_of
 
 # Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
 MOST_PAIRS = 1 << 22
@@ -48,7 +48,7 @@ class LeftOut:
         if ranks is None:
             ranks = _ranks_within(searches, ties, largest, len(gallery.subjects))
         fusion = searches.fusion if unit == "subject" else None
-        arrays = _count(blocks_of(scores, reported=False), fusion, ties, ranks)
+        arrays = _count(scores, fusion, ties, ranks)
         who, person = cls.subjects_of(scores), scores.codes.probe
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
@@ -86,45 +86,60 @@ def _ranks_within(searches: Searches, ties: str, largest: int, groups: int) -> i
     return np.iinfo(np.int64).max
 
 
-def _count(
-    blocks: Iterable[RowBlock], fusion: str | None, ties: str, ranks: int
-) -> dict[str, np.ndarray]:
-    """Return the facts of the rows of some blocks, and of pairs of a row and a group."""
+def _count(scores: Scores, fusion: str | None, ties: str, ranks: int) -> dict[str, np.ndarray]:
+    """Return the facts of all rows, and of pairs of a row and a group."""
     names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
+    mates = parts_of(scores, nearest=False).mates
+    best, starts = mates.fused(fusion or "min"), scores.gallery_order.starts
     parts = []
-    for block in blocks:
+    for read in blocks_of(scores, reported=False):
+        block = read.impostors()
+        place, groups = block.candidates[None], starts
         if fusion is not None:
-            block = block.fused(fusion)
-        values = block.impostors()
-        closer, tied, before = _up_to_mates(block, values)
-        nearest, second = _nearest_groups(values, block.starts)
+            place = _first_nearest(block.values, starts, block.candidates)
+            block = block.by_person(fusion)
+            groups = np.arange(len(starts))
+        values, probes = block.values, block.probes
+        closer, tied, before = _up_to_mates(
+            values, place, groups, best[probes], mates.place[probes]
+        )
+        nearest, second = _nearest_groups(values, groups)
         least, most = _before_mate(ties, closer, tied, before)
         # The best rank that a probe may have without the subject.
         rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
         kept = np.nonzero((most > 0) & (rank <= ranks))
-        probe, group = (block.low + kept[0]).astype(np.int32), kept[1].astype(np.int32)
+        probe, group = probes[kept[0]].astype(np.int32), kept[1].astype(np.int32)
         parts.append((nearest, second, probe, group, *(x[kept] for x in (closer, tied, before))))
     return {
         name: np.concatenate(x) for name, x in zip(names, zip(*parts, strict=True), strict=True)
     }
 
 
-def _up_to_mates(block: RowBlock, values: np.ndarray) -> np.ndarray:
+def _up_to_mates(
+    values: np.ndarray, place: np.ndarray, starts: np.ndarray, best: np.ndarray, first: np.ndarray
+) -> np.ndarray:
     """Return how many candidates of each group are closer than the best mate of each row.
 
     And how many are exactly as close, and those of the latter before it in the gallery: int32 (3,
-    rows, groups).
+    rows, groups). The best mate is `first` in the gallery, the candidates at `place`.
     """
-    best, first = _mates_of(block)
     row, column = np.nonzero(values <= best[:, None])
-    groups = len(block.starts) - 1
-    group = np.repeat(np.arange(groups), np.diff(block.starts))[column]
+    groups = len(starts) - 1
+    group = np.repeat(np.arange(groups), np.diff(starts))[column]
     tied = values[row, column] == best[row]
-    place = np.broadcast_to(block.columns, values.shape)[row, column]
+    place = np.broadcast_to(place, values.shape)[row, column]
     counts = np.zeros((3, *best.shape, groups), dtype=np.int32)
     for count, some in zip(counts, (~tied, tied, tied & (place < first[row])), strict=True):
         np.add.at(count, (row[some], group[some]), 1)
     return counts
+
+
+def _first_nearest(values: np.ndarray, starts: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the column of the nearest template of each group, the first of them in a tie."""
+    least = np.fmin.reduceat(values, starts[:-1], axis=1)
+    nearest = values == np.repeat(least, np.diff(starts), axis=1)
+    beyond = np.iinfo(np.int64).max
+    return np.minimum.reduceat(np.where(nearest, columns, beyond), starts[:-1], axis=1)
 
 
 def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -138,15 +153,3 @@ def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray,
     there = ~np.isnan(least[rows, nearest])
     least[rows, nearest] = np.nan
     return np.where(there, nearest, -1), np.fmin.reduce(least, axis=1)
-
-
-def _mates_of(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance of the best mate of each row, NaN for none, and its first place."""
-    row, position = block.genuine()
-    value, place = block.values[row, position], np.broadcast_to(block.columns, block.values.shape)
-    best = np.full(len(block.values), np.nan, dtype=value.dtype)
-    first = np.full(len(best), np.iinfo(np.int64).max)
-    np.fmin.at(best, row, value)
-    nearest = value == best[row]
-    np.minimum.at(first, row[nearest], place[row, position][nearest])
-    return best, first

@@ -6,10 +6,10 @@ from typing import Self
 
 import numpy as np
 
-from bioeval.counting.blocks import Block
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.scores.arrays import scored
+from bioeval.scores.blocks import Block
 
 # Comparisons of a mate with another that NumPy makes at a time.
 TOGETHER = 1 << 20

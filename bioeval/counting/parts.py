@@ -16,23 +16,21 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report_rows
-from bioeval.counting.blocks import Block, BlockLines, Mates
-from bioeval.scores.arrays import Mask, distance_dtype, with_failures, writable_alias
-from bioeval.scores.blocks import (
-    RowBlock,
+from bioeval.scores.arrays import distance_dtype, with_failures, writable_alias
+from bioeval.scores.blocks import Block, BlockLines, Genuine, Mates, is_few
+from bioeval.scores.excluded import excluded
+from bioeval.scores.gallery_order import GalleryOrder
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people, mate_cells
+from bioeval.scores.rows import (
     distances_at,
     give_back,
-    is_few,
     is_mapped,
     raise_nan,
     read_rows,
     rows_per_block,
     rows_within,
 )
-from bioeval.scores.excluded import excluded
-from bioeval.scores.gallery_order import GalleryOrder
-from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people, mate_cells
 
 if TYPE_CHECKING:
     from bioeval.counting.squares import Squares
@@ -147,70 +145,36 @@ class RowParts(Parts):
     @cached_property
     def mates(self) -> Mates:
         """The genuine attempts: of what can only be read by rows, a pass over all of them."""
-        known = None if self.few else self.mates_at_hand
-        return self.mates_of(self.mates_in(None)) if known is None else known
+        if self.few:
+            return self.mates_of([self._whole.genuine()])
+        known = self.mates_at_hand
+        return self.mates_of(self.mates_in(range(self.scores.shape[0]))) if known is None else known
 
-    def mates_in(self, part: range | None) -> list[tuple[np.ndarray, ...]]:
+    def mates_in(self, part: range) -> list[Genuine]:
         """Return probes, columns and distances of the genuine attempts of some rows."""
-        mates: list[tuple[np.ndarray, ...]] = []
-        for block in [self._whole] if self.few else self._reads(part):
-            if knows_people(self.scores):
-                row, position = block.genuine()
-            else:
-                row, position = np.nonzero((block.mask == Mask.GENUINE) & ~np.isnan(block.values))
-            distance = block.values[row, position].astype(self.dtype, copy=False)
-            mates.append((row + block.low, self.gallery.columns[0][position], distance))
+        mates = []
+        for first in range(part.start, part.stop, self.step):
+            mates.append(self._read(first, min(first + self.step, part.stop)).genuine())
+            give_back(self.scores)
         return mates
 
-    def mates_of(self, mates: list[tuple[np.ndarray, ...]]) -> Mates:
+    def mates_of(self, mates: list[Genuine]) -> Mates:
         """Return the genuine attempts of parts, in order."""
-        none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.dtype)
-        probe, gallery, distance = map(np.concatenate, zip(none, *mates, strict=True))
         rejected = self.scores.nan == "reject"
+        probe, gallery, distance = map(np.concatenate, zip(*mates, strict=True))
         return Mates(probe, gallery, distance, self.scores.shape[0], rejected=rejected)
-
-    def _reads(self, part: range | None) -> Iterator[RowBlock]:
-        """Yield all rows, or some, as they are read together."""
-        rows = range(self.scores.shape[0]) if part is None else part
-        for first in range(rows.start, rows.stop, self.step):
-            yield self._read(first, min(first + self.step, rows.stop))
-            give_back(self.scores)
-
-    @cached_property
-    def columns(self) -> BlockLines:
-        """Whose the gallery templates are."""
-        gallery = self.gallery
-        person = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts))
-        return BlockLines(gallery.subjects, person, starts=gallery.starts)
-
-    def block(self, rows: RowBlock) -> Block:
-        """Return rows that were read as a block: NaN in place of mates."""
-        values = np.array(rows.values, dtype=self.dtype, order="C")
-        if knows_people(self.scores):
-            values[rows.same_subject_cells()] = np.nan
-        else:
-            values[rows.mask == Mask.GENUINE] = np.nan
-        return Block(
-            values,
-            np.arange(rows.low, rows.low + len(values))[:, None],
-            rows.columns,
-            rows.low,
-            self.columns,
-            few=self.few,
-            rejected=self.scores.nan == "reject",
-        )
 
     def whole(self) -> Block:
         """Return all rows, which are few."""
-        return self.block(self._whole)
+        return self._whole.impostors()
 
     @cached_property
-    def _whole(self) -> RowBlock:
+    def _whole(self) -> Block:
         """All rows of few scores, read once; an error says so where not even a row fits."""
         rows_per_block(self.scores)
         return self._read(0, self.scores.shape[0])
 
-    def _read(self, low: int, high: int) -> RowBlock:
+    def _read(self, low: int, high: int) -> Block:
         return read_rows(self.scores, slice(low, high), self.gallery)
 
     def sample(self) -> list[Block]:
@@ -230,7 +194,7 @@ class RowParts(Parts):
                 read = read_rows(scores, some, self.gallery)
             except DataError:  # raised again, with the right rows, when these are counted
                 return []
-            block = self.block(read)._replace(probe=some[:, None])
+            block = read.impostors()
             groups = min(GROUPS, len(some))
             blocks += [block.lines(k, groups) for k in range(groups)]
             give_back(scores)
@@ -238,7 +202,7 @@ class RowParts(Parts):
 
     def first(self) -> Block:
         """Return the first rows."""
-        return self.block(self._read(0, min(16, self.scores.shape[0])))
+        return self._read(0, min(16, self.scores.shape[0])).impostors()
 
     @cached_property
     def step(self) -> int:
@@ -295,11 +259,11 @@ class RowParts(Parts):
         """
         scores, order = self.scores, self.gallery.order
         if scores.cells.mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
-            return self.block(self._read(low, high))
+            return self._read(low, high).impostors()
         raw = scores.cells.read(low, high)
         values, failed = self._with_own_nan(raw, low, room[: len(raw)])
         if scores.nan == "raise" and failed.any():
-            return self.block(self._read(low, high))
+            return self._read(low, high).impostors()
         columns, others = scores.exclusions.of_columns
         if len(columns):
             values[:, self._left_out_columns] = np.nan
@@ -308,7 +272,7 @@ class RowParts(Parts):
             gone = others.hold_for_all(np.arange(low, high)[:, None], every)
             np.copyto(values, np.nan, where=gone)
         probe, columns = np.arange(low, high)[:, None], self.gallery.columns
-        return Block(values, probe, columns, low, self.columns)
+        return Block(values, probe, columns, low, self.gallery.lines)
 
     def _with_own_nan(
         self, raw: np.ndarray, low: int, values: np.ndarray
@@ -328,7 +292,7 @@ class RowParts(Parts):
 
     def _add(
         self,
-        read: RowBlock | None,
+        read: Block | None,
         starts: range,
         take: Callable[[], Add],
         adding: list[tuple[Add, np.ndarray]],
@@ -341,7 +305,10 @@ class RowParts(Parts):
             add, room = take(), np.empty((starts.step, self.scores.shape[1]), self.dtype)
         for turn in turns:
             low, high = starts[turn], min(starts[turn] + starts.step, starts.stop)
-            add(self._rows(low, high, room) if read is None else self.block(read.rows(low, high)))
+            if read is None:
+                add(self._rows(low, high, room))
+            else:
+                add(read.adjacent(low, high).impostors())
         adding.append((add, room))
 
 

@@ -10,14 +10,13 @@ import numpy as np
 
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import report, rows_reported_to
-from bioeval.counting.blocks import Block, Mates
 from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import guide_to, rounded_down
 from bioeval.counting.verification import Verifying, claimed
 from bioeval.kernels.count import list_pairs
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import among_distances
+from bioeval.scores.blocks import Block, Mates, among_distances
 from bioeval.scores.people import People
 
 # Counts of all pairs of people that a table has room for; of more, those that occur are listed.

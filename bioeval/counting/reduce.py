@@ -10,11 +10,11 @@ import numpy as np
 
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report_rows
-from bioeval.counting.blocks import Block
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at, parts_of
 from bioeval.counting.thresholds import extent_of
-from bioeval.scores.blocks import threads_for
+from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores
+from bioeval.scores.rows import threads_for
 
 
 class Reducer:

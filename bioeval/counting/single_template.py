@@ -16,10 +16,11 @@ from bioeval.counting.sorted_attempts import runs
 from bioeval.counting.thresholds import check_thresholds, grid_over, guide_to, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.kernels.count import Chances, Grid, within_chances
-from bioeval.scores.blocks import RowBlock, among_distances, blocks_of, threads_for
+from bioeval.scores.blocks import Block, among_distances
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.rows import blocks_of, threads_for
 
 
 def thresholds_over(scores: Scores, thresholds: Any, count: int | None = None) -> np.ndarray:
@@ -131,17 +132,17 @@ class CountSingleTemplates:
                 self.add(block)
         return self.counts
 
-    def add(self, block: RowBlock) -> None:
+    def add(self, block: Block) -> None:
         """Add the rows of a block."""
-        mate_counts = block.mate_stop - block.mate_start
+        mate_counts = _mates(self.scores, block)
         counts = self.counts
-        enrolled = self.enrolled[block.low : block.low + len(block.values)]
+        enrolled = self.enrolled[block.probes]
         counts.targets += int(enrolled.sum())
         counts.non_targets += int((~enrolled).sum())
         for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):
-            probes = _grouped(block, slice(low, high))
+            probes = _grouped(self.scores, block, slice(low, high))
             usable, some = _usable(probes), enrolled[low:high]
-            self._rank(probes, usable, some, block.low + low, mate_counts[low:high])
+            self._rank(probes, usable, some, block.number + low, mate_counts[low:high])
             if len(self.thresholds):
                 self._within(probes, usable, some)
 
@@ -214,11 +215,11 @@ class SingleShots:
         shots = cls(np.zeros((m, ranks)), np.zeros((m, len(ENDS), ranks)))
         with threads_for(scores):
             for block in blocks_of(scores, reported=False):
-                every = block.mate_stop - block.mate_start
+                every = _mates(scores, block)
                 for low, high in _tiles(every, ranks, 0):
-                    probes, mates = _grouped(block, slice(low, high)), every[low:high]
+                    probes, mates = _grouped(scores, block, slice(low, high)), every[low:high]
                     usable, ranked = _usable(probes), _no_ranks(mates, ranks)
-                    row = np.repeat(block.low + np.arange(low, high), mates)
+                    row = np.repeat(block.probes[low:high], mates)
                     kernel.rank_chances(probes, usable, POLICY[ties], rules, ranked)
                     tied = ranked.tied.any()
                     np.add.at(shots.at_rank, row, ranked.chance)
@@ -236,25 +237,22 @@ def _no_ranks(mates: np.ndarray, ranks: int) -> kernel.ExpectedRanks:
     return kernel.ExpectedRanks(first, np.empty(first[-1]), np.empty(first[-1]), chance)
 
 
-def _grouped(block: RowBlock, rows: slice) -> kernel.GroupedBlock:
+def _mates(scores: Scores, block: Block) -> np.ndarray:
+    """Return the number of templates of the subject of each probe of a block."""
+    gallery = scores.gallery_order
+    return gallery.mate_stop[block.probes] - gallery.mate_start[block.probes]
+
+
+def _grouped(scores: Scores, block: Block, rows: slice) -> kernel.GroupedBlock:
     """Return the rows of a block in the form that kernels take, in float64."""
-    values = block.values[rows].astype(np.float64, copy=False)
-    return kernel.GroupedBlock(
-        values, block.columns[0], block.starts, block.probe_group[rows], block.probe_position[rows]
-    )
+    values, gallery = block.values[rows].astype(np.float64, copy=False), scores.gallery_order
+    group = gallery.probe_group[block.probes[rows]]
+    return kernel.GroupedBlock(values, block.candidates, gallery.starts, group)
 
 
 def _usable(probes: kernel.GroupedBlock) -> np.ndarray:
-    """Return the number of attempts of each row in each group, without the probe itself."""
-    values, starts, position = probes.values, probes.starts, probes.probe_position
-    usable = np.tile(np.diff(starts), (len(values), 1))
-    failed = np.isnan(values)
-    if failed.any():
-        usable -= np.add.reduceat(failed, starts[:-1], axis=1, dtype=np.int64)
-    rows = np.flatnonzero(position >= 0)
-    rows = rows[~failed[rows, position[rows]]]
-    usable[rows, np.searchsorted(starts, position[rows], side="right") - 1] -= 1
-    return usable
+    """Return the number of attempts of each row in each group."""
+    return np.add.reduceat(~np.isnan(probes.values), probes.starts[:-1], axis=1, dtype=np.int64)
 
 
 def _tiles(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:

@@ -29,19 +29,13 @@ from bioeval.counting.thresholds import (
     with_infinities,
 )
 from bioeval.scores.arrays import Templates, parse_fusion, scored
-from bioeval.scores.blocks import (
-    RowBlock,
-    blocks_of,
-    cells_between,
-    give_back,
-    is_mapped,
-    require_subjects,
-    threads_for,
-)
+from bioeval.scores.blocks import Block
 from bioeval.scores.excluded import left_out_rows
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.gallery_order import cells_between
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, People, knows_people
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.rows import blocks_of, give_back, is_mapped, threads_for
 
 UnenrolledClaims = Literal["raise", "skip"]
 
@@ -255,30 +249,32 @@ def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndar
     values, made = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     with threads_for(scores):
         for block in blocks_of(scores):
-            if fusion is not None:
-                block = block.fused(fusion)
-            value, claim = gather_claims(block, claims)
+            value, claim = gather_claims(block, claims, fusion)
             values.append(scored(value) if block.rejected else value)
             made.append(claim)
     return np.concatenate(values), np.concatenate(made)
 
 
 def gather_claims(
-    block: RowBlock, claims: tuple[np.ndarray, np.ndarray]
+    block: Block, claims: tuple[np.ndarray, np.ndarray], fusion: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of the claims of the rows of a block, and the claims' numbers.
 
     Claim ``c`` is made by the probe ``claims[0][c]`` for the group ``claims[1][c]``; each template
-    of the group makes one attempt.
+    of the group makes one attempt, unless they are fused.
     """
     probes, groups = claims
-    low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
-    chosen = groups[low:high]
-    start, stop = block.starts[chosen], block.starts[chosen + 1]
-    claim, position = cells_between(start, stop)
-    row = probes[low:high][claim] - block.low
-    value = block.values[row, position]
-    there = (position != block.probe_position[row]) & ~np.isnan(value)
+    low, high = np.searchsorted(probes, [block.number, block.number + len(block.values)])
+    claim, position = np.arange(high - low), groups[low:high]
+    if fusion is None:
+        assert block.columns is not None
+        assert block.columns.starts is not None
+        starts = block.columns.starts
+        claim, position = cells_between(starts[position], starts[position + 1])
+    else:
+        block = block.by_person(fusion)
+    value = block.values[probes[low:high][claim] - block.number, position]
+    there = ~np.isnan(value)
     return value[there], claim[there] + low
 
 

@@ -181,7 +181,7 @@ def enough_within(row, start, stop, thresholds, needed):
 @register_jitable
 def row_within(row, block, i, usable, grid, steps, chances):
     """Find the chances of row `i` with the distances `row`."""
-    starts, group, probe_position = block.starts, block.group[i], block.probe_position[i]
+    starts, group = block.starts, block.group[i]
     thresholds = grid.thresholds
     groups = len(starts) - 1
     last = len(thresholds)
@@ -225,7 +225,7 @@ def row_within(row, block, i, usable, grid, steps, chances):
     count = 0
     for p in range(start, stop):
         x = row[p]
-        if p != probe_position and x <= thresholds[last - 1]:
+        if x <= thresholds[last - 1]:
             near.group[count] = group
             near.bins[count] = threshold_of(x, grid.thresholds, grid.base, grid.scale, grid.guide)
             count += 1

@@ -106,7 +106,7 @@ def mean_of(values, count):
 
 
 @parallel_rows("block")
-def fuse_groups(begin, end, block, columns, starts, probe_position, rule, fused, place):
+def fuse_groups(begin, end, block, starts, rule, fused):
     """Fuse the templates of each group by the `rule`-th smallest distance, or their mean.
 
     The mean is that of :func:`mean_of`; infinities of both signs have none, and the result is then
@@ -115,13 +115,9 @@ def fuse_groups(begin, end, block, columns, starts, probe_position, rule, fused,
 
     - `block` (float (b, n)): distances; NaN = no attempt. Group ``g`` is at ``starts[g]:starts[g +
       1]``
-    - `columns` (int64 (1, n)): place of each template in the gallery's own order
     - `starts`: int64 (g + 1,)
-    - `probe_position` (int64 (b,)): the template that is the probe itself, or -1
     - `rule`: int
     - `fused` (float (b, g), written): NaN where no template is left
-    - `place` (int64 (b, g), written): place of the group's nearest template, the first of them in a
-      tie
     """
     groups = len(starts) - 1
     largest = 0
@@ -134,18 +130,14 @@ def fuse_groups(begin, end, block, columns, starts, probe_position, rule, fused,
             count = 0
             best = np.inf
             worst = -np.inf
-            first = np.int64(-1)
             for p in range(starts[g], starts[g + 1]):
                 x = np.float64(row[p])
-                if p == probe_position[i] or x != x:
+                if x != x:
                     continue
                 held[count] = x
                 count += 1
                 worst = max(worst, x)
-                if first < 0 or x < best:
-                    best = x
-                    first = columns[0, p]
-            place[i, g] = first
+                best = min(best, x)
             if count == 0 or count < rule:
                 fused[i, g] = np.nan
             elif rule == 1:
@@ -187,17 +179,17 @@ least_of_10 = _least_of(10)
 
 
 @register_jitable
-def least_but(part, left_out):
-    """Return the least of a few scores without NaN, one place left out; NaN if none is left."""
+def least_of_scores(part):
+    """Return the least of a few scores that are not NaN; NaN if all are."""
     least = np.nan
     for p in range(len(part)):
-        if p != left_out and (part[p] < least or least != least):
+        if part[p] < least or least != least:
             least = part[p]
     return least
 
 
 @parallel_rows("block")
-def fuse_nearest(begin, end, block, starts, probe_position, fused):
+def fuse_nearest(begin, end, block, starts, fused):
     """Write each subject's smallest distance; NaN where no template is left."""
     groups = len(starts) - 1
     size = starts[1] - starts[0]
@@ -224,11 +216,7 @@ def fuse_nearest(begin, end, block, starts, probe_position, fused):
         # A NaN is never smaller, nor is anything smaller than a NaN: those groups again.
         for g in range(groups):
             if nearest[g] != nearest[g]:
-                nearest[g] = least_but(row[starts[g] : starts[g + 1]], -1)
-        place = probe_position[i]
-        for g in range(groups):
-            if starts[g] <= place < starts[g + 1]:
-                nearest[g] = least_but(row[starts[g] : starts[g + 1]], place - starts[g])
+                nearest[g] = least_of_scores(row[starts[g] : starts[g + 1]])
 
 
 @compiled

@@ -30,10 +30,7 @@ class GroupedBlock(NamedTuple):
     columns: np.ndarray
     #: int64 (groups + 1,): group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
     starts: np.ndarray
-    #: int64 (b,): the group of the row's subject, and the candidate that is the probe itself; -1
-    #: for none.
-    group: np.ndarray
-    probe_position: np.ndarray
+    group: np.ndarray  # int64 (b,): the group of the row's subject, -1 for none
 
 
 class Rules(NamedTuple):
@@ -207,7 +204,7 @@ def usable_mates(row, block, i, distance, where):
     count = 0
     for p in range(block.starts[block.group[i]], block.starts[block.group[i] + 1]):
         x = row[p]
-        if p == block.probe_position[i] or x != x:
+        if x != x:
             continue
         place = block.columns[p]
         at = count

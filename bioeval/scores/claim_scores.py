@@ -13,13 +13,14 @@ from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import FusionRule, Templates, parse_fusion, scored, with_failures
-from bioeval.scores.blocks import RowBlock, blocks_of, require_subjects, threads_for
+from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import left_out_by_protocol
 from bioeval.scores.labels import Codes, missing_values, natural_places, places_in_order
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
+from bioeval.scores.rows import blocks_of, threads_for
 
 
 @leaves_out_attacks
@@ -229,12 +230,10 @@ def _distances(
     with threads_for(scores):
         for block in blocks_of(scores):
             if templates == "multi":
-                values = _in_float64(block.fused(fusion))
+                values = _in_float64(block.by_person(fusion))
             else:
                 values = _in_float64(block)
-                itself = np.flatnonzero(block.probe_position >= 0)
-                values[itself, block.probe_position[itself]] = np.nan
-            of_rows = number[block.low : block.low + len(values)]
+            of_rows = number[block.probes]
             order = np.argsort(of_rows, kind="stable")
             attempt, starts = np.unique(of_rows[order], return_index=True)
             nearest = np.fmin.reduceat(values[order], starts, axis=0)
@@ -247,21 +246,20 @@ def _distances(
     return least, np.nonzero(lacks), column
 
 
-def _missing_claims(scores: Scores, block: RowBlock, templates: str) -> np.ndarray:
+def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
     """Return which tries of a block, compared with others, were not compared with each subject.
 
     A try that the protocol does not compare with any template of the subject is not missing.
     """
-    rows = np.arange(block.low, block.low + len(block.values))
-    left_out = left_out_by_protocol(scores, rows)[:, block.columns[0]]
-    compared = ~np.isnan(block.values) & ~left_out
+    left_out = left_out_by_protocol(scores, block.probes)[:, block.candidates]
+    compared, starts = ~np.isnan(block.values) & ~left_out, scores.gallery_order.starts
     if templates == "multi":
-        compared = np.logical_or.reduceat(compared, block.starts[:-1], axis=1)
-        left_out = np.logical_and.reduceat(left_out, block.starts[:-1], axis=1)
+        compared = np.logical_or.reduceat(compared, starts[:-1], axis=1)
+        left_out = np.logical_and.reduceat(left_out, starts[:-1], axis=1)
     return ~compared & ~left_out & compared.any(axis=1)[:, None]
 
 
-def _in_float64(block: RowBlock) -> np.ndarray:
+def _in_float64(block: Block) -> np.ndarray:
     """Return the distances of a block in float64, a copy, by which failures are told alike."""
     values = block.values.astype(np.float64)
     if not block.rejected:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from bioeval.scores.blocks import BlockLines
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -51,6 +54,18 @@ class GalleryOrder:
     def group_of(self, subject: np.ndarray) -> np.ndarray:
         """Return the group of each subject code, -1 where it is not enrolled."""
         return np.where(subject >= 0, self._group[subject], -1)
+
+    @cached_property
+    def lines(self) -> BlockLines:
+        """Whose the gallery templates are."""
+        person = np.repeat(np.arange(len(self.subjects)), np.diff(self.starts))
+        return BlockLines(self.subjects, person, starts=self.starts)
+
+    def itself(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return place among rows, and position, of the cells of a probe against itself."""
+        position = self.probe_position[rows]
+        row = np.flatnonzero(position >= 0)
+        return row, position[row]
 
     def same_subject_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return place among rows, and position, of the cells of each probe's own subject."""

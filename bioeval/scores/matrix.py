@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, Part, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, Part, ProtocolError, require_choice
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
@@ -978,3 +978,28 @@ def require_all_scores(scores: Any) -> None:
     require_scores(scores)
     if scores.layout == "top-k":
         scores.lists.made()
+
+
+def require_subjects(scores: Scores, input_name: Part) -> None:
+    """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
+    if scores.layout == "pairs":
+        raise ProtocolError(
+            f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
+            "verification alone. A list that names its templates is read as a matrix with "
+            f"{Argument('lists.as', 'matrix')}"
+        )
+    if not scores._labelled:
+        raise ProtocolError(
+            f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
+            "subjects of the templates. Give labels"
+        )
+    require_all_scores(scores)
+
+
+def require_templates(scores: Scores, task: str) -> None:
+    """Raise :class:`ProtocolError` of claim scores, which have no templates to rank."""
+    if scores.claims:
+        raise ProtocolError(
+            f"{task} ranks the templates of a gallery, and these are claim scores, which are for "
+            "verification; give the scores that the claims were made of"
+        )

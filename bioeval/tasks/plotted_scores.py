@@ -14,11 +14,11 @@ from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs
 from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
 from bioeval.scores.arrays import as_distances
-from bioeval.scores.blocks import attempted
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.scores.people import knows_people
+from bioeval.scores.rows import attempted
 
 # Sampled values, about, and the least and the largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)

@@ -30,8 +30,7 @@ from bioeval.results.identification import (
     OpenSetCounts,
 )
 from bioeval.results.support import rank_message, tie_message
-from bioeval.scores.blocks import require_subjects
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_subjects
 
 if TYPE_CHECKING:
     from bioeval.stats.options import IntervalMethod

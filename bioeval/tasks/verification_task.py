@@ -18,9 +18,9 @@ from bioeval.counting.verification import UnenrolledClaims, Use, Verifying, coun
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import FusionRule, Templates
-from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.rows import threads_for
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.task_counts import VerificationCounted
 from bioeval.views.messages import warn_of_kinds

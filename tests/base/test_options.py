@@ -7,7 +7,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.options import OPTIONS
-from bioeval.scores.blocks import threads_for
+from bioeval.scores.rows import threads_for
 
 SCORES = be.simulate(20, 4, random_state=1)
 

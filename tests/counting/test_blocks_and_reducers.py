@@ -11,12 +11,12 @@ import pytest
 from small_worlds import THREADS, WAYS, Attempt, World, grouped, sent, world
 from strategies import FUSIONS
 
-from bioeval.counting.blocks import Block
 from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.identification import RankFacts
 from bioeval.counting.parts import Parts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.sorted_attempts import PointsWanted
+from bioeval.scores.blocks import Block
 
 SEEDS = range(18)
 TARGETS = (0.0, 0.1, 0.3)

@@ -27,7 +27,7 @@ import bioeval as be
 from bioeval.base.errors import BioevalError
 from bioeval.counting import counted as cells, folds, parts
 from bioeval.counting.threshold_rules import Rule, wanted_cells
-from bioeval.scores import blocks
+from bioeval.scores import blocks, rows
 from bioeval.scores.embedding_tiles import LARGEST
 
 TARGETS = (0.0, 0.01, 0.1, 1 / 3, 1.0)
@@ -185,7 +185,7 @@ WORLDS: dict[str, Callable[[], World]] = {
 def of_constants(patch: pytest.MonkeyPatch, **constants: Any) -> None:
     """Set constants of the modules that count, as ``module__NAME``."""
     modules = {
-        "cells": cells, "parts": parts, "folds": folds, "blocks": blocks,
+        "cells": cells, "parts": parts, "folds": folds, "blocks": blocks, "rows": rows,
     }  # fmt: skip
     for name, value in constants.items():
         module, constant = name.split("__")
@@ -205,7 +205,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "small tiles, two threads": {
         "parts__BLOCK_BYTES": 64, "parts__VALUES_IN_MEMORY": 99, "parts__SAMPLE_ROWS": 2,
         "parts__TOGETHER": 3, "cells__JOIN": 4, "cells__MOST_IN_CELL": 30,
-        "blocks__SERIAL_CELLS": 0, "blocks__BLOCK_VALUES": 50,
+        "rows__SERIAL_CELLS": 0, "rows__BLOCK_VALUES": 50,
     },
 }  # fmt: skip
 

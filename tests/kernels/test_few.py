@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from bioeval.kernels import fuse, hull
-from bioeval.scores.blocks import fuse_claims
+from bioeval.scores.blocks import Block, BlockLines
 
 SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
 
@@ -31,15 +31,12 @@ def test_the_nearest_of_few_groups_are_those_of_the_loop(seed):
         values = np.where(odd, rng.choice(SPECIAL, values.shape), values)
         values = values.astype(np.float32 if seed % 2 else np.float64)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    itself = np.where(rng.random(m) < 0.5, rng.integers(0, n, m), -1)
-    columns, shape = rng.permutation(n)[None], (m, len(sizes))
-    fused, place = np.empty(shape, values.dtype), np.empty(shape, np.int64)
-    fuse.fuse_groups(values, columns, starts, itself, 1, fused, place)
-    found = fuse_claims(
-        values, starts, "min", fuse.fuse_groups, sides=(columns, itself), rejected=False
-    )
-    assert_array_equal(found[0], fused)
-    assert_array_equal(found[1], place)
+    nearest = np.empty((m, len(sizes)), values.dtype)
+    fuse.fuse_groups(values, starts, 1, nearest)
+    templates = BlockLines(np.arange(len(sizes)), np.repeat(np.arange(len(sizes)), sizes), starts)
+    for few in (True, False):
+        block = Block(values, np.arange(m)[:, None], np.arange(n)[None], 0, templates, few=few)
+        assert_array_equal(block.by_person("min").values, nearest)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -11,7 +11,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.scores import blocks
+from bioeval.scores import blocks, rows
 
 RELAXED = settings(
     max_examples=examples_of(15),
@@ -32,13 +32,13 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
         **case.naive(), column=column, templates=templates, fusion=fusion
     )
     t = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
-    whole, small = blocks.BLOCK_VALUES, blocks.LISTED
+    whole, small = rows.BLOCK_VALUES, blocks.LISTED
     if one_row_at_a_time:  # the tries of an attempt are then read in parts
-        blocks.BLOCK_VALUES = blocks.LISTED = 1
+        rows.BLOCK_VALUES = blocks.LISTED = 1
     try:
         claims = be.claim_scores(scores, templates=templates, fusion=fusion, attempts="visit")
     finally:
-        blocks.BLOCK_VALUES, blocks.LISTED = whole, small
+        rows.BLOCK_VALUES, blocks.LISTED = whole, small
     ds = be.verification(claims, thresholds=t)
     counts = naive.verification_counts(genuine, impostor, t, case.kind)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (len(genuine), len(impostor))

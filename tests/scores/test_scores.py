@@ -14,7 +14,7 @@ from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F40
 
 import bioeval as be
 from bioeval.counting import parts
-from bioeval.scores import blocks
+from bioeval.scores import rows
 
 NAN, INF = np.nan, np.inf
 
@@ -48,7 +48,7 @@ def as_case(values: np.ndarray, **options: Any) -> dict[str, Any]:
 @pytest.fixture
 def tiny_blocks(monkeypatch):
     """Read the rows one or two at a time, so that every seam between blocks is there."""
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", 12)
+    monkeypatch.setattr(rows, "BLOCK_VALUES", 12)
     monkeypatch.setattr(parts, "VALUES_IN_MEMORY", 12)
 
 

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval.base.memory import require_bytes
-from bioeval.scores.blocks import rows_per_block
+from bioeval.scores.rows import rows_per_block
 from bioeval.scores.stored import StoredRows
 
 

@@ -264,5 +264,5 @@ def test_tiles_change_nothing(monkeypatch):
     options = {"gallery": "single", "thresholds": 30}
     whole = be.open_set(scores, **options)
     monkeypatch.setattr("bioeval.counting.single_template.TILE_CHANCES", 100)
-    monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 50)
+    monkeypatch.setattr("bioeval.scores.rows.BLOCK_VALUES", 50)
     assert be.open_set(scores, **options).equals(whole)

@@ -13,15 +13,15 @@ from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.counting.blocks import fused
 from bioeval.results.support import RuleOf
 from bioeval.scores.arrays import scored, with_failures
-from bioeval.scores.blocks import distances_at, require_subjects
+from bioeval.scores.blocks import fused
 from bioeval.scores.bona_fide import species_of
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import missing_values, plain
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_scores, require_subjects
 from bioeval.scores.people import mate_cells
+from bioeval.scores.rows import distances_at
 from bioeval.stats.people import ratio
 
 #: Fewer attack instruments of a species are warned of.

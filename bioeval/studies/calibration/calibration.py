@@ -15,7 +15,6 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, steps_reported
-from bioeval.counting.blocks import Block
 from bioeval.counting.parts import Parts
 from bioeval.counting.points import check_priors, trivial_cost
 from bioeval.counting.reduce import Reducer, reduce
@@ -41,10 +40,11 @@ from bioeval.results.measure import Measure
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import threads_for
+from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import People, require_people
+from bioeval.scores.rows import threads_for
 from bioeval.stats.limits import of_sum, percentile, student
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, PeopleName, interval_of
 from bioeval.stats.people import bilinear_forms, linear_forms, ratio

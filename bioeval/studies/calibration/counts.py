@@ -16,9 +16,9 @@ from bioeval.counting.collect import CollectAttempts
 from bioeval.counting.points import ErrorCurve
 from bioeval.counting.reduce import OfEachBlock, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts, increasing
-from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.rows import threads_for
 from bioeval.studies.calibration import kernel as log_odds
 
 LOG2 = float(np.log(2.0))

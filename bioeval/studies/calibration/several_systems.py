@@ -13,9 +13,8 @@ from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.arrays import Mask, farthest
-from bioeval.scores.blocks import read_rows, rows_per_block, threads_for
 from bioeval.scores.matrix import Scores, require_all_scores
-from bioeval.scores.people import knows_people
+from bioeval.scores.rows import read_rows, rows_per_block, threads_for
 from bioeval.studies.calibration.kernel import logistic_sums
 
 
@@ -91,13 +90,8 @@ class SeveralSystems:
             some = slice(low, min(low + step, first.shape[0]))
             parts = [read_rows(scores, some) for scores in self.systems]
             block = parts[0]
-            if knows_people(first):
-                place = np.arange(block.values.shape[1])
-                genuine = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
-                classes = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR).astype(np.uint8)
-                classes[place == block.probe_position[:, None]] = 0
-            else:
-                classes = np.array(block.mask, dtype=np.uint8)
+            classes = np.full(block.values.shape, Mask.IMPOSTOR, dtype=np.uint8)
+            classes[block.mated] = Mask.GENUINE
             yield classes, self._stack([b.values for b in parts])
 
     def _stack(self, distances: list[np.ndarray]) -> np.ndarray:

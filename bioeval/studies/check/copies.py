@@ -11,10 +11,10 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document.text import Text, say
-from bioeval.scores.blocks import attempted
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
+from bioeval.scores.rows import attempted
 from bioeval.studies.check.counts import (
     GENUINE,
     IMPOSTOR,

@@ -9,10 +9,10 @@ import numpy as np
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
 from bioeval.scores.arrays import Mask, as_distances
-from bioeval.scores.blocks import rows_per_block, threads_for
 from bioeval.scores.excluded import excluded_rows
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import knows_people
+from bioeval.scores.rows import rows_per_block, threads_for
 
 # Positions in `counts`, and in the first axis of `places`.
 GENUINE, IMPOSTOR, FAILED, FARTHEST, NEAREST, PERFECT_GENUINE, PERFECT_IMPOSTOR = range(7)

@@ -18,10 +18,10 @@ from bioeval.counting.thresholds import to_user
 from bioeval.document.cells import Label
 from bioeval.document.results import rule_in_words
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.scores.blocks import attempted
 from bioeval.scores.labels import NAME_COLUMNS, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
+from bioeval.scores.rows import attempted
 from bioeval.stats.people import people_counts
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.views.writers.lines import written

@@ -27,9 +27,9 @@ from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
 from bioeval.document.cells import Count
 from bioeval.document.text import Enumeration, Text, say
-from bioeval.scores.blocks import attempted, rows_per_block, threads_for
 from bioeval.scores.labels import Codes, plain, present
 from bioeval.scores.matrix import Scores
+from bioeval.scores.rows import attempted, rows_per_block, threads_for
 from bioeval.scores.selecting import of_own_columns
 from bioeval.studies.check.counts import label_medians
 from bioeval.studies.check.findings import (

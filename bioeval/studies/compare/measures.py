@@ -23,9 +23,9 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
 from bioeval.results.support import RuleOf, searching_people, support_messages
 from bioeval.results.variables import VARIABLES, Variable, best_values
-from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import ComparedPeople, people_of_probes
+from bioeval.scores.rows import threads_for
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.identification import FEWEST, SearchColumns
 from bioeval.stats.limits import student

@@ -11,11 +11,12 @@ from bioeval.counting.thresholds import to_user
 from bioeval.document.cells import Label, Score
 from bioeval.document.text import Enumeration, Text, say
 from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import among_distances, read_rows
+from bioeval.scores.blocks import among_distances
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import plain, template_names
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
+from bioeval.scores.rows import read_rows
 from bioeval.views.writers.lines import written
 
 GENUINE, IMPOSTOR, LEFT_OUT = "genuine", "impostor", "left out"
@@ -127,16 +128,11 @@ class RowLists:
     def templates(self, i: int) -> RankedList:
         """Return the list of templates of row `i`."""
         block = read_rows(self.scores, slice(i, i + 1))
-        row, columns = i - block.low, block.columns[0]
-        distance = np.full(len(columns), np.nan)
-        distance[columns] = block.values[row]
-        genuine = np.zeros(len(columns), dtype=bool)
-        genuine[columns[block.mate_start[row] : block.mate_stop[row]]] = True
-        if not knows_people(self.scores) and block.mask is not None:
-            genuine[columns] = block.mask[row] == Mask.GENUINE
-        itself = int(block.probe_position[row])
-        if itself >= 0:
-            distance[columns[itself]] = np.nan
+        distance = np.full(self.scores.shape[1], np.nan)
+        distance[block.candidates] = block.values[0]
+        genuine = np.zeros(len(distance), dtype=bool)
+        genuine[block.genuine()[1]] = True
+        itself = self.scores.probe_ids[i] == self.scores.gallery_ids
         raw = self.scores.cells.read(i, i + 1)[0].tolist()
         reasons = self._reasons(i)
         entries = []
@@ -147,24 +143,21 @@ class RowLists:
                 reason = reasons[column]
             elif raw[column] != raw[column]:
                 reason = "failed comparison (NaN): an attempt that no threshold accepts"
-            is_itself = itself >= 0 and column == columns[itself]
-            score = None if is_itself else raw[column]
+            score = None if itself[column] else raw[column]
             entries.append(replace(entry, score=score, reason=reason))
         return self._ranked("template", entries)
 
     def by_subject(self, i: int, fusion: str) -> RankedList:
         """Return the list of the subjects of row `i`, by their fused scores."""
         templates = {entry.column: entry for entry in self.templates(i).entries}
-        block = read_rows(self.scores, slice(i, i + 1))
-        row, fused = i - block.low, block.fused(fusion)
+        block, gallery = read_rows(self.scores, slice(i, i + 1)), self.scores.gallery_order
         entries = []
-        for group, value in enumerate(fused.values[row].tolist()):
-            low, high = block.starts[group : group + 2]
-            of_group = [templates[column] for column in block.columns[0, low:high].tolist()]
+        for group, value in enumerate(block.by_person(fusion).values[0].tolist()):
+            low, high = gallery.starts[group : group + 2]
+            of_group = [templates[column] for column in block.candidates[low:high].tolist()]
             used = [entry for entry in of_group if entry.role != LEFT_OUT]
             near = min(used or of_group, key=lambda entry: (entry.distance, entry.column))
-            is_genuine = bool(fused.mate_start[row] <= group < fused.mate_stop[row])
-            entry = self._entry(near.column, value, is_genuine)
+            entry = self._entry(near.column, value, group == gallery.probe_group[i])
             score = None
             if value == value:
                 score = float(to_user(np.float64(value), self.scores.kind)) + 0.0

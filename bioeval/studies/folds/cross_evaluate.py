@@ -23,10 +23,9 @@ from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import Parameters, SplitterLike
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_subjects
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.studies.calibration.calibrator import transforms_scores
 from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores

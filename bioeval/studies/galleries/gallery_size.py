@@ -13,7 +13,6 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted, rec
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.counting.blocks import Block
 from bioeval.counting.identification import (
     ImpostorProbes,
     Searches,
@@ -34,9 +33,9 @@ from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.identification import ClosedSetCounts
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import require_subjects
+from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import are_enrolled
 from bioeval.views.tasks import report_ranks
 

@@ -17,12 +17,12 @@ from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric
 from bioeval.results.support import KindVerdict
-from bioeval.scores.blocks import threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain, unknown_values
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.rows import threads_for
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.groups.group_rates import (

@@ -22,9 +22,9 @@ from bioeval.document.results import messages_of_result
 from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import RuleOf, people_with
 from bioeval.results.variables import Variable
-from bioeval.scores.blocks import blocks_of, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_scores, require_subjects
+from bioeval.scores.rows import blocks_of
 from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_promise
@@ -312,9 +312,7 @@ def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], 
     shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
     attempts = []
     for block in blocks_of(pilot, reported=False):
-        row, position = block.genuine()
-        value = block.values[row, position]
-        row, column = row + block.low, pilot.gallery_order.columns[0, position]
+        row, column, value = block.genuine()
         who, ids = pilot.codes.probe[row], pilot.probe_ids[row]
         attempts.append(np.stack([who, ids, pilot.gallery_ids[column], value > limit]))
     subject, left, right, wrong = np.concatenate(attempts, axis=1)

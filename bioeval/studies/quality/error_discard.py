@@ -28,16 +28,12 @@ from bioeval.document.results import (
 from bioeval.document.text import Text, say
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.variables import VERIFICATION, Variable, entries
-from bioeval.scores.blocks import (
-    among_distances,
-    blocks_of,
-    require_subjects,
-    threads_for,
-)
+from bioeval.scores.blocks import among_distances
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.template_values import known_columns
 from bioeval.stats.people import ratio
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -70,23 +66,21 @@ def count_by_quality(
     - `cuts` (int64 (steps,)): numbers of samples that are discarded, not falling
     - `threshold`: a distance; NaN rejects everything
     """
-    gallery, threshold = scores.gallery_order, float(among_distances(scores, threshold))
+    threshold = float(among_distances(scores, threshold))
     # Code k: left at the first k steps, and discarded at the next.
     probe = np.searchsorted(cuts, places[0], side="right")
     template = np.searchsorted(cuts, places[1], side="right")
-    if gallery.order is not None:
-        template = template[gallery.order]
     steps = len(cuts) + 1
     genuine, impostor = np.zeros((2, steps, 2), dtype=np.int64)
     with threads_for(scores):
         for block in blocks_of(scores):
-            code, others = probe[block.low : block.low + len(block.values)], block.impostors()
-            place = 2 * np.minimum(code[:, None], template) + ~is_accepted(others, threshold)
+            others = block.impostors().values
+            code = np.minimum(probe[block.probe], template[block.gallery])
+            place = 2 * code + ~is_accepted(others, threshold)
             made = np.bincount(place[~np.isnan(others)], minlength=2 * steps)
             impostor += made.reshape(steps, 2)
-            row, position = block.genuine()
-            value = block.values[row, position]
-            lower = np.minimum(code[row], template[position])
+            row, column, value = block.genuine()
+            lower = np.minimum(probe[row], template[column])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     # Left at step k: those with a code above k.
     mates = np.cumsum(genuine[::-1], axis=0)[::-1][1:]

@@ -25,9 +25,8 @@ from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import KindVerdict, RuleOf, beyond_scores, people_with
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
-from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.matrix import Scores, require_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, knows_people, subject_pattern
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval

@@ -16,12 +16,12 @@ from bioeval.document.text import Enumeration, Text, say
 from bioeval.results.dataset import about_attrs, along, dataset, meta_columns, without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.arrays import scored
-from bioeval.scores.blocks import RowBlock, blocks_of, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import deciding_tries
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.rows import blocks_of, threads_for
 
 WORST_PAIRS = {
     "pair": Variable("worst pair: the nearest impostors, then the farthest genuine ones"),
@@ -80,25 +80,19 @@ def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, Lea
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
         for block in blocks_of(scores):
-            others, values = block.impostors(), block.values
-            if block.rejected:  # what failed has no score to be listed by
-                others, values = scored(others), scored(values)
-            row, position = np.nonzero(is_accepted(others, impostor.limit))
-            column = _columns(block, row, position)
-            impostor.add(others[row, position], block.low + row, column)
-            row, position = block.genuine()
-            value = -values[row, position].astype(np.float64)
+            others, _ = block.impostors().scores()  # what failed has no score to be listed by
+            line, position = np.nonzero(is_accepted(others, impostor.limit))
+            impostor.add(others[line, position], block.probes[line], block.candidates[position])
+            row, column, value = block.genuine()
+            if block.rejected:
+                value = scored(value)
+            value = -value.astype(np.float64)
             near = value <= genuine.limit
-            row, position, value = row[near], position[near], value[near]
-            genuine.add(value, block.low + row, _columns(block, row, position))
+            genuine.add(value[near], row[near], column[near])
     if mirrored:
         impostor.without_mirrored(scores, n)
         genuine.without_mirrored(scores, n)
     return impostor, genuine
-
-
-def _columns(block: RowBlock, row: np.ndarray, position: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(block.columns, block.values.shape)[row, position]
 
 
 @leaves_out_attacks

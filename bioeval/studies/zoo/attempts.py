@@ -12,9 +12,10 @@ import numpy as np
 
 from bioeval.counting.thresholds import is_accepted
 from bioeval.scores.arrays import farthest
-from bioeval.scores.blocks import among_distances, blocks_of, threads_for
+from bioeval.scores.blocks import among_distances
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores
+from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.stats.people import ratio
 from bioeval.studies.zoo.existence import GROUPS, Halves
 from bioeval.studies.zoo.kernel import add_scores
@@ -86,12 +87,12 @@ def attempts_by_subject(
     column_sums, column_lacking = np.zeros((GROUPS, n)), np.zeros((GROUPS + 1, n), dtype=np.int64)
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         for block in blocks_of(scores):
-            rows = slice(block.low, block.low + len(block.values))
-            row, position = block.genuine()
-            own_half = halves.probe[rows][row]
-            own_half[own_half != half_of_column[position]] = -1
-            genuine.append((block.values[row, position], probe[rows][row], own_half))
-            others = block.impostors()
+            rows = block.probes
+            row, column, value = block.genuine()
+            own_half = halves.probe[row]
+            own_half[own_half != halves.gallery[column]] = -1
+            genuine.append((value, probe[row], own_half))
+            others = block.impostors().values
             taken = np.flatnonzero(is_accepted(others, threshold))
             if block.rejected:
                 others = farthest(others)

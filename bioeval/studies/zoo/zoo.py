@@ -18,11 +18,10 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, along, dataset
 from bioeval.results.support import ALL_REJECTED, beyond_scores
-from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.stats.people import ratio
 from bioeval.studies.zoo.attempts import ZooAttempts, attempts_by_subject

@@ -10,11 +10,10 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
-from bioeval.scores.blocks import require_subjects, require_templates
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
 from bioeval.scores.labels import Codes
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance, camera_notes
 from bioeval.tasks.reid.convention import Convention, camera_codes

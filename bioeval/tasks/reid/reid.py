@@ -20,9 +20,8 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import Scalars
-from bioeval.scores.blocks import require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_all_scores, require_scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores, require_subjects
 from bioeval.scores.people import require_people
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions

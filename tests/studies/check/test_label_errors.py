@@ -12,7 +12,7 @@ from limits import streaming
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.scores import blocks
+from bioeval.scores import blocks, rows
 from bioeval.studies.check import label_errors
 
 
@@ -76,7 +76,7 @@ def test_against_the_definition(layout, kind, seed, form):
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:  # several blocks, and no column kept
             patch.setattr(blocks, "LISTED", 0)
-            patch.setattr(blocks, "BLOCK_VALUES", 3 * scores.shape[1])
+            patch.setattr(rows, "BLOCK_VALUES", 3 * scores.shape[1])
             patch.setattr(label_errors, "_KEPT_VALUES", 1)
         check = be.check_data(scores, worst=100)
     named = naive_label_errors.on_both_sides(**given)

@@ -11,7 +11,7 @@ from strategies import examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.scores import blocks
+from bioeval.scores import blocks, rows
 
 
 def listed(ds: xr.Dataset) -> list[Pair]:
@@ -31,7 +31,7 @@ def test_against_the_definition(data):
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans()):  # several blocks
             patch.setattr(blocks, "LISTED", 0)
-            patch.setattr(blocks, "BLOCK_VALUES", 2 * case.values.shape[1])
+            patch.setattr(rows, "BLOCK_VALUES", 2 * case.values.shape[1])
         ds = be.worst_pairs(be.Scores(**case.scores()), n)
     assert listed(ds) == naive_worst_pairs(n, **case.naive())
 
@@ -85,7 +85,7 @@ def test_columns_whose_names_differ_by_a_slash_stay_two(tmp_path):
 @pytest.mark.parametrize("most", [4, 10**6])  # a block of few rows, and one of all
 def test_of_claims_the_try_that_decided_is_named(enrol, most, monkeypatch):
     """Three tries a visit: the nearest to the claimed subject, the first of equal ones."""
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", most)
+    monkeypatch.setattr(rows, "BLOCK_VALUES", most)
     monkeypatch.setattr(blocks, "LISTED", 0)
     people, each = 5, 7
     who = np.repeat(np.arange(people), each)

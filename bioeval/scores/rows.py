@@ -1,0 +1,307 @@
+"""Reading rows of a matrix, as many together as memory allows.
+
+A memory limit of the scores holds for what a process takes beyond the interpreter with its
+libraries and compiled kernels. What does not depend on the rows read together is estimated from the
+numbers of templates and genuine scores; a quarter of the limit is for impostor scores around the
+operating points.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, NoReturn
+
+import numba
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError
+from bioeval.base.memory import in_words, memory_limited
+from bioeval.base.options import OPTIONS
+from bioeval.base.progress import report, reporter
+from bioeval.scores.arrays import Mask, as_distances, distance_dtype, rows_of, with_failures
+from bioeval.scores.blocks import Block, is_few
+from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
+from bioeval.scores.gallery_order import GalleryOrder
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import knows_people
+
+# Bytes of tables and results; of a template: labels, codes, metadata and the facts of its ranks; of
+# a genuine score: its place, and the score itself, also sorted.
+_TABLES, _TEMPLATE, _GENUINE = 12 << 20, 400, 64
+
+# Copies of the rows of a container: those counted, those that follow, and what inflating takes; and
+# of rows that are computed from embeddings.
+_STORED, _COMPUTED = 5, 6
+
+# Bytes of a cell beside its score: what of it is NaN, left out or constant; and the part of the
+# limit for all but collected scores, with some room for what a library takes for itself.
+_CELL, _SHARE = 8, 0.65
+
+# Pages of a mapped file that is larger than this are released where no limit is stated; to map them
+# again takes a third of the time of an evaluation.
+MAPPED = 1 << 30
+
+
+def bytes_of(scores: Scores) -> tuple[int, int]:
+    """Return about how many bytes are needed however few rows are read together; and by a row."""
+    m, n = scores.shape
+    genuine, copies = 0, 1
+    if scores._labelled:
+        size = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
+        genuine = int(size[scores.codes.probe].sum())
+    sampled = 32 * max(8 * n, 1 << 16)
+    fixed = _TABLES + _TEMPLATE * (m + n) + _GENUINE * genuine + sampled
+    if scores.streams:
+        copies = _COMPUTED
+    if rows_of(scores.cells.base) == "container":
+        copies = _STORED
+    cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL
+    return fixed + getattr(scores.cells.mask, "nbytes", 0), n * cell
+
+
+def rows_within(scores: Scores, chunk: int) -> int:
+    """Return how many rows may be read together under the limit of the scores.
+
+    Raise :class:`DataError` if not even a chunk of rows fits; it says how much would do.
+    """
+    if not scores._limited:
+        return sys.maxsize
+    chunk = min(chunk, scores.shape[0])
+    fixed, each = bytes_of(scores)
+    rows = int(_SHARE * scores._memory_limit - fixed) // each
+    if rows >= chunk:
+        return rows // chunk * chunk
+    least = (fixed + each * chunk) / _SHARE
+    why = "a row is read whole"
+    if chunk > 1:
+        why = f"chunks of {chunk:,} rows are read whole"
+    less = "; chunks of fewer rows would need less" if chunk > 1 else ""
+    raise DataError(
+        f"{Argument('memory_limit')} is {in_words(scores._memory_limit)}, too little for "
+        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): expected "
+        f"at least {in_words(least)}{less}"
+    )
+
+
+def is_mapped(scores: Scores) -> bool:
+    """Whether the scores are a mapped file so large that its pages are to be released."""
+    return _pages(scores) is not None
+
+
+def give_back(scores: Scores) -> None:
+    """Release the pages of a mapped file; they count as memory of the process.
+
+    They stay in the system's cache of files as long as there is room, and are mapped again where
+    they are read again.
+    """
+    pages = _pages(scores)
+    if pages is not None:
+        pages.madvise(mmap.MADV_DONTNEED)
+
+
+def _pages(scores: Scores) -> mmap.mmap | None:
+    """Return the memory map behind scores; None where it is small, or has private changes."""
+    array = getattr(scores.cells.source, "_values", scores.cells.source)
+    most = scores._memory_limit // 4 if scores._limited else MAPPED
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            pages = getattr(array, "_mmap", None)
+            shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
+            large = shared and isinstance(pages, mmap.mmap) and len(pages) > most
+            if large and hasattr(mmap, "MADV_DONTNEED"):
+                return pages
+            return None
+        array = array.base
+    return None
+
+
+# Values in one block of rows: large enough to keep all threads busy, small enough to be a
+# fraction of any matrix worth the name.
+BLOCK_VALUES = 1 << 19
+
+# Values of the rows of streamed embeddings that are read together; the bytes up to which they are
+# as many as two tiles have; and how many arrays of their size there may be.
+STREAM_VALUES, STREAM_BYTES = 1 << 22, 64 << 20
+STREAM_COPIES = 6
+
+# Fewer cells than this are counted on one thread: waking another costs more than it saves, and
+# on a busy machine much more.
+SERIAL_CELLS = 1 << 18
+
+
+@contextmanager
+def threads_for(scores: Scores) -> Iterator[None]:
+    """Count on the threads of the options, or on one; verify values of a file at the end.
+
+    The counts are the same on any number of threads.
+    """
+    before = numba.get_num_threads()
+    small = math.prod(scores.shape) < SERIAL_CELLS
+    numba.set_num_threads(1 if small else min(OPTIONS["threads"] or before, before))
+    try:
+        with memory_limited(scores._memory_limit) if scores._limited else nullcontext():
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
+    """Return distances (float64 (h, n)) of rows ``low:high``, NaN where there is no attempt."""
+    raw = scores.cells.read(low, high)
+    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+    values = np.array(values, dtype=np.float64, order="C")
+    values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
+    left_out = left_out_rows(scores, low, high)
+    if left_out is not None:
+        values[left_out] = np.nan
+    return values
+
+
+def distances_at(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the distances of some cells."""
+    return as_distances(scores.cells.at(rows, columns)[None], scores.kind)[0]
+
+
+def rows_per_block(scores: Scores) -> int:
+    """Return the number of rows that are read together."""
+    n, chunk = scores.shape[1], scores.cells.row_chunk
+    most = rows_within(scores, chunk)
+    if scores.streams:
+        # The rows of one matrix product: enough for it to be quick, and few enough for what
+        # is made of them to stay below the limit.
+        size = scores.dtype.itemsize * n
+        tile = scores.cells.base.tile  # fewer rows than a tile compute it again
+        pair = 2 * tile if 2 * tile * size <= STREAM_BYTES else tile
+        within = min(most, scores._memory_limit // (STREAM_COPIES * size))
+        rows = max(1, min(1024, max(64, pair, STREAM_VALUES // n), within))
+        return int(max(rows // tile * tile, min(rows, tile)))
+    rows = max(1, BLOCK_VALUES // n)
+    return min(max(chunk, rows // chunk * chunk), most)
+
+
+def blocks_of(scores: Scores, *, reported: bool = True) -> Iterator[Block]:
+    """Yield all rows in order; those done are `reported` to the option `progress`."""
+    tell = reporter() if reported else report
+    m, step = scores.shape[0], rows_per_block(scores)
+    for low in range(0, m, step):
+        high = min(low + step, m)
+        yield read_rows(scores, slice(low, high))
+        give_back(scores)
+        tell(high, m)
+
+
+def read_rows(
+    scores: Scores, rows: slice | np.ndarray, gallery: GalleryOrder | None = None
+) -> Block:
+    """Return adjacent or some rows as a block of genuine and impostor attempts.
+
+    They are in another order of the `gallery` if it is given.
+    """
+    gallery = scores.gallery_order if gallery is None else gallery
+    if isinstance(rows, slice):
+        cells, low, high = scores.cells, rows.start, rows.stop
+    else:
+        cells, low, high = scores.cells.select(rows, None), 0, len(rows)
+    raw = cells.read(low, high, gallery.order)
+    left_out: list[Any] = [gallery.itself(rows)]
+    if scores.exclude:
+        left_out.append(_excluded(scores, gallery, rows))
+    if cells.mask is not None:
+        mask = cells.read_mask(low, high, gallery.order)
+        _check_mask(scores, gallery, mask, rows)
+        left_out.append(mask == Mask.IGNORE)
+
+    def unread() -> np.ndarray:
+        gone = np.zeros(raw.shape, dtype=bool)
+        for some in left_out:
+            gone[some] = True
+        return gone
+
+    values = as_distances(raw, scores.kind, unread)
+    if np.may_share_memory(values, raw):  # which may be the user's
+        values = values.copy()
+    for some in left_out:
+        values[some] = 0  # exempt from the policy for NaN
+    values = _by_policy(scores, values)
+    for some in left_out:
+        values[some] = np.nan
+    if knows_people(scores):
+        mated = gallery.same_subject_cells(rows)
+    else:
+        line, position = np.nonzero(mask == Mask.GENUINE)
+        mated = line, position
+    return Block(
+        values,
+        np.arange(scores.shape[0])[rows, None],
+        gallery.columns,
+        low,
+        gallery.lines,
+        few=is_few(math.prod(scores.shape)),
+        rejected=scores.nan == "reject",
+        mated=mated,
+    )
+
+
+def _by_policy(scores: Scores, values: np.ndarray) -> np.ndarray:
+    """Apply the policy for NaN, of comparisons that failed."""
+    if scores.nan == "reject":
+        failed = np.isnan(values)
+        if failed.any() or (values == np.inf).any():
+            return with_failures(values, failed)
+    elif scores.nan == "raise":
+        with np.errstate(invalid="ignore"):  # the least is NaN if any is
+            if np.isnan(values.min(initial=np.inf)):
+                raise_nan(scores)
+    return values
+
+
+def _excluded(scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray) -> Any:
+    """Return an index of the cells of rows that `exclude` leaves out."""
+    order = gallery.order
+    if scores.exclusions.of_all:
+        return excluded_rows(scores, rows, order)
+    row, position = gallery.same_subject_cells(rows)
+    probe = np.arange(scores.shape[0])[rows][row]
+    gone = excluded(scores, probe, position if order is None else order[position])
+    return row[gone], position[gone]
+
+
+def _check_mask(
+    scores: Scores, order: GalleryOrder, mask: np.ndarray, rows: slice | np.ndarray
+) -> None:
+    """Raise where a mask contradicts the labels; it may leave cells out."""
+    if not scores._labelled:
+        return
+    codes = scores.codes
+    nobody, probe, gallery = codes.no_person, codes.probe[rows], codes.gallery[order.columns[0]]
+    genuine = probe[:, None] == gallery
+    wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
+    wrong &= ~(nobody[probe][:, None] & nobody[gallery])
+    wrong &= np.arange(mask.shape[1]) != order.probe_position[rows][:, None]
+    if wrong.any():
+        place, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        row = int(np.arange(scores.shape[0])[rows][place])
+        column = int(order.columns[0, position])
+        raise DataError(
+            f"the mask contradicts the labels, first at row {row}, column {column} "
+            f"(mask {mask[place, position]}, labels {plain(scores.probe_labels[row])!r} and "
+            f"{plain(scores.gallery_labels[column])!r}); give booleans (True: an attempt), mark "
+            "what to leave out with 0, or give the mask without labels"
+        )
+
+
+def raise_nan(scores: Scores) -> NoReturn:
+    """Raise with the number of NaN that an evaluation reads, and the first one's place."""
+    failed = [cells for cells in failed_cells(scores) if len(cells[0])]
+    row, column, _ = failed[0]  # the caller knows of one
+    count = sum(len(row) for row, _, _ in failed)
+    raise DataError(
+        f"the scores hold {count} NaN, the first at row {row[0]}, column {column[0]}; choose "
+        f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts that no "
+        f"threshold accepts) or {Argument('nan', 'exclude')} (no attempt)"
+    )
