@@ -6,7 +6,6 @@ from typing import Any
 
 import bioeval as be
 from bioeval.base.memory import require_bytes
-from bioeval.stats.options import IntervalMethod
 
 
 def streaming(*args: Any, limit: int | str = 1, **options: Any) -> be.Scores:
@@ -23,8 +22,8 @@ def limited(scores: be.Scores, limit: int | str) -> be.Scores:
     return scores._with(_memory_limit=require_bytes("memory_limit", limit), _limited=True)
 
 
-def few_replicates(method: str, number: int, seed: int = 3) -> IntervalMethod:
+def few_replicates(method: str, number: int, seed: int = 3) -> be.stats.IntervalMethod:
     """Intervals of a handful of replicates: each is compared, so they need not be many."""
-    few = IntervalMethod(method, random_state=seed)
+    few = be.stats.IntervalMethod(method, random_state=seed)
     object.__setattr__(few, "replicates", number)
     return few

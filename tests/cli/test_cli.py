@@ -21,8 +21,8 @@ from twins import crossed
 
 import bioeval as be
 from bioeval.base.errors import Argument
+from bioeval.cli import main
 from bioeval.cli.lazy_group import COMMANDS, root
-from bioeval.cli.program import main
 
 
 @pytest.fixture(autouse=True)

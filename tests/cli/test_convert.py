@@ -11,7 +11,7 @@ import scipy.io
 
 import bioeval as be
 from bioeval.base.errors import in_words
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.scores.formats import losses
 
 RNG = np.random.default_rng(2)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 
 def run(folder, *words, **variables):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 SAID = "genuine pairs of the same session"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.cli import main
 from bioeval.cli.console import show_json
 from bioeval.cli.lazy_group import COMMANDS, root
-from bioeval.cli.program import main
 from bioeval.scores.formats import files, layouts
 from bioeval.views.show import put
 

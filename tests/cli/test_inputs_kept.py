@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 #: Command lines that would write over one of their files. The data are `in.npz` and `in.npy` with
 #: its labels; `link.npz` and `hard.npz` are the same file as `in.npz`.

@@ -10,7 +10,7 @@ import pytest
 from marked_up import markdown_tables
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 
 @pytest.fixture(scope="module")

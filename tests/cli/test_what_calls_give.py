@@ -13,8 +13,8 @@ from shown import META
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.cli import main
 from bioeval.cli.lazy_group import COMMANDS
-from bioeval.cli.program import main
 
 WHO = np.repeat(np.arange(12), 3)
 COLUMNS = {name: np.tile(column, 2) for name, column in META.items()}

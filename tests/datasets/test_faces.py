@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.datasets.face_images import image_of
 
 #: EER of single-template verification, AUC, rank-1 rate: all-against-all by Euclidean distance.

@@ -18,7 +18,7 @@ import pytest
 from pages import PAGES, ROOT, Block, blocks, paragraphs
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 #: Commands that other tests run, or that change the machine.
 ELSEWHERE = (

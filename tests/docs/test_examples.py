@@ -11,7 +11,7 @@ import pytest
 from pages import ROOT
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 SCRIPTS = sorted((ROOT / "docs" / "examples").glob("*.py"))
 

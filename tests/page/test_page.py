@@ -10,7 +10,7 @@ from report_text import EVIL, Elements, answer, plain, points, rates, written
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 QUICK = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
 

@@ -25,7 +25,6 @@ from bioeval import partition as bp
 from bioeval.base.errors import DataError
 from bioeval.partition.any_splitter import split_samples
 from bioeval.partition.base import Splitter
-from bioeval.scores.matrix import Scores
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
 SUBJECT = np.repeat(NAMES, [3, 1, 4, 2, 2, 5, 1])
@@ -48,11 +47,11 @@ SPLITTERS = [
 
 def repeated_fold_codes(splitter, labels, meta=None):
     """The fold in which each sample is tested, of each repeat; -1 if in none."""
-    if isinstance(labels, Scores) and isinstance(splitter, Splitter):
+    if isinstance(labels, be.Scores) and isinstance(splitter, Splitter):
         n, parts = labels.shape[0], splitter.split(labels)
     else:
-        n = labels.shape[0] if isinstance(labels, Scores) else len(labels)
-        who = range(n) if isinstance(labels, Scores) else labels
+        n = labels.shape[0] if isinstance(labels, be.Scores) else len(labels)
+        who = range(n) if isinstance(labels, be.Scores) else labels
         parts = split_samples(splitter, n, who, None, meta)
     rows, fold = [], 0
     for _, test in parts:
@@ -427,7 +426,7 @@ def test_folds_as_given_are_tested_in_sorted_order():
 def test_pair_folds():
     pairs = [["a", "a"], ["a", "b"], ["c", "d"], ["c", "c"]]
     splitter = bp.PredefinedPairFolds([0, 0, 1, 1])
-    scores = Scores.from_pairs([1.0, 2, 3, 4], [1, 0, 0, 1], subjects=pairs)
+    scores = be.Scores.from_pairs([1.0, 2, 3, 4], [1, 0, 0, 1], subjects=pairs)
     for options in ({"groups": pairs, "y": [1, 0, 0, 1]}, {"X": scores}):
         assert [test.tolist() for _, test in splitter.split(**options)] == [[0, 1], [2, 3]]
     with pytest.raises(DataError, match="folds are given for 4 pairs, but there are 5"):
@@ -497,7 +496,7 @@ def test_parameters(splitter):
 
 def test_scores_are_divided_by_their_own_labels():
     meta = {"session": [1, 2, 1, 2, 1, 2]}
-    scores = Scores(np.ones((6, 6)), list("aabbcc"), probe_meta=meta)
+    scores = be.Scores(np.ones((6, 6)), list("aabbcc"), probe_meta=meta)
     assert fold_codes(bp.SubjectKFold(3), scores).tolist() == [0, 0, 1, 1, 2, 2]
     assert fold_codes(model_selection.KFold(2), scores).tolist() == [0, 0, 0, 1, 1, 1]
     probe, gallery = next(bp.ProbeGallerySplit(enrol={"session": 1}).split(scores))
@@ -505,8 +504,8 @@ def test_scores_are_divided_by_their_own_labels():
     part = scores.select(probes=[0, 1, 2], gallery=[0, 1, 2])
     assert fold_codes(bp.SubjectKFold(2), part).tolist() == [0, 0, 1]
     with pytest.raises(DataError, match="different templates"):
-        bp.SubjectKFold(2).split(Scores(np.ones((2, 3)), [1, 2], [1, 2, 3]))
-    mask_only = Scores(np.ones((2, 2)), mask=[[0, 1], [1, 0]])
+        bp.SubjectKFold(2).split(be.Scores(np.ones((2, 3)), [1, 2], [1, 2, 3]))
+    mask_only = be.Scores(np.ones((2, 2)), mask=[[0, 1], [1, 0]])
     with pytest.raises(DataError, match="no subjects are given"):
         bp.SubjectKFold(2).split(mask_only)
 

@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 import bioeval as be
 from bioeval import protocol
 from bioeval.base.errors import CardError
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.protocol import fields as card_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS
 from bioeval.protocol.fields import fields_of

@@ -10,7 +10,6 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.results.failures import with_failures
 
 D = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
 WHO = ["ann", "ann", "bob", "bob"]
@@ -32,7 +31,9 @@ def by_people(far, frr, fta, fte):
 @pytest.mark.slow
 @given(st.floats(0, 1), st.floats(0, 0.99))
 def test_the_rates_count_people(fta, fte):
-    ds = with_failures(be.verification(be.Scores(D, WHO), thresholds=[1, 2, 3]), fta=fta, fte=fte)
+    ds = be.with_failures(
+        be.verification(be.Scores(D, WHO), thresholds=[1, 2, 3]), fta=fta, fte=fte
+    )
     expected = by_people(ds.far.values, ds.frr.values, fta, fte)
     for name, rate in zip(("frr_iso", "far_iso", "gfrr", "gfar"), expected, strict=True):
         np.testing.assert_allclose(ds[name], rate, atol=1e-12)
@@ -49,16 +50,16 @@ def test_the_rates_count_people(fta, fte):
 
 def test_limits_and_undefined_rates():
     scores = be.simulate(20, 3, random_state=1)
-    ds = with_failures(be.verification(scores, interval="wilson"), fta=0.1)
+    ds = be.with_failures(be.verification(scores, interval="wilson"), fta=0.1)
     np.testing.assert_allclose(ds.frr_iso_high, 0.1 + 0.9 * ds.frr_high)
     np.testing.assert_allclose(ds.gfrr_at_far_low, 0.1 + 0.9 * ds.frr_at_far_low)
-    one = with_failures(be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"])), fta=0.1)
+    one = be.with_failures(be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"])), fta=0.1)
     assert np.isnan(one.far_iso).all() and np.isnan(one.gfar).all()
     assert isinstance(xr.Dataset.from_dict(ds.to_dict()), xr.Dataset)
 
 
 def test_a_tree_has_them_in_verification_alone():
-    tree = with_failures(be.evaluate(be.simulate(20, 3, random_state=1)), fte=0.5)
+    tree = be.with_failures(be.evaluate(be.simulate(20, 3, random_state=1)), fte=0.5)
     assert (tree["verification/multi"].gfrr >= 0.5).all()
     assert "gfar" not in tree["open_set"]
 
@@ -68,26 +69,26 @@ def test_what_is_refused():
     ds = be.verification(scores)
     for wrong in (-0.1, 1.5, np.nan, "some", True):
         with raises_about(DataError, "fta"):
-            with_failures(ds, fta=wrong)
+            be.with_failures(ds, fta=wrong)
     with pytest.raises(ProtocolError, match="include failures already"):
-        with_failures(with_failures(ds, fta=0.1), fta=0.1)
+        be.with_failures(be.with_failures(ds, fta=0.1), fta=0.1)
     with pytest.raises(ProtocolError, match="attempts are of several"):
-        with_failures(be.verification(be.claim_scores(scores, attempts="visit")), fta=0.1)
+        be.with_failures(be.verification(be.claim_scores(scores, attempts="visit")), fta=0.1)
     with pytest.raises(DataError, match=r"not a result of be\.verification"):
-        with_failures(be.open_set(scores), fta=0.1)
+        be.with_failures(be.open_set(scores), fta=0.1)
     with pytest.raises(DataError, match="need results of verification"):
-        with_failures(xr.DataTree(be.closed_set(scores)), fta=0.1)
+        be.with_failures(xr.DataTree(be.closed_set(scores)), fta=0.1)
     failed = np.array(D, dtype=float)
     failed[0, 1] = np.nan
     with pytest.raises(ProtocolError, match="1 failed comparisons are rejected attempts already"):
-        with_failures(be.verification(be.Scores(failed, WHO, nan="reject")), fta=0.1)
-    with_failures(be.verification(be.Scores(failed, WHO, nan="exclude")), fta=0.1)
-    with_failures(be.verification(be.Scores(D, WHO, nan="reject")), fta=0.1)
+        be.with_failures(be.verification(be.Scores(failed, WHO, nan="reject")), fta=0.1)
+    be.with_failures(be.verification(be.Scores(failed, WHO, nan="exclude")), fta=0.1)
+    be.with_failures(be.verification(be.Scores(D, WHO, nan="reject")), fta=0.1)
 
 
 def test_a_change_of_results_with_failures_leaves_the_tree_as_it_was():
     tree = be.evaluate(be.simulate(12, 3, random_state=1))
-    more = with_failures(tree, fta=0.1)
+    more = be.with_failures(tree, fta=0.1)
     more["open_set"].attrs["task"] = "changed"
     more["open_set"]["dir"].attrs["units"] = "changed"
     assert tree["open_set"].attrs["task"] == "open-set identification"

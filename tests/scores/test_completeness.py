@@ -10,7 +10,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.errors import ProtocolError
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.scores import making
 from bioeval.scores.formats import losses
 

@@ -13,8 +13,7 @@ from scipy import stats
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.cli.program import main
-from bioeval.scores.simulation import simulate, simulate_embeddings
+from bioeval.cli import main
 
 # Seeds are fixed; a simulated rate may be this many standard errors from its closed form.
 SIGMAS = 4.0
@@ -60,9 +59,11 @@ def test_golden_numbers_are_the_same_bit_for_bit():
     digest = hashlib.sha256(z.astype("<f8").tobytes()).hexdigest()
     assert [x.hex() for x in z[:3].tolist()] == GOLDEN_NORMALS
     assert digest == GOLDEN_DIGEST
-    scores = simulate(2, 2, model="gaussian-scores", genuine_sd=0.5, random_state=7)
+    scores = be.simulate(2, 2, model="gaussian-scores", genuine_sd=0.5, random_state=7)
     assert np.array_equal(scores.values, np.array(GOLDEN_SCORES, dtype=np.float32))
-    population = simulate_embeddings(2, (1, 2), dimensions=3, sessions=2, cameras=2, random_state=7)
+    population = be.simulate_embeddings(
+        2, (1, 2), dimensions=3, sessions=2, cameras=2, random_state=7
+    )
     assert np.array_equal(population.embeddings, np.array(GOLDEN_EMBEDDINGS, dtype=np.float32))
 
 
@@ -74,7 +75,7 @@ def test_golden_numbers_are_the_same_bit_for_bit():
     ("unenrolled", "unenrolled_probes"), [(0, 0), (3, 3), (0.25, 2), (0.01, 1)]
 )
 def test_unenrolled_people_probe_and_are_never_in_the_gallery(model, unenrolled, unenrolled_probes):
-    scores = simulate(
+    scores = be.simulate(
         8, 2, model=model, layout="probe-against-gallery", probes=3, unenrolled=unenrolled
     )
     assert set(scores.gallery_labels) == set(range(1, 9))
@@ -83,13 +84,13 @@ def test_unenrolled_people_probe_and_are_never_in_the_gallery(model, unenrolled,
 
 
 def test_numbers_of_templates_and_probes_may_differ_between_people():
-    listed = simulate_embeddings(3, [1, 4, 2])
+    listed = be.simulate_embeddings(3, [1, 4, 2])
     assert np.bincount(listed.labels).tolist() == [0, 1, 4, 2]
-    ranged = simulate_embeddings(200, (2, 5))
+    ranged = be.simulate_embeddings(200, (2, 5))
     counts = np.bincount(ranged.labels)[1:]
     assert set(counts) == {2, 3, 4, 5}
-    assert np.array_equal(ranged.labels, simulate_embeddings(200, (2, 5)).labels)
-    oblong = simulate(
+    assert np.array_equal(ranged.labels, be.simulate_embeddings(200, (2, 5)).labels)
+    oblong = be.simulate(
         3, np.array([1, 2, 3]), layout="probe-against-gallery", probes=[2, 0, 1, 4], unenrolled=1
     )
     assert oblong.gallery_labels.tolist() == [1, 2, 2, 3, 3, 3]
@@ -98,7 +99,7 @@ def test_numbers_of_templates_and_probes_may_differ_between_people():
 
 @pytest.mark.parametrize("model", ["gaussian-scores", "gaussian-embeddings"])
 def test_sessions_and_cameras_are_crossed(model):
-    scores = simulate(2, 6, model=model, sessions=2, cameras=3)
+    scores = be.simulate(2, 6, model=model, sessions=2, cameras=3)
     assert set(scores.probe_meta) == {"session", "camera"}
     pairs = list(zip(scores.probe_meta["session"], scores.probe_meta["camera"], strict=True))
     assert len(pairs) == 12
@@ -107,27 +108,27 @@ def test_sessions_and_cameras_are_crossed(model):
 
 
 def test_session_one_enrols_and_the_later_ones_probe():
-    scores = simulate(
+    scores = be.simulate(
         3, [1, 2, 3], layout="probe-against-gallery", probes=4, unenrolled=1, sessions=3, cameras=2
     )
     assert set(scores.gallery_meta["session"]) == {1}
     assert scores.probe_meta["session"].tolist() == [2, 3, 2, 3] * 4
     assert scores.gallery_meta["camera"].tolist() == [1, 1, 2, 1, 2, 1]
     assert scores.probe_meta["camera"].tolist() == [2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2]
-    one = simulate(3, 2, layout="probe-against-gallery", sessions=1)
+    one = be.simulate(3, 2, layout="probe-against-gallery", sessions=1)
     assert set(one.probe_meta["session"]) == {1}
     assert set(one.probe_meta) == set(one.gallery_meta) == {"session"}
 
 
 def test_population_scores_are_those_of_simulate():
     arguments = {"layout": "probe-against-gallery", "unenrolled": 2, "cameras": 2}
-    population = simulate_embeddings(4, 3, **arguments)
+    population = be.simulate_embeddings(4, 3, **arguments)
     assert population.embeddings.dtype == np.float32
     assert population.embeddings.shape == (4 * 3 + 6 * 5, 16)
     assert population.enrolled.sum() == 12
     assert len(population.labels) == len(population.meta["camera"]) == 42
     assert population.centres.shape == (6, 16)
-    made, same = population.scores("l1"), simulate(4, 3, metric="l1", **arguments)
+    made, same = population.scores("l1"), be.simulate(4, 3, metric="l1", **arguments)
     assert np.array_equal(made.values, same.values)
     assert np.array_equal(made.probe_labels, same.probe_labels)
     assert np.array_equal(made.probe_meta["camera"], same.probe_meta["camera"])
@@ -135,18 +136,18 @@ def test_population_scores_are_those_of_simulate():
 
 def test_the_parts_of_an_embedding_have_their_standard_deviations():
     arguments = {"dimensions": 8, "between": 2.0, "random_state": 5}
-    plain = simulate_embeddings(400, 4, within=0.5, **arguments)
+    plain = be.simulate_embeddings(400, 4, within=0.5, **arguments)
     assert plain.centres.std() == pytest.approx(2.0, rel=SIGMAS / math.sqrt(2 * 400 * 8))
     noise = plain.embeddings - plain.centres[plain.labels - 1]
     assert noise.std() == pytest.approx(0.5, rel=SIGMAS / math.sqrt(2 * noise.size))
 
-    days = simulate_embeddings(400, 4, within=0.0, sessions=2, session_sd=0.7, **arguments)
+    days = be.simulate_embeddings(400, 4, within=0.0, sessions=2, session_sd=0.7, **arguments)
     offset = days.embeddings - days.centres[days.labels - 1]
     assert np.allclose(offset[0::4], offset[2::4], atol=1e-5)  # the same person and day
     independent = 400 * 2 * 8
     assert offset.std() == pytest.approx(0.7, rel=SIGMAS / math.sqrt(2 * independent))
 
-    views = simulate_embeddings(400, 4, within=0.0, cameras=2, camera_sd=3.0, **arguments)
+    views = be.simulate_embeddings(400, 4, within=0.0, cameras=2, camera_sd=3.0, **arguments)
     offset = views.embeddings - views.centres[views.labels - 1]
     first = views.meta["camera"] == 1
     assert np.allclose(offset[first], offset[first][0], atol=1e-5)  # the same for everyone
@@ -161,7 +162,9 @@ def test_the_parts_of_an_embedding_have_their_standard_deviations():
 @pytest.mark.cases(1)
 def test_simulated_verification_fits_the_truth(genuine_sd, kind):
     truth = GaussianScores(1.5, genuine_sd, kind)
-    scores = simulate(60, 8, model="gaussian-scores", d_prime=1.5, genuine_sd=genuine_sd, kind=kind)
+    scores = be.simulate(
+        60, 8, model="gaussian-scores", d_prime=1.5, genuine_sd=genuine_sd, kind=kind
+    )
     genuine, impostor = genuine_cells(scores)
     assert genuine.sum() == 60 * 8 * 7
     sign = 1 if kind == "distance" else -1
@@ -214,7 +217,7 @@ OBLONG = {"layout": "probe-against-gallery"}
 )
 def test_bad_arguments_are_named_with_what_was_expected(arguments, words):
     with pytest.raises(DataError) as caught:
-        simulate(**{"n_subjects": 5, "n_templates": 2, **arguments})
+        be.simulate(**{"n_subjects": 5, "n_templates": 2, **arguments})
     for word in words:
         assert word in str(caught.value)
 

@@ -19,13 +19,14 @@ from bioeval.counting.points import check_costs
 from bioeval.counting.sorted_attempts import PointsWanted, points_of
 from bioeval.counting.verification import Use, Verifying, count
 from bioeval.stats import curve_limits
-from bioeval.stats.options import IntervalMethod
 from bioeval.stats.verification import VerificationColumns
 
 TARGETS = (0.5, 0.1, 0.0)
 
 
-def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> IntervalMethod:
+def few(
+    method: str = "subject-bootstrap", number: int = 8, seed: int = 3
+) -> be.stats.IntervalMethod:
     return few_replicates(method, number, seed)
 
 

@@ -28,14 +28,10 @@ def ties(kind: str = "distance", seed: int = 0) -> be.Scores:
 
 
 def naive_far(scores: be.Scores) -> list[float]:
-    """FAR at each target, from plain loops over the cells of a square matrix."""
-    label, values = scores.probe_labels, np.asarray(scores.values)
-    classes: dict[bool, list[float]] = {True: [], False: []}
-    for i in range(len(label)):
-        for j in range(len(label)):
-            if i != j:
-                classes[label[i] == label[j]].append(float(values[i, j]))
-    both = classes[True], classes[False]
+    """FAR at each target, of all attempts of a square matrix."""
+    both = naive.attempts_single(
+        scores.values.tolist(), scores.probe_labels.tolist(), kind=scores.kind
+    )
     return [float(naive.far_at_frr(*both, scores.kind, x)[0]) for x in TARGETS]
 
 

@@ -22,7 +22,7 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.arguments import number_in
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
 FOLDS = [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]

@@ -14,12 +14,6 @@ def scores():
     return be.simulate(20, (1, 4), within=0.9, random_state=1)
 
 
-def test_plots_take_galleries_of_one_template(scores):
-    ds = be.open_set(scores, gallery="single", thresholds=20)
-    assert be.plot.dir_far(ds, ranks=(1,)).lines_
-    assert be.plot.cmc(be.closed_set(scores, gallery="single")).lines_
-
-
 def test_tables_say_which_galleries(scores):
     exact = be.closed_set(scores, gallery="single")
     assert (

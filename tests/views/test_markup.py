@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from marked_up import latex_tables, markdown_tables, of_latex, of_markdown
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Number, Rate
 from bioeval.tables.sections import paper_table

@@ -12,7 +12,7 @@ import pytest
 from report_text import rates
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 KINDS = ["distance", "similarity"]
 TARGET = 0.02

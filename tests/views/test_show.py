@@ -14,7 +14,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Rate
 from bioeval.document.text import Strong
@@ -31,10 +31,6 @@ OTHERS = {
     *("parse_names", "read_cohort", "report", "save", "show", "simulate", "simulate_embeddings"),
     *("messages", "scalar", "set_options", "summary", "to_frame", "to_latex", "to_markdown"),
 }  # fmt: skip
-
-
-def slowly(names, *slow: str) -> list:
-    return [pytest.param(x, marks=[pytest.mark.slow] * (x in slow)) for x in names]
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 #: The label of a row or of a column, in any form. A sentence names a target after "for".
 AT_FAR = re.compile(
@@ -110,15 +109,6 @@ def test_the_command_withholds_what_the_tables_do(options, tmp_path, capsys, mon
     be.save(small(), "s.npz")
     assert main(["run", "s.npz", *options.split()]) == 0
     assert far_targets_in(capsys.readouterr().out) == OPTIONS[options]
-
-
-def test_json_has_all_rows_and_marks_them(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    be.save(small(), "s.npz")
-    assert main(["run", "s.npz", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    text = json.dumps(document)
-    assert "target-not-supported" in text and "0.0001" in text
 
 
 @pytest.mark.slow

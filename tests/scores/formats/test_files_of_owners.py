@@ -11,7 +11,7 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 
 def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli import outputs
-from bioeval.cli.program import main
+from bioeval.cli import main, outputs
 from bioeval.scores.cells import Cells
 
 fcntl = pytest.importorskip("fcntl")

@@ -10,7 +10,7 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.scores.formats import losses
 
 VALUES = [0.5, -1e3, 2.0]

@@ -7,7 +7,7 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 LOG = """probe,person,claimed person,template,score,status,site
 p1.png,ann,ann,t1,0.91,ok,A

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 NAMES = [f"t{i}" for i in range(8)]
 

@@ -15,7 +15,7 @@ from optional import optional_import
 import bioeval as be
 from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import DataError
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 RNG = np.random.default_rng(5)
 SQUARE = be.Scores(

@@ -14,7 +14,7 @@ from result_messages import arguments
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.scores.formats import files
 
 SCORES = [0.5, -1e3, 2.0]

@@ -4,27 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.studies.attacks.presentations import read_presentations
-
-HAND = """score,attack,subject,instrument
-0.9,,a,
-0.8,,b,
-0.6,bona fide,c,
-0.3,Bona-Fide,d,
-0.7,mask,a,m1
-0.2,mask,b,m2
-0.1,mask,c,m3
-0.4,print,a,p1
-0.35,print,d,p2
-"""
-
-
-@pytest.fixture
-def listed(tmp_path):
-    path = tmp_path / "pad.csv"
-    path.write_text(HAND)
-    return str(path)
 
 
 @pytest.mark.parametrize(

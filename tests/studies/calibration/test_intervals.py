@@ -13,7 +13,6 @@ from result_messages import codes
 
 import bioeval as be
 from bioeval.stats.limits import percentile
-from bioeval.stats.options import IntervalMethod
 
 METHODS = ["subject-bootstrap"]
 
@@ -61,7 +60,7 @@ def trials(seed, people=7, dtype=float, holes=False):
 @pytest.mark.parametrize(("dtype", "holes"), [(float, False), (np.float32, True)])
 def test_limits_are_those_of_the_replicates(method, dtype, holes):
     lines, scores = trials(1, dtype=dtype, holes=holes)
-    options = IntervalMethod(method, 0.9, 200, 5)
+    options = be.stats.IntervalMethod(method, 0.9, 200, 5)
     expected = replicates_by_loop(lines, options.weights(7))
     ds = be.calibration(
         scores,

@@ -13,8 +13,8 @@ from result_messages import arguments
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.__main__ import main
 from bioeval.base.messages import MessageWarning
+from bioeval.cli import main
 
 WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.protocol.tasks import OpenSet
 from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
 from bioeval.studies.compare.measures import by_attempts

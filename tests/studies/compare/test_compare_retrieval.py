@@ -7,7 +7,7 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.results.query_means import OF_QUERY
 from bioeval.results.variables import QUERY_MEANS
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from bioeval.__main__ import main
+from bioeval.cli import main
 
 
 def test_the_last_file_may_have_the_trials_of_all_systems(tmp_path, capsys):

@@ -6,7 +6,7 @@ import pytest
 import bioeval as be
 from bioeval import protocol
 from bioeval.base.messages import messages_of
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 
 def street(layout="probe-against-gallery"):

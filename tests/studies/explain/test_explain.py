@@ -9,7 +9,7 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.protocol.card import ClaimsSection
 from bioeval.protocol.loading import for_layout
 from bioeval.studies.explain.section import explanation_section

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol as cards
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.results.layouts import expanded
 
 

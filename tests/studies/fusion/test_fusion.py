@@ -15,7 +15,7 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.messages import messages_of
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2
 

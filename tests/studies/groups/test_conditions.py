@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.__main__ import main
+from bioeval.cli import main
 
 PEOPLE = {"interval": "people"}
 RATES = {"frr": ("fr", "genuine_attempts"), "far": ("fa", "impostor_attempts")}

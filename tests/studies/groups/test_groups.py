@@ -209,15 +209,6 @@ def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     assert messages(one)["inequity-undefined"]["groups"] == ["x"] and np.isnan(one.fdr)
 
 
-def test_a_selection_keeps_its_groups(scores):
-    view = scores.select(probes=np.arange(0, 120, 2))
-    ds = be.by_group(view, "sex", threshold=5.0)
-    assert ds.genuine_attempts.sum() == 60 * 3
-    again = be.by_group(view, (scores.probe_meta["sex"][::2], scores.probe_meta["sex"]),
-                        threshold=5.0)  # fmt: skip
-    np.testing.assert_array_equal(ds.far, again.far)
-
-
 # ------------------------------------------------------------------------- errors
 
 

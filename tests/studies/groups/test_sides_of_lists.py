@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.__main__ import main
+from bioeval.cli import main
 
 GROUP = {"p0": "f", "p1": "f", "p2": "m", "p3": "m", "p4": "m"}
 NAMES = [f"{who}-{i}" for who in GROUP for i in range(2)]

@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.cli.program import main
-from bioeval.results.failures import with_failures
+from bioeval.cli import main
 from bioeval.studies.planning.workload import values_of_rate
 
 
@@ -81,7 +80,7 @@ def test_a_result_gives_its_rates():
     target = be.workload(ds, **USE, threshold="far=0.01")
     assert target.rate.values.tolist() == [0.01, float(ds.frr_at_far[1])]
     assert np.isnan(target.rate_high[0]) and target.rate_high[1] == ds.frr_at_far_high[1]
-    failing = be.workload(with_failures(ds, fta=0.1), **USE, threshold=4.0)
+    failing = be.workload(be.with_failures(ds, fta=0.1), **USE, threshold=4.0)
     assert float(failing.rate[1]) == pytest.approx(0.1 + 0.9 * float(ds.frr[1]))
     listed = be.open_set(scores, thresholds=[3.0])
     result = be.workload(listed, **USE)

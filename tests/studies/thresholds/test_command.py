@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 SHORT = {"interval": "people", "task": "open_set", "folds": 3, "repeats": 1}
 

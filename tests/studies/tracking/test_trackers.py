@@ -11,7 +11,7 @@ import scipy
 from mot_sequences import Rows, sequences, write_benchmark
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.studies.tracking.measures import FEWEST, MEASURES
 
 FOUR = {"A": (0.10, 0.02), "B": (0.11, 0.02), "C": (0.3, 0.02), "D": (0.1, 0.15)}

@@ -18,7 +18,7 @@ from mot_scenes import BOX, RESULT, TRUTH, assert_same, crowd, scenes
 from optional import optional_import
 
 import bioeval as be
-from bioeval.cli.program import main
+from bioeval.cli import main
 from bioeval.studies.tracking.tracking import TRACKING
 
 ALWAYS = {name for name in TRACKING if not name.endswith(("_low", "_high"))}

@@ -254,16 +254,6 @@ def test_kruskal_is_that_of_scipy_over_single_genuine_scores():
     assert be.zoo(scores, permutations=1).kruskal_p == pytest.approx(expected)
 
 
-def test_sessions_are_whole_halves():
-    """A session's offset makes goats of sessions where templates are divided."""
-    given = {"n_subjects": 60, "n_templates": 8, "between": 0.0, "sessions": 4, "session_sd": 2.0}
-    scores = be.simulate(**given, random_state=4)
-    without = be.Scores(scores.values, scores.probe_labels)
-    assert be.zoo(without, threshold=3.0).goat_p < 0.01
-    ds = be.zoo(scores, threshold=3.0)
-    assert ds.goat_p > 0.01 and ds.attrs["halves"] == "whole sessions"
-
-
 def test_what_cannot_be_a_zoo():
     pairs = be.Scores.from_pairs([1.0, 2.0], [1, 0], subjects=[["a", "a"], ["a", "b"]])
     with pytest.raises(be.ProtocolError, match="a zoo needs a matrix"):

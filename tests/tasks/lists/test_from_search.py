@@ -6,7 +6,7 @@ from result_messages import codes
 
 import bioeval as be
 from bioeval import DataError
-from bioeval.cli.program import main
+from bioeval.cli import main
 
 rng = np.random.default_rng(5)
 WHO = np.repeat(np.arange(12), 3)
@@ -29,14 +29,6 @@ def naive_cmc(rows, k):
         for rank in range(k):
             shares[rank] += any(hits[: rank + 1]) / len(rows)
     return shares
-
-
-def test_an_index_searched_with_its_own_vectors():
-    d, i = search(np.arange(36), 8)
-    lists = be.Scores.from_top_k(i, WHO, distances=d)
-    assert lists.depth == 7
-    assert not (lists.indices == np.arange(36)[:, None]).any()
-    np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
 
 
 def test_positions_of_the_queries_in_the_index():

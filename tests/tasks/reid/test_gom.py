@@ -8,7 +8,6 @@ from kept_pairs import kept
 
 import bioeval as be
 from bioeval.protocol.loading import parse
-from bioeval.tasks.reid.results import gom_from_curves
 
 CARD = "gom-market1501"
 
@@ -41,7 +40,7 @@ def test_gom_from_curves_by_hand():
         "mrp": [0.0, 0.9, 0.9, 0.8, 0.7],
         "mvp": [0.0, 0.4, 0.8, 0.9, 0.2],
     }
-    ds = gom_from_curves([0.0, 0.2, 0.4, 0.8, 1.0], **curves, cmc=[0.6, 0.6, 1], name="A")
+    ds = be.gom_from_curves([0.0, 0.2, 0.4, 0.8, 1.0], **curves, cmc=[0.6, 0.6, 1], name="A")
     expected = {
         "mrep_area": 0.2 * 0.25 + 0.2 * 0.65 + 0.4 * 0.8 + 0.2 * 0.55,
         "mfr_area": 0.2 * 0.05 + 0.4 * 0.35 + 0.2 * 0.8,
@@ -55,7 +54,7 @@ def test_gom_from_curves_by_hand():
     assert {name: ds[name].values.tolist() for name in curves} == curves
     assert ds.cmc.sel(rank=2) == 0.6
     assert ds.attrs["system"] == "A"
-    few = gom_from_curves([0.0, 0.5], mrep=[0, 1], mfr=[np.nan] * 2, mrp=[0, 1])
+    few = be.gom_from_curves([0.0, 0.5], mrep=[0, 1], mfr=[np.nan] * 2, mrp=[0, 1])
     assert not {"mean_ap", "max_mvp", "mvp", "cmc"} & set(few)  # the curves end below 1
     assert few.mrep_area == 0.25
     assert np.isnan([few.mfr_area, few.tau_nz]).all()
@@ -65,7 +64,7 @@ def test_gom_from_curves_by_hand():
 def test_the_curves_of_a_result_give_its_numbers(variant):
     result = be.gom(searched(), budget=4, variant=variant)
     curves = {name: result[name] for name in ("mrep", "mfr", "mrp", "mvp")}
-    again = gom_from_curves(result.threshold, **curves, cmc=result.cmc)
+    again = be.gom_from_curves(result.threshold, **curves, cmc=result.cmc)
     for name in again.data_vars:
         np.testing.assert_allclose(again[name], result[name], rtol=1e-14, err_msg=str(name))
     # A mean of roots is not the root of the means.
@@ -90,7 +89,7 @@ def test_the_curves_of_a_result_give_its_numbers(variant):
 def test_curves_that_are_none(changes, words):
     curves = {"threshold": [0, 0.5, 1], "mrep": [0, 0.5, 0.4], "mfr": [0, 0, 1], **changes}
     with pytest.raises(be.DataError, match=words):
-        gom_from_curves(**curves)
+        be.gom_from_curves(**curves)
 
 
 # --------------------------------------------------------------------------------------- card

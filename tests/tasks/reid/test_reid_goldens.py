@@ -17,7 +17,6 @@ from sklearn.metrics import roc_curve
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.tasks.reid.results import gom_from_curves
 
 CASES = (
     "distances_on_threshold_grid",
@@ -333,7 +332,7 @@ def test_published_table_from_the_published_curves(shared):
     cells = 0
     with np.load(shared / "gom" / "market1501_supervised.npz") as curves:
         for i, method in enumerate(curves["methods"].tolist()):
-            result = gom_from_curves(
+            result = be.gom_from_curves(
                 curves["thresholds"],
                 mrep=curves["mReP"][i],
                 mfr=curves["mFR"][i],
