@@ -138,7 +138,10 @@ class CurveLimits:
         The targets are `of` the FAR or the FRR; `rates` are FAR and FRR, (1 + people,) each, at the
         threshold that has each target on the data.
         """
-        values, data = columns[:, 0], self.curve.of_data(len(columns))
+        values = columns[:, 0]
+        curve, shape = self.curve, (len(self.curve.far), len(columns))
+        of_data = [np.broadcast_to(x[:, :1], shape) for x in (curve.far, curve.frr)]
+        data = ErrorColumns(of_data[0], of_data[1], curve.failed)
         far, frr = np.array(rates).reshape(-1, 2, columns.shape[1]).swapaxes(0, 1)
         if of == "far":
             errors, wanted, ends, rate_at = frr, self.frr, self.far.at(far[:, 0]), data.frr_at_far

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -29,22 +28,16 @@ from bioeval.stats.people import QuadraticForms, by_subject, linear_forms, ratio
 AttemptClass = Literal["genuine", "impostor"]
 
 
+@dataclass(frozen=True, eq=False)
 class ErrorColumns:
     """FAR and FRR at increasing distances, (thresholds, columns): the first column is the data.
 
-    `failed` says whether some attempts failed, which no threshold accepts. The `rows` are those of
-    the rates that are meant, in order; all by default. They are not copied unless all are needed.
+    `failed` says whether some attempts failed, which no threshold accepts.
     """
 
-    def __init__(
-        self,
-        far: np.ndarray,
-        frr: np.ndarray,
-        failed: bool = False,
-        rows: np.ndarray | None = None,
-    ):
-        self._far, self._frr, self.failed = far, frr, failed
-        self._rows = np.arange(len(far)) if rows is None else rows
+    far: np.ndarray
+    frr: np.ndarray
+    failed: bool = False
 
     @classmethod
     def of_counts(cls, accepted: np.ndarray, taken: np.ndarray, failed: bool) -> ErrorColumns:
@@ -65,79 +58,57 @@ class ErrorColumns:
         taken = np.cumsum(linear_forms(counts, forms.weights), axis=0)
         return cls.of_counts(np.cumsum(forms.totals, axis=0), taken, failed)
 
-    @cached_property
-    def far(self) -> np.ndarray:
-        """FAR, (thresholds, columns)."""
-        return self._far[self._rows]
-
-    @cached_property
-    def frr(self) -> np.ndarray:
-        """FRR, (thresholds, columns)."""
-        return self._frr[self._rows]
-
-    def of_data(self, columns: int) -> ErrorColumns:
-        """Return the rates of the data, the same in so many columns."""
-        shape = len(self._far), columns
-        far, frr = (np.broadcast_to(x[:, :1], shape) for x in (self._far, self._frr))
-        return ErrorColumns(far, frr, self.failed, self._rows)
-
     def of_rows(self, rows: np.ndarray) -> ErrorColumns:
         """Return the rates at some of the thresholds."""
-        return ErrorColumns(self._far, self._frr, self.failed, self._rows[rows])
+        if len(rows) == len(self.far):
+            return self
+        return ErrorColumns(self.far[rows], self.frr[rows], self.failed)
 
-    def at_row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR and FRR at one of the thresholds, (columns,); -1 accepts nothing."""
-        return self._at(np.full(self._far.shape[1], row))
-
-    def _at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR and FRR of each column at a row of its own.
+    def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR at one of the thresholds, or at one in each column, (columns,).
 
         Row -1 is reject-all, and the row after the last one accept-all; where some attempts failed
         nothing accepts all, and it is the last one again.
         """
-        columns, number = np.arange(len(rows)), len(self._rows)
+        columns, number = np.arange(self.far.shape[1]), len(self.far)
+        rows = np.broadcast_to(row, columns.shape)
         if not number:
             return (rows >= 0).astype(np.float64), (rows < 0).astype(np.float64)
-        places = self._rows[np.clip(rows, 0, number - 1)]
-        far, frr = self._far[places, columns], self._frr[places, columns]
+        places = np.clip(rows, 0, number - 1)
+        far, frr = self.far[places, columns], self.frr[places, columns]
         if not self.failed:
             far, frr = np.where(rows == number, 1.0, far), np.where(rows == number, 0.0, frr)
         return np.where(rows < 0, 0.0, far), np.where(rows < 0, 1.0, frr)
 
     def _last(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the last row of each column whose FAR and FRR are `inside`, as all before are."""
-        columns = np.arange(self._far.shape[1])
-        low, high = np.full_like(columns, -1), np.full_like(columns, len(self._rows))
-        for _ in range(len(self._rows).bit_length()):
+        number, columns = self.far.shape
+        low, high = np.full(columns, -1), np.full(columns, number)
+        for _ in range(number.bit_length()):
             middle = (low + high) // 2
-            within = inside(*self._at(middle))
+            within = inside(*self.at_row(middle))
             low, high = np.where(within, middle, low), np.where(within, high, middle)
         return low
 
-    @property
-    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """FAR and FRR from strict to loose, with reject-all and accept-all.
+    def with_ends(self, failed: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR from strict to loose, with reject-all and accept-all.
 
         Where some attempts failed nothing accepts all: the last point is there twice.
         """
-        return self._with_ends(self.failed)
-
-    def _with_ends(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
-        far, frr = self.far, self.frr
+        far, frr, failed = self.far, self.frr, self.failed if failed is None else failed
         zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
         ends = (far[-1:], frr[-1:]) if failed and len(far) else (one, zero)
         return np.concatenate([zero, far, ends[0]]), np.concatenate([one, frr, ends[1]])
 
     def _known(self, rates: np.ndarray) -> np.ndarray:
         """Return rates where both FAR and FRR are defined, else NaN."""
-        first = self._rows[:1]
-        unknown = np.isnan(self._far[first]) | np.isnan(self._frr[first])
+        unknown = np.isnan(self.far[:1]) | np.isnan(self.frr[:1])
         return np.where(unknown.any(axis=0), np.nan, rates)
 
     def equal_error(self) -> np.ndarray:
         """Return the interpolated EER of each column."""
         before = self._last(lambda far, frr: far < frr)
-        (f0, r0), (f1, r1) = self._at(before), self._at(before + 1)
+        (f0, r0), (f1, r1) = self.at_row(before), self.at_row(before + 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
             crossing = f0 + share * (f1 - f0)
@@ -150,9 +121,9 @@ class ErrorColumns:
         """
         # The point beyond all scores is not attained.
         last = self._last(lambda far, frr: far <= target)
-        far, frr = self._at(last)
+        far, frr = self.at_row(last)
         if not exact:
-            next_far, next_frr = self._at(last + 1)
+            next_far, next_frr = self.at_row(last + 1)
             width = next_far - far
             with np.errstate(invalid="ignore", divide="ignore"):
                 share = np.where(width > 0, (target - far) / width, 0.0)
@@ -164,17 +135,25 @@ class ErrorColumns:
 
         The two errors change places where the points are taken from loose to strict.
         """
-        rows = len(self._far) - 1 - self._rows[::-1]
-        turned = ErrorColumns(self._frr[::-1], self._far[::-1], rows=rows)
-        far = turned.frr_at_far(target, exact)
-        if self.failed and len(rows):
-            far = np.where(self._frr[self._rows[-1]] <= target, far, np.nan)
+        far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
+        if self.failed and len(self.far):
+            far = np.where(self.frr[-1] <= target, far, np.nan)
         return np.where(np.asarray(target) < 1, far, 0 * far)  # at 1 reject-all, which is the last
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
-        f, r = self._with_ends(failed=False)  # failures are beyond all scores
+        f, r = self.with_ends(failed=False)  # failures are beyond all scores
         return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
+
+
+def moved_to(
+    value: np.ndarray | float, columns: np.ndarray, bounds: tuple[float, float] = (0.0, 1.0)
+) -> np.ndarray:
+    """Return columns (..., columns) less the error of interpolation: their first one is `value`."""
+    value = np.asarray(value)
+    columns = np.clip(columns + (value[..., None] - columns[..., :1]), *bounds)
+    columns[..., 0] = value
+    return columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,14 +207,14 @@ class CurveMeasure:
 def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarray:
     """Return the least normalised cost (p, c_miss, c_fa) in each column."""
     prior, miss, accept = cost
-    far, frr = curve.with_ends
+    far, frr = curve.with_ends()
     least = (prior * miss * frr + (1 - prior) * accept * far).min(axis=0)
     return normalised_cost(least[:, None], cost[None])[:, 0]
 
 
 def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
     """Return the EER on the convex hull of the ROC of each column."""
-    far, frr = curve.with_ends
+    far, frr = curve.with_ends()
     defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
     rates = np.full(far.shape[1], np.nan)
     if curve.failed:
@@ -316,7 +295,7 @@ def _best_value(scalar: Variable) -> CurveMeasure:
     return CurveMeasure(
         scalar=scalar,
         on_the_data=lambda points: points.optima.get(scalar.name, np.nan),
-        in_columns=lambda curve, target, exact: scalar.best(*curve.with_ends),
+        in_columns=lambda curve, target, exact: scalar.best(*curve.with_ends()),
         thresholds=lambda points: points.optima.get(scalar.threshold, np.nan),
         every_score=True,
     )

@@ -22,7 +22,7 @@ from bioeval.counting.left_out import LeftOut
 from bioeval.results.support import searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import EXACT, CurveLimits, grid_of, open_at_targets
-from bioeval.stats.error_curves import ErrorColumns
+from bioeval.stats.error_curves import ErrorColumns, moved_to
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import by_subject, linear_forms, ratio
@@ -219,6 +219,20 @@ class SearchColumns:
             self.options.confidence,
         )
 
+    def hits_of_each(self, rank: int, far: float | None = None) -> np.ndarray:
+        """Return the hits of each person up to a rank, (people,).
+
+        With a `far`, those below the loosest threshold that has at most this FAR.
+        """
+        hits = self.genuine.hits.within(rank)
+        if far is not None:
+            nearest = np.sort(self.impostor.hits.distance)
+            reached = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
+            end = np.append(nearest, np.nan)[(reached <= far).sum()]  # the first that is too loose
+            inside = ~np.isnan(hits.distance) if np.isnan(end) else hits.distance < end
+            hits = Hits(*(x[inside] for x in hits))
+        return np.bincount(hits.person, hits.weight, minlength=len(self.genuine.made))
+
     def cms(self, ranks: np.ndarray) -> np.ndarray:
         """Return CMS at increasing ranks, (ranks, columns); NaN at ranks that are not known."""
         rates = self.genuine.columns("rank", ranks.astype(np.float64), weights=self.weights)
@@ -244,8 +258,12 @@ class SearchColumns:
             limits["dir"][:, :, at] = 1 - least, 1 - most
             targets, values = dataset["far_target"].values, dataset["dir_at_far"].values[:, at]
             limits["dir_at_far"][:, :, at] = self.at_targets(curve, targets, values)[1]
-            if rank == 1:
-                eer = self._at_equal_error(curve, float(dataset["eer"]))
+            if rank == 1 and len(self.grid):
+                columns = moved_to(float(dataset["eer"]), curve.curve.equal_error())
+                eer = curve.at_equal_error(columns)
+                if self.weights is not None:
+                    units = min(self.genuine.units, self.impostor.units)
+                    eer = percentile(columns, self.options.confidence, units)
         low, high = limits["dir"]
         return {
             "far": self._far[1].at(dataset["far"].values),
@@ -264,23 +282,12 @@ class SearchColumns:
         rates = curve.curve
         missed = [rates.frr_at_far(float(x), curve.every_score) for x in targets]
         columns = 1 - np.reshape(missed, (len(targets), rates.far.shape[1]))
-        columns = np.clip(columns + (values - columns[:, 0])[:, None], 0.0, 1.0)
-        columns[:, 0] = values
+        columns = moved_to(values, columns)
         if self.weights is not None:
             return columns, percentile(columns, self.options.confidence, self.genuine.units)
         rows = (rates.far[:, :1] <= targets).sum(axis=0) - 1
         least, most = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
         return columns, (1 - most, 1 - least)
-
-    def _at_equal_error(self, curve: CurveLimits, eer: float) -> Limits:
-        """Return the limits of the EER."""
-        columns = curve.curve.equal_error() if len(self.grid) else np.array([np.nan])
-        columns = np.clip(columns + (eer - columns[0]), 0.0, 1.0)
-        columns[0] = eer
-        if self.weights is None:
-            return curve.at_equal_error(columns)
-        units = min(self.genuine.units, self.impostor.units)
-        return percentile(columns, self.options.confidence, units)
 
     def messages(self, ranks: int) -> list[Message]:
         """Return messages of intervals not given, or not reliable."""

@@ -106,27 +106,23 @@ def clopper_pearson(
     miss = 1 - check_confidence(confidence)
     if side == "both":
         miss = miss / 2
-    low, high = np.zeros(x.shape), np.ones(x.shape)
-    if side != "upper":
-        low = exact_lower(x, n - x, miss)
-    if side != "lower":
-        high = exact_upper(x, n - x, 1 - miss)
+    low, high = exact_limits(x, n - x, miss)
+    if side == "upper":
+        low = np.zeros(x.shape)
+    if side == "lower":
+        high = np.ones(x.shape)
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
-def exact_lower(errors: np.ndarray, correct: np.ndarray, miss: np.ndarray | float) -> np.ndarray:
-    """Return the lower limits of Clopper and Pearson, which miss rates with this probability.
+def exact_limits(
+    errors: np.ndarray, correct: np.ndarray, miss: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of Clopper and Pearson, which miss rates with this probability each.
 
-    Numbers of errors and of other attempts need not be whole. A limit is 0 without an error.
+    Numbers of errors and of other attempts need not be whole. The lower limit is 0 without an
+    error, and the upper one 1 where all attempts are errors.
     """
-    return _beta_quantile(errors, correct + 1, miss)
-
-
-def exact_upper(
-    errors: np.ndarray, correct: np.ndarray, confidence: np.ndarray | float
-) -> np.ndarray:
-    """Return the one-sided upper limits of Clopper and Pearson; 1 where all attempts are errors."""
-    return _beta_quantile(errors + 1, correct, confidence)
+    return _beta_quantile(errors, correct + 1, miss), _beta_quantile(errors + 1, correct, 1 - miss)
 
 
 def _beta_quantile(a: np.ndarray, b: np.ndarray, level: np.ndarray | float) -> np.ndarray:

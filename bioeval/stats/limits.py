@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from bioeval.stats.independent import exact_lower, exact_upper, zero_error_bound
+from bioeval.stats.independent import exact_limits, zero_error_bound
 
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
@@ -68,10 +68,7 @@ def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float
     rate, trials = np.clip(rate, 0.0, 1.0), np.asarray(trials, dtype=np.float64)
     rate = np.where(trials > 0, rate, np.nan)
     errors = rate * trials
-    low, high = (
-        exact_lower(errors, trials - errors, miss),
-        exact_upper(errors, trials - errors, 1 - miss),
-    )
+    low, high = exact_limits(errors, trials - errors, miss)
     return np.where(rate <= ROUNDING, 0.0, low), np.where(rate >= 1 - ROUNDING, 1.0, high)
 
 

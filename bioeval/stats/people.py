@@ -67,22 +67,6 @@ class PeopleCounts:
     _counted: CountPeople
     _rows: np.ndarray  # which of the thresholds that were counted each is; -1 of NaN
 
-    @classmethod
-    def _of(cls, counted: CountPeople, thresholds: np.ndarray, rows: np.ndarray) -> PeopleCounts:
-        """Return the table of what was counted at distances, the rows of some thresholds."""
-        people, layers = counted.people, counted.thresholds
-        genuine = by_subject(counted.genuine, counted.genuine_person, layers, people)
-        accepted = genuine.cumsum(axis=0)
-        return cls(
-            counted.names,
-            counted.no_person,
-            thresholds,
-            accepted[-1],
-            _of_rows(accepted, rows),
-            counted,
-            rows,
-        )
-
     @property
     def listed(self) -> bool:
         """Whether the attempts are listed pairs."""
@@ -143,16 +127,6 @@ class PeopleCounts:
         """
         accepted, made = self._counted.of_groups(of_probe, of_claimed)
         return _of_rows(accepted, self._rows), made
-
-    def by_group(self, group: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return the sums of counts of the pairs: ``[group of the probe, group claimed]``.
-
-        `group` is the group of each person, numbered from 0.
-        """
-        number = int(group.max(initial=-1)) + 1
-        place = group[self.probe].astype(np.int64) * number + group[self.claimed]
-        sums = np.bincount(place, counts, number**2)
-        return np.rint(sums).astype(np.int64).reshape(number, number)
 
 
 def _of_rows(counts: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -224,7 +198,17 @@ def people_counts(
     rows = np.full(len(at), -1)
     rows[~np.isnan(at)] = place.reshape(-1)
     (counted,) = reduce(scores, CountPeople(layers, fused))
-    return PeopleCounts._of(counted, given, rows)
+    genuine = counted.genuine, counted.genuine_person
+    reached = by_subject(*genuine, layers, counted.people).cumsum(axis=0)
+    return PeopleCounts(
+        counted.names,
+        counted.no_person,
+        given,
+        reached[-1],
+        _of_rows(reached, rows),
+        counted,
+        rows,
+    )
 
 
 # ---------------------------------------- weighted sums, and sums without each person

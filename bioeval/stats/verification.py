@@ -17,7 +17,14 @@ from bioeval.counting.verification import Verified, Verifying
 from bioeval.results.variables import verification_variables
 from bioeval.scores.people import People, require_people
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
-from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
+from bioeval.stats.error_curves import (
+    EER,
+    AttemptClass,
+    CurveMeasure,
+    ErrorColumns,
+    curve_measures,
+    moved_to,
+)
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import AttemptsOfEach, QuadraticForms, by_subject, linear_forms, ratio
@@ -175,12 +182,8 @@ class VerificationColumns:
         points = self.verified.points
         assert points is not None
         for measure in measures:
-            value = self._measured(measure, curve, points)
-            on_the_data = np.asarray(measure.on_the_data(points))
-            moved = on_the_data[..., None] - value[..., :1]
-            value = np.clip(value + moved, *measure.scalar.bounds)
-            value[..., 0] = on_the_data
-            values[measure.name] = value
+            on_the_data, value = measure.on_the_data(points), self._measured(measure, curve, points)
+            values[measure.name] = moved_to(on_the_data, value, measure.scalar.bounds)
 
     def _measured(
         self,

@@ -275,71 +275,46 @@ def _identification(
     )
     leave = slice(None) if left_out is None else np.append(True, persons)  # distractors stay
     for rank in ranks:
-        at_rank = targets if rank == 1 and scores.kind != "order" else targets[:0]
-        hits, at_hits = _hits_within(searches, search, at_rank, rank)
         cms = people.cms(np.array([rank]))[0]
         low, high = people.limits_at_ranks(np.array(rank), cms[0])
         recognised = SystemMeasure(
             scalar=VARIABLES["recognition_rate"],
             columns=cms[leave],
             limits=(float(low), float(high)),
-            own=sums_by_person(person, hits),
+            own=whole(people.hits_of_each(rank)),
             population=population,
         )
         if rank == 1:
             yield recognised
         if rank in cms_ranks:
             yield replace(recognised, scalar=CMS_AT_RANK, place="rank", at=float(rank))
-        if not len(at_rank):
-            continue
-        mated = (searches.mates > 0).sum() if non_mated else 0
-        value = ratio(at_hits.sum(axis=1), np.array(mated))
-        at_far, (at_low, at_high) = people.at_targets(people.curve(), at_rank, value)
-        for i, target in enumerate(at_rank.tolist()):
-            supported = RuleOf(3).supports(target, non_mated or np.inf, searching)
-            lowest = float(at_low[i])
-            if not (supported and target > 0 and non_mated) and lowest == lowest:
-                lowest = 0.0
-            yield SystemMeasure(
-                scalar=VARIABLES["dir_at_far"],
-                columns=at_far[i, leave],
-                limits=(lowest, float(at_high[i])),
-                place="target",
-                at=target,
-                # The threshold of so few searches may be any.
-                supported=supported and not (lowest == 0 and at_high[i] == 1),
-                own=sums_by_person(person, at_hits[i]),
-                population=population,
-            )
+    if scores.kind == "order" or not len(targets):
+        return
+    hits = np.array([people.hits_of_each(1, target) for target in targets])
+    mated = (searches.mates > 0).sum() if non_mated else 0
+    value = ratio(hits.sum(axis=1), np.array(mated))
+    at_far, (at_low, at_high) = people.at_targets(people.curve(), targets, value)
+    for i, target in enumerate(targets.tolist()):
+        supported = RuleOf(3).supports(target, non_mated or np.inf, searching)
+        lowest = float(at_low[i])
+        if not (supported and target > 0 and non_mated) and lowest == lowest:
+            lowest = 0.0
+        yield SystemMeasure(
+            scalar=VARIABLES["dir_at_far"],
+            columns=at_far[i, leave],
+            limits=(lowest, float(at_high[i])),
+            place="target",
+            at=target,
+            # The threshold of so few searches may be any.
+            supported=supported and not (lowest == 0 and at_high[i] == 1),
+            own=whole(hits[i]),
+            population=population,
+        )
 
 
-def _hits_within(
-    searches: Searches, search: OpenSet, targets: np.ndarray, rank: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hits of each probe up to a rank, and those within each FAR target's threshold.
-
-    Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; the
-    threshold is the loosest with FAR at most the target.
-    """
-    probes, ranks, weights = searches.rank_weights(np.nonzero(searches.mates > 0)[0], search.ties)
-    first = ranks <= rank
-    hits = np.bincount(probes[first], weights[first], minlength=len(searches.mate))
-    non_mated = searches.impostor_probes(searches.impostor_role(search.impostors))
-    nearest = np.sort(searches.other[non_mated])
-    far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
-    within = np.zeros((len(targets), len(hits)))
-    for i, target in enumerate(targets):
-        allowed = int((far <= target).sum())
-        limit = nearest[allowed] if allowed < len(nearest) else np.nan
-        inside = searches.mate == searches.mate if np.isnan(limit) else searches.mate < limit
-        within[i] = hits * inside
-    return hits, within
-
-
-def sums_by_person(person: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Return the sums of hits of each person as whole numbers of 2^-20."""
-    known = person >= 0
-    return np.rint(np.bincount(person[known], hits[known]) * 2.0**20)
+def whole(hits: np.ndarray) -> np.ndarray:
+    """Return hits, or fractions of them, as whole numbers of 2^-20."""
+    return np.rint(hits * 2.0**20)
 
 
 def _functions(

@@ -25,7 +25,7 @@ from bioeval.studies.compare.measures import (
     left_out_in_words,
     limits_without,
     number_of_groups,
-    sums_by_person,
+    whole,
 )
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tasks.reid.convention import Convention
@@ -80,8 +80,8 @@ def by_queries(
         with rows_reported_to(None):
             left_out = means_without_groups(scores, compared, group, named, of_all)
         without = dict(zip(means, left_out, strict=True))
-    person = np.where(no_person[codes.probe], -1, codes.probe)
-    owners = QueryColumns(person, measures.counted, interval)
+    known = ~no_person[codes.probe]
+    owners = QueryColumns(np.where(known, codes.probe, -1), measures.counted, interval)
     system_measures = []
     for (name, rank), mean in means.items():
         columns = owners.of_mean(mean)[0]
@@ -91,6 +91,7 @@ def by_queries(
             columns = np.append(columns[0], of_each)
             trials = round(owners.independent(mean.counted))
             low, high = limits_without(VARIABLES[name], columns[0], of_each, trials, interval)
+        decided = np.nan_to_num(mean.each) + mean.counted
         system_measures.append(
             SystemMeasure(
                 scalar=VARIABLES[name],
@@ -98,7 +99,7 @@ def by_queries(
                 limits=(low, high),
                 place="rank" if rank else "",
                 at=float(rank) if rank else np.nan,
-                own=sums_by_person(person, np.nan_to_num(mean.each) + mean.counted),
+                own=whole(np.bincount(codes.probe[known], decided[known])),
                 population=THIS_GALLERY if of_each is None else NEW_PEOPLE,
             )
         )

@@ -109,6 +109,11 @@ class Wanted:
             raise DataError(f"{Argument('measures')} has {received(text)}; expected {expected}")
         return cls(name, at, function)
 
+    def is_of(self, measure: _AtNumber) -> bool:
+        """Whether this is what a measure was asked for by."""
+        at = self.at is None or self.at == measure.at or np.isnan(measure.at)
+        return self.name == measure.scalar.name and bool(at)
+
 
 def _as_named(text: str, known: Iterable[str]) -> str:
     """Return a measure by its name, whatever its case, or by its label in printed tables."""
@@ -208,12 +213,5 @@ class WantedMeasures:
         """Return the measures that are asked for, in the order in which they are."""
         if self.chosen is None:
             return list(measures)
-        places = [self._place_of(x.scalar.name, x.at) for x in measures]
-        asked = [i for i in range(len(measures)) if places[i] >= 0]
-        return [measures[i] for i in sorted(asked, key=places.__getitem__)]
-
-    def _place_of(self, name: str, at: float) -> int:
-        for place, wanted in enumerate(self.chosen or ()):
-            if wanted.name == name and (wanted.at is None or wanted.at == at or np.isnan(at)):
-                return place
-        return -1
+        asked = (x for wanted in self.chosen for x in measures if wanted.is_of(x))
+        return list({id(x): x for x in asked}.values())
