@@ -43,8 +43,9 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        name = f"bioeval.cli.commands.{cmd_name.replace('-', '_')}"
-        command: click.Command = importlib.import_module(name).command
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"bioeval.cli.commands.{name}")
+        command: click.Command = getattr(module, f"{name}_command")
         return command
 
     def resolve_command(

@@ -1,6 +1,6 @@
 """The commands under the headings of ``bioeval --help``, each with what it does.
 
-The function of ``gallery-size`` is ``bioeval.cli.commands.gallery_size.command``.
+The function of ``gallery-size`` is ``bioeval.cli.commands.gallery_size.gallery_size_command``.
 """
 
 HEADINGS = {

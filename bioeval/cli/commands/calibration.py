@@ -36,7 +36,7 @@ from bioeval.cli.study_command import StudyCommand
 )
 @option("--save FILE", "Write the calibrated scores (.npz, .txt, .csv).", name="save_to")
 @shared_options(use=True, interval=True, plots=True)
-def command(data: str, **options: Any) -> None:
+def calibration_command(data: str, **options: Any) -> None:
     """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
 
     bioeval calibration ratios.npz --kind llr

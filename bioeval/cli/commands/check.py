@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @FAIL_IF
 @shared_options(use=True, name=False)
 @ImageOptions.add
-def command(
+def check_command(
     data: str,
     protocol: str,
     far_targets: list[float] | None,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @FAIL_IF
 @shared_options(use=True, interval=True, plots=True, names=True)
-def command(data: tuple[str, ...], **options: Any) -> None:
+def compare_command(data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.
 
     bioeval compare old.npz new.npz

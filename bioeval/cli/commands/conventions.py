@@ -12,7 +12,7 @@ from bioeval.cli.study_command import StudyCommand, study
         "--card CARD", "Cards to evaluate; all that fit by default.", name="cards", multiple=True
     ),
 )
-def command(run: StudyCommand) -> None:
+def conventions_command(run: StudyCommand) -> None:
     """Evaluate DATA by every protocol card that fits, one row each.
 
     bioeval conventions reid.npz --card market1501 --card cuhk03

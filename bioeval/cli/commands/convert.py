@@ -21,7 +21,7 @@ from bioeval.cli.outputs import take_scores
 @option("--force", "Replace OUT if it exists.", bool)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 @shared_options(files=False, page=False, printed=False, name=False)
-def command(
+def convert_command(
     files: tuple[str, ...],
     listed: bool,
     dry_run: bool,

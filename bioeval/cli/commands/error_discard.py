@@ -28,7 +28,7 @@ from bioeval.cli.study_command import StudyCommand, study
     ),
     plots=True,
 )
-def command(run: StudyCommand) -> None:
+def error_discard_command(run: StudyCommand) -> None:
     """Evaluate FRR and FAR of DATA when samples of low quality are discarded.
 
     bioeval error-discard scores.npz --quality sharpness --threshold far=0.001

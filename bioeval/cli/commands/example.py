@@ -37,7 +37,7 @@ from bioeval.cli.outputs import take_scores
 )
 @option("--components N", "Number of principal components of eigenfaces and fisherfaces.", int, 64)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
-def command(
+def example_command(
     name: str | None, system: Any, out: str | None, force: bool, as_json: bool, **options: Any
 ) -> None:
     """Write scores of real faces: 400 images of 40 people, compared by one of four systems.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     ),
     use=True,
 )
-def command(run: StudyCommand) -> None:
+def explain_command(run: StudyCommand) -> None:
     """Explain a row of DATA: its sorted list, and what it adds to the rates.
 
     bioeval explain scores.npz --probe 17 --threshold 0.4

@@ -58,7 +58,7 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 @option("--out FILE", "Write the fused scores, as .npz.")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
 @shared_options(use=True, files=False, names=True)
-def command(systems: tuple[str, ...], **options: Any) -> None:
+def fuse_command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
 
     bioeval fuse face.npz finger.npz --normalise z --out fused.npz

@@ -38,7 +38,7 @@ from bioeval.cli.study_command import StudyCommand, study
     use=True,
     name=False,
 )
-def command(run: StudyCommand) -> None:
+def gallery_size_command(run: StudyCommand) -> None:
     """Evaluate identification of DATA by number of enrolled subjects.
 
     bioeval gallery-size scores.npz --sizes 5,10 --max-rank 3

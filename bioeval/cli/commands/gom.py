@@ -38,7 +38,7 @@ from bioeval.cli.study_command import StudyCommand
 @option("--max-rank N", "Number of ranks of CMC and DIR.", int)
 @INTERVAL
 @shared_options(interval=True, plots=True, names=True)
-def command(systems: tuple[str, ...], **options: Any) -> None:
+def gom_command(systems: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 
     bioeval gom osnet.npz agw.npz

@@ -35,7 +35,7 @@ from bioeval.cli.study_command import StudyCommand, study
     interval=True,
     plots=True,
 )
-def command(run: StudyCommand) -> None:
+def groups_command(run: StudyCommand) -> None:
     """Evaluate verification of DATA by group of people, or by a condition such as light.
 
     bioeval groups scores.npz --by sex --interval people

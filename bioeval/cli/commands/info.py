@@ -18,7 +18,7 @@ from bioeval.cli.console import put, show_json
 
 @click.command("info", cls=Command)
 @option("--json", "Print one JSON document.", bool, name="as_json")
-def command(as_json: bool) -> None:
+def info_command(as_json: bool) -> None:
     """Print versions: paste them into a report of a fault.
 
     bioeval info

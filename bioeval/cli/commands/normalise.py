@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @rates("--far X", "FAR at which to report FRR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR.", "frr_targets")
 @shared_options(plots=True)
-def command(data: str, **options: Any) -> None:
+def normalise_command(data: str, **options: Any) -> None:
     """Normalise the scores of a list of trials by those of a cohort of other people.
 
     bioeval normalise dev.txt --kind similarity --cohort cohort.txt

@@ -42,7 +42,7 @@ from bioeval.cli.study_command import StudyCommand
     ["people"],
 )
 @shared_options(interval=True, plots=True, reading=False)
-def command(
+def pad_command(
     data: str,
     dev: str | None,
     kind: Any,

@@ -20,7 +20,7 @@ _LEAST_WIDTH = 20
 @click.argument("card", required=False)
 @option("--toml", "Print the card as TOML, to copy and change.", bool)
 @shared_options(files=False, page=False, name=False, reading=False)
-def command(card: str | None, toml: bool, terms: str, **options: Any) -> None:
+def protocols_command(card: str | None, toml: bool, terms: str, **options: Any) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml).
 
     bioeval protocols

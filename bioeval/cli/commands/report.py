@@ -78,7 +78,7 @@ def _use(text: str) -> dict[str, float]:
 )
 @shared_options(use=True, interval=True, files=False, page=False, name=False)
 @ImageOptions.add
-def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
+def report_command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 
     bioeval report scores.npz --out report.html --check --zoo

@@ -92,7 +92,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     option("--no-auc", "Leave out AUC, d' and similar measures: several times faster.", bool),
     heading="Size and speed",
 )
-def command(
+def run_command(
     data: str, more_files: tuple[str, ...], protocol: str, worst: int | None, **options: Any
 ) -> None:
     """Evaluate verification, identification or re-identification of DATA, scores or embeddings.

@@ -50,7 +50,7 @@ def _numbers_or_multi(text: str) -> Any:
 @TRIES_AND_ENROLMENT
 @FUSION_IN_USE
 @shared_options(name=False)
-def command(pilot: str | None, **options: Any) -> None:
+def sample_size_command(pilot: str | None, **options: Any) -> None:
     """Find how many subjects and templates a verification test needs.
 
     bioeval sample-size pilot.npz --far 1e-4 --width 0.01

@@ -118,7 +118,7 @@ _OF_ANIMALS = (
     "--first-subject N", "Number of the first subject, the same for files of the same people.", int
 )
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
-def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
+def simulate_command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate a population, and write the scores of its templates with labels.
 
     bioeval simulate --subjects 100 --templates 5 --out scores.npz

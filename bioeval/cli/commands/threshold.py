@@ -67,7 +67,7 @@ _OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
 )
 @FAIL_IF
 @shared_options(use=True, interval=True, plots=True)
-def command(data: str, **options: Any) -> None:
+def threshold_command(data: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
     bioeval threshold scores.npz --far 0.1% --assure 0.95

@@ -61,7 +61,7 @@ from bioeval.cli.study_command import StudyCommand
     multiple=True,
 )
 @shared_options(interval=True, plots=True, names=True, reading=False)
-def command(truth: str, results: tuple[str, ...], **options: Any) -> None:
+def tracking_command(truth: str, results: tuple[str, ...], **options: Any) -> None:
     """Evaluate tracks against the ground truth, or compare several trackers.
 
     bioeval tracking gt.txt tracker.txt --frames 1050

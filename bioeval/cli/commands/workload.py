@@ -57,7 +57,7 @@ def _by_name(text: str) -> dict[str, float]:
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
 @INTERVAL
 @shared_options(use=True, interval=True, name=False)
-def command(data: str | None, **options: Any) -> None:
+def workload_command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
 
     bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001

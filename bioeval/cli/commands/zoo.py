@@ -21,7 +21,7 @@ from bioeval.cli.study_command import StudyCommand, study
     use=True,
     plots=True,
 )
-def command(run: StudyCommand) -> None:
+def zoo_command(run: StudyCommand) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
 
     bioeval zoo scores.npz --threshold far=0.001
