@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -16,7 +16,7 @@ from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.counting.identification import RankUnit
-from bioeval.counting.sorted_attempts import PointsWanted
+from bioeval.counting.sorted_attempts import Attempts, PointsWanted
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric, verify
@@ -222,7 +222,15 @@ def study_threshold(
             counted = _of_searches(scores, rule, splitter, method, ranked)
         else:
             counted = _of_comparisons(scores, rule, splitter, method)
-    folded, variables = expanded(counted.folds), dict(counted.variables)
+    folded, attempts = expanded(counted.folds), counted.attempts
+    variables: Variables = {"threshold": to_user(counted.chosen.threshold, scores.kind)}
+    for end in ("", "_low", "_high"):
+        far, frr = (counted.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
+        of_end = {"far": far, "frr": frr, "hter": (far + frr) / 2}
+        variables |= {f"optimistic_{rate}{end}": x for rate, x in of_end.items()}
+    for role in ("genuine_attempts", "impostor_attempts"):
+        variables[role] = getattr(attempts, role)
+    variables |= counted.variables
     variables |= {name: folded[name].item() for name in _ON_NEW if name in folded}
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), folded[name].values)
@@ -244,6 +252,8 @@ def study_threshold(
     if not _by_people(scores):
         messages.append(Message("pairs-divided"))
     messages += counted.messages
+    if attempts.defined and not counted.chosen.defined:
+        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":
         rates = (float(variables[f"optimistic_{x}"]) for x in ("far", "frr"))
         messages += beyond_scores(rule.values[0], *rates)
@@ -285,9 +295,12 @@ class _Counted(NamedTuple):
     """What is counted of a study: rates in folds, and where the threshold is chosen."""
 
     folds: xr.Dataset
+    chosen: ChosenThreshold
+    attempts: Attempts  # all, on which it is chosen
+    rates: Mapping[str, Any]  # at the threshold, with their limits
     variables: Variables
     people: _People
-    messages: list[Message]
+    messages: Sequence[Message] = ()
     doubt: Message | None = None
     shares: Shares | None = None
 
@@ -302,30 +315,23 @@ def _of_comparisons(
     verified = verify(scores, wanted=PointsWanted.of_rule(of_kind))
     attempts, compared = verified.attempts, verified.people
     chosen = choose(of_kind, attempts)
-    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-    pairs = impostor // 2 if is_symmetric(scores) else impostor
+    pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
     subjects = len(scores.subjects) if knows_people(scores) else 0
     rates, messages = _on_all(scores, chosen, interval)
-    if attempts.defined and not chosen.defined:
-        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
-    variables = _where_chosen(chosen, scores.kind, rates)
-    variables |= {
-        "genuine_attempts": genuine,
-        "impostor_attempts": impostor,
-        "impostor_pairs": pairs,
-    }
+    variables: Variables = {"impostor_pairs": pairs}
     if subjects:
         variables["subjects"] = subjects
     if compared is not None:
-        variables["disjoint_pairs"] = compared.disjoint
-        variables["pairs_of_people"] = compared.pairs
-    people = min(subjects or genuine, genuine)
-    fused, metric = bool(scores.claims), scores.metric
+        variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
     doubt = KindVerdict.doubt(
-        attempts.about_equal_error(), scores.kind, people, fused=fused, metric=metric
+        attempts.about_equal_error(),
+        scores.kind,
+        min(subjects or attempts.genuine_attempts, attempts.genuine_attempts),
+        fused=bool(scores.claims),
+        metric=scores.metric,
     )
     limited_by = _People(subjects, pairs, compared)
-    return _Counted(folds, variables, limited_by, messages, doubt)
+    return _Counted(folds, chosen, attempts, rates, variables, limited_by, messages, doubt)
 
 
 def _of_searches(
@@ -345,19 +351,14 @@ def _of_searches(
                 **ranked,
             )  # fmt: skip
             rates = {str(name): x.item() for name, x in there.data_vars.items() if x.size == 1}
-    variables = _where_chosen(chosen, scores.kind, rates)
-    variables |= {
-        "genuine_attempts": attempts.genuine_attempts,
-        "impostor_attempts": attempts.impostor_attempts,
+    unenrolled, shares = searches.unenrolled_people, searches.shares
+    variables: Variables = {
         "impostor_pairs": attempts.impostor_attempts,
         "subjects": searches.people,
-        "unenrolled_people": searches.unenrolled_people,
+        "unenrolled_people": unenrolled,
     }
-    people = _People(searches.unenrolled_people, attempts.impostor_attempts, searched=True)
-    messages = []
-    if attempts.defined and not chosen.defined:
-        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
-    return _Counted(searches.folds, variables, people, messages, shares=searches.shares)
+    people = _People(unenrolled, attempts.impostor_attempts, searched=True)
+    return _Counted(searches.folds, chosen, attempts, rates, variables, people, shares=shares)
 
 
 @stage("intervals")
@@ -372,16 +373,6 @@ def _on_all(
     if not known:
         return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern(scores)))]
     return rates, interval.few_people(len(scores.subjects))
-
-
-def _where_chosen(chosen: ChosenThreshold, kind: str, rates: Mapping[str, Any]) -> Variables:
-    """Return the threshold to install with its rates, which are optimistic."""
-    variables: Variables = {"threshold": to_user(chosen.threshold, kind)}
-    for end in ("", "_low", "_high"):
-        far, frr = (rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
-        of_end = {"far": far, "frr": frr, "hter": (far + frr) / 2}
-        variables |= {f"optimistic_{rate}{end}": x for rate, x in of_end.items()}
-    return variables
 
 
 def _support(people: _People, rule: Rule, promised: bool) -> tuple[Variables, list[Message]]:
