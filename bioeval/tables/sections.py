@@ -23,7 +23,7 @@ from bioeval.studies.folds.section import folds_section
 from bioeval.studies.galleries.gallery_size import gallery_size_section
 from bioeval.studies.groups.section import groups_section
 from bioeval.studies.partitions.results import partitions_section
-from bioeval.studies.planning.size_section import sample_size_section
+from bioeval.studies.planning.sample_size import sample_size_section
 from bioeval.studies.planning.workload import workload_section
 from bioeval.studies.quality.error_discard import error_discard_section
 from bioeval.studies.thresholds.judged_threshold import judged_threshold_section

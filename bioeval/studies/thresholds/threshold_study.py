@@ -11,15 +11,16 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, chosen_task
+from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
-from bioeval.counting.identification import RankUnit
+from bioeval.counting.identification import RankUnit, search
 from bioeval.counting.sorted_attempts import Attempts, PointsWanted
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import is_symmetric, verify
+from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import FoldLayout, expanded
 from bioeval.results.support import KindVerdict, RuleOf, beyond_scores, people_with
@@ -27,7 +28,7 @@ from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
-from bioeval.scores.people import ComparedPeople, knows_people, subject_pattern
+from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
@@ -37,12 +38,17 @@ from bioeval.studies.assurance.assured import (
     remarks_on,
     require_named_people,
 )
-from bioeval.studies.assurance.shares import Shares, pair_shares
+from bioeval.studies.assurance.shares import Shares, pair_shares, search_shares
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import ThresholdTask
-from bioeval.studies.folds.results import cross_names
+from bioeval.studies.folds.folds import (
+    FoldOptions,
+    Searched,
+    ThresholdTask,
+    fold_of_searches,
+)
+from bioeval.studies.folds.results import cross_names, fold_dataset
+from bioeval.studies.folds.splits import Samples, SplitPlan
 from bioeval.studies.thresholds.judged_threshold import rates_at
-from bioeval.studies.thresholds.searches import search_in_folds, searches_of_people
 from bioeval.views.messages import warn_of_kind
 
 STUDY = {
@@ -334,14 +340,62 @@ def _of_comparisons(
     return _Counted(folds, chosen, attempts, rates, variables, limited_by, messages, doubt)
 
 
+def searches_of_people(scores: Scores) -> Scores:
+    """Return the searches of people; distractors and junk stay in the gallery.
+
+    Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
+    """
+    wanted = (
+        "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
+    )
+    if scores.layout != "probe-against-gallery":
+        raise ProtocolError(
+            f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
+            "probes and a gallery"
+        )
+    people = people_of_probes(scores) >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
+        raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
+    if people.all():
+        return scores
+    return scores.select(probes=np.flatnonzero(people))
+
+
 def _of_searches(
     scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod, ranked: dict[str, Any]
 ) -> _Counted:
-    """Count searches of a fixed gallery in folds, and at the threshold of all data."""
+    """Count searches of a fixed gallery in folds, and at the threshold of all data.
+
+    The people who search are divided, those enrolled and those not enrolled alike.
+    """
     from bioeval.tasks.identification import open_set
 
-    searches = search_in_folds(scores, rule, splitter, interval.confidence, **ranked)
-    chosen, attempts = searches.whole.chosen, searches.whole.test
+    how = OpenSet(impostors="unenrolled", **ranked)
+    options = FoldOptions("open_set", rule, search=how, kind=scores.kind)
+    person = scores.codes.probe
+    gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
+    searches = search(scores, how)
+    # Probes of people who are enrolled and have a usable mate, and of people who are not.
+    mated, places, _ = searches.rank_weights(np.flatnonzero(searches.mates > 0), how.ties)
+    unmated = searches.impostor_probes("unenrolled")
+    ranks = np.rint(places).astype(np.int64)
+    mate, other = searches.mate[mated], searches.other[unmated]
+
+    def of_probes(probes: np.ndarray) -> Searched:
+        inside = np.zeros(len(person), dtype=bool)
+        inside[probes] = True
+        genuine = inside[mated]
+        return Searched(mate[genuine], ranks[genuine], other[inside[unmated]], gallery=gallery)
+
+    enrolled = np.where(np.isin(person, person[mated]), "yes", "no")
+    plan = SplitPlan(splitter, len(person), person, None, {"enrolled": enrolled})
+    people, folds = Samples(person), {}
+    for place, split in plan.splits.items():
+        train, test = of_probes(split.train.probes), of_probes(split.test.probes)
+        folds[place] = fold_of_searches(train, test, people.sizes(split), options)
+    about = Provenance.of(scores)
+    attempts = of_probes(np.arange(len(person))).attempts()
+    chosen = choose(options.distance_rule, attempts)
     rates = {}
     if chosen.defined and math.isfinite(chosen.threshold):
         with stage("intervals"):
@@ -351,14 +405,21 @@ def _of_searches(
                 **ranked,
             )  # fmt: skip
             rates = {str(name): x.item() for name, x in there.data_vars.items() if x.size == 1}
-    unenrolled, shares = searches.unenrolled_people, searches.shares
-    variables: Variables = {
+    unenrolled, searching = (len(np.unique(x)) for x in (person[unmated], person))
+    numbers: Variables = {
         "impostor_pairs": attempts.impostor_attempts,
-        "subjects": searches.people,
+        "subjects": searching,
         "unenrolled_people": unenrolled,
     }
-    people = _People(unenrolled, attempts.impostor_attempts, searched=True)
-    return _Counted(searches.folds, chosen, attempts, rates, variables, people, shares=shares)
+    return _Counted(
+        fold_dataset(folds, plan.shape, about, options, splitter, interval.confidence),
+        chosen,
+        attempts,
+        rates,
+        numbers,
+        _People(unenrolled, attempts.impostor_attempts, searched=True),
+        shares=search_shares(other, person[unmated], np.where(ranks == 1, mate, np.inf)),
+    )
 
 
 @stage("intervals")
