@@ -12,7 +12,8 @@ the jackknife (Tukey 1958), known with as many degrees of freedom as it has peop
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -349,6 +350,15 @@ def of_sum(
         value = np.asarray(value + x)
         below, above = np.hypot(below, x - low), np.hypot(above, high - x)
     return np.maximum(value - below, least), value + above
+
+
+def of_cost(rates: Mapping[Any, Any], of_frr: Any, of_far: Any) -> Limits:
+    """Return the limits of a cost, FRR and FAR with these weights, each with limits of its own."""
+    frr, far = (
+        [weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high")]
+        for rate, weight in (("frr", of_frr), ("far", of_far))
+    )
+    return of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
 
 
 def percentile(

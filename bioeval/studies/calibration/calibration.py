@@ -45,7 +45,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import People, require_people
 from bioeval.scores.rows import threads_for
-from bioeval.stats.limits import of_sum, percentile, student
+from bioeval.stats.limits import of_cost, percentile, student
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, PeopleName, interval_of
 from bioeval.stats.people import bilinear_forms, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, without_each
@@ -302,10 +302,6 @@ def calibration(
     return with_intervals(ds, CALIBRATION, scores, intervals)
 
 
-# A rate, and its limits.
-ENDS = ("", "_low", "_high")
-
-
 def require_ratios_of_people(scores: Scores, options: IntervalMethod) -> None:
     """Raise :class:`ProtocolError` unless these are ratios of known subjects."""
     if scores.kind != "llr":
@@ -337,7 +333,8 @@ def with_intervals(
         auc=False,
         interval=options,
     )
-    limits = {"act_dcf": _cost_limits(ds, rates, place.reshape(-1))}
+    weights = _weights(ds["prior"].values, (ds.attrs["cost_miss"], ds.attrs["cost_false_accept"]))
+    limits = {"act_dcf": of_cost(rates.isel(threshold=place.reshape(-1)), *weights)}
     limits["cllr"] = np.array(np.nan), np.array(np.nan)
     if math.isfinite(ds["cllr"].item()):
         with rows_reported():
@@ -345,19 +342,6 @@ def with_intervals(
     few = "interval-of-few-subjects"
     remarks = [x for x in messages_of(rates.attrs) if x.code == few]
     return options.added_to(ds, limits, names, remarks)
-
-
-def _cost_limits(
-    ds: xr.Dataset, rates: xr.Dataset, place: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of the cost at each prior, from those of FRR and FAR at its threshold."""
-    prior = ds["prior"].values
-    costs = prior * ds.attrs["cost_miss"], (1 - prior) * ds.attrs["cost_false_accept"]
-    frr, far = (
-        [cost / np.minimum(*costs) * rates[f"{rate}{end}"].values[place] for end in ENDS]
-        for cost, rate in zip(costs, ("frr", "far"), strict=True)
-    )
-    return of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
 
 
 class LossesOfPeople(Reducer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,6 +34,12 @@ class Side:
     place: int
     subject: Any
     names: Mapping[str, str]
+
+    @classmethod
+    def of(cls, labels: np.ndarray, meta: Mapping[str, np.ndarray], place: int) -> Self:
+        """Return a template; one of its columns may name its image."""
+        names = {name: str(values[place]) for name, values in meta.items()}
+        return cls(place, plain(labels[place]), names)
 
 
 @dataclass(frozen=True)
@@ -138,24 +144,8 @@ def _nearest(scores: Scores, people: list[Any]) -> tuple[float, Side, Side]:
     values[scores.probe_labels[probes][:, None] == scores.gallery_labels[gallery]] = np.nan
     row, column = divmod(int(np.nanargmin(values)), values.shape[1])
     score = float(to_user(values[row, column], scores.kind))
-    return score, *sides_of(scores, int(probes[row]), int(gallery[column]))
-
-
-def sides_of(scores: Scores, row: int, column: int) -> tuple[Side, Side]:
-    """Return both templates of a comparison."""
-    return (
-        Side(row, plain(scores.probe_labels[row]), names_of_template(scores.probe_meta, row)),
-        Side(
-            column,
-            plain(scores.gallery_labels[column]),
-            names_of_template(scores.gallery_meta, column),
-        ),
-    )
-
-
-def names_of_template(meta: Mapping[str, np.ndarray], place: int) -> dict[str, str]:
-    """Return the metadata of a template as text; one column of them may name its image."""
-    return {name: str(values[place]) for name, values in meta.items()}
+    probe = Side.of(scores.probe_labels, scores.probe_meta, int(probes[row]))
+    return score, probe, Side.of(scores.gallery_labels, scores.gallery_meta, int(gallery[column]))
 
 
 #: What the rates of findings are of.

@@ -37,7 +37,6 @@ from bioeval.studies.check.findings import (
     LabelError,
     Side,
     listed,
-    names_of_template,
     passed,
     place_in_words,
 )
@@ -230,12 +229,12 @@ def _label_error(scores: Scores, side: str, suspect: Suspect) -> LabelError:
     to_label, to_other = to_user(np.array(suspect.medians), scores.kind).tolist()
     return LabelError(
         side,
-        Side(place, plain(suspected[0][place]), names_of_template(suspected[1], place)),
+        Side.of(*suspected, place),
         plain(codes.values[label]),
         to_label,
         to_other,
         suspect.certain,
-        Side(nearest, plain(other[0][nearest]), names_of_template(other[1], nearest)),
+        Side.of(*other, nearest),
     )
 
 

@@ -26,6 +26,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import people_of_both_sets
 from bioeval.scores.provenance import Provenance
+from bioeval.stats.people import ratio
 from bioeval.views.messages import warn_of_kind
 
 EPC: dict[str, Variable] = {
@@ -121,13 +122,9 @@ def epc(
     some = ~np.isnan(at)  # NaN rejects all
     if some.any():
         fa[some], fr[some] = judged.false_accepts(at[some]), judged.false_rejects(at[some])
-    defined = attempts["dev_genuine_attempts"] > 0 and attempts["dev_impostor_attempts"] > 0
-    far = frr = np.full(len(at), np.nan)
-    if defined and attempts["impostor_attempts"]:
-        far = fa / attempts["impostor_attempts"]
-    if defined and attempts["genuine_attempts"]:
-        frr = fr / attempts["genuine_attempts"]
-    alpha = np.array(chosen, dtype=np.float64)
+    defined = made.attempts.defined
+    far = ratio(fa, np.array(judged.impostor_attempts * defined))
+    frr = ratio(fr, np.array(judged.genuine_attempts * defined))
     variables = {
         **along(
             ("alpha",),
@@ -155,7 +152,7 @@ def epc(
         remarks.append(doubt.concerning("development set"))
     attrs = about_attrs(Provenance.of(test), "epc", "expected performance", remarks)
     attrs |= {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
-    return dataset(variables, EPC, {"alpha": alpha}, attrs)
+    return dataset(variables, EPC, {"alpha": np.array(chosen, dtype=np.float64)}, attrs)
 
 
 # Points that are shown of a longer curve.

@@ -85,18 +85,13 @@ class FoldOptions:
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         require_choice("ties", self.search.ties, PlainTies)
         require_choice("interval", self.interval, INTERVALS)
-        for name in ("frr_targets", "priors"):
-            if len(getattr(self, name)) and self.task != "verification":
+        of_verification = {name: np.size(getattr(self, name)) for name in ("frr_targets", "priors")}
+        for name, number in {**of_verification, "claims": self.claims is not None}.items():
+            if number and self.task != "verification":
                 raise ProtocolError(
                     f"{Argument(name)} applies to verification only; the task is {self.task}"
                 )
-        if self.claims is None:
-            return
-        if self.task != "verification":
-            raise ProtocolError(
-                f"{Argument('claims')} applies to verification only; the task is {self.task}"
-            )
-        if not isinstance(self.claims, partition.ClaimSampler):
+        if not isinstance(self.claims, partition.ClaimSampler | None):
             raise DataError(
                 f"{Argument('claims')} is {type(self.claims).__name__}; expected a ClaimSampler, "
                 "to draw claims for each part"

@@ -79,17 +79,14 @@ for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the grou
     GROUPS[f"{_rate}_groups_p"] = Variable(
         f"p-value by permutation: people of all groups have the same distribution ({_within})"
     )
+_LIMIT = "{} limit of {}_difference; the limits hold for all pairs of groups together"
 for _rate, _words in (("frr", "FRR"), ("far", "FAR within groups")):
     GROUPS |= {
         f"{_rate}_difference": Variable(
             f"{_words}: that of the group minus that of the other group"
         ),
-        f"{_rate}_difference_low": Variable(
-            f"lower limit of {_rate}_difference; the limits hold for all pairs of groups together"
-        ),
-        f"{_rate}_difference_high": Variable(
-            f"upper limit of {_rate}_difference; the limits hold for all pairs of groups together"
-        ),
+        f"{_rate}_difference_low": Variable(_LIMIT.format("lower", _rate)),
+        f"{_rate}_difference_high": Variable(_LIMIT.format("upper", _rate)),
         f"{_rate}_p_value": Variable(
             f"two-sided p-value of {_rate}_difference, paired over people and adjusted for the "
             "number of pairs of groups"

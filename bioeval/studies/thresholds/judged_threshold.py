@@ -34,7 +34,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, people_of_both_sets, subject_pattern
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.limits import of_sum
+from bioeval.stats.limits import of_cost
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.thresholds.section import accepts_where
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -220,12 +220,7 @@ def _costs(variables: Variables, rule: Rule) -> Variables:
     if not trivial:
         return dict.fromkeys(("dcf", "dcf_low", "dcf_high", "dev_dcf"), math.nan)
     of_frr, of_far = prior * miss / trivial, (1 - prior) * accept / trivial
-
-    def part(weight: float, rate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        value, low, high = (np.array(variables[f"{rate}{end}"]) for end in ("", "_low", "_high"))
-        return weight * value, weight * low, weight * high
-
-    low, high = of_sum(part(of_frr, "frr"), part(of_far, "far"), least=0.0)
+    low, high = of_cost(variables, of_frr, of_far)
     costs: Variables = {"dcf_low": float(low), "dcf_high": float(high)}
     for prefix in ("", "dev_"):
         frr, far = variables[f"{prefix}frr"], variables[f"{prefix}far"]
