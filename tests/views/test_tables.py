@@ -11,77 +11,7 @@ from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
-from bioeval.base.messages import Message, as_json
 from bioeval.tables.sections import table_of
-from bioeval.views.writers.lines import written
-
-TARGETS = [0.1, 0.01, 0.001, 0.0001]
-
-
-def verification(genuine=900, impostor=60_000, **values) -> xr.Dataset:
-    """A dataset as verification returns it, with made-up operating points."""
-    points = {
-        "eer": 0.0333,
-        "eer_threshold": 4.123456789,
-        "zero_far": 0.4,
-        "zero_frr": 0.51234,
-        "auc": 0.991234,
-        "d_prime": 4.31,
-        **values,
-    }
-    grid = np.linspace(1, 2, 50)
-    made = xr.Dataset(
-        {
-            "far": ("threshold", np.linspace(0, 1, 50)),
-            "frr": ("threshold", np.linspace(1, 0, 50)),
-            "genuine_attempts": genuine,
-            "impostor_attempts": impostor,
-            "frr_at_far": ("far_target", [0.0, 0.0123, 0.1234, 1.0]),
-            "threshold_at_far": ("far_target", [4.0, 3.3, 2.2, -np.inf]),
-            **points,
-        },
-        {"threshold": grid, "far_target": TARGETS},
-        {
-            "task": "verification, single-template",
-            "templates": "single",
-            "layout": "all-against-all",
-            "kind": "distance",
-            "probes": 249,
-            "probe_subjects": 60,
-            "gallery_templates": 249,
-            "gallery_subjects": 60,
-        },
-    )
-    for name in ("eer_threshold", "threshold_at_far"):
-        made[name].attrs = {"units": "score", "keeps": "far"}
-    made["threshold"].attrs = {"units": "score", "keeps": "exact"}
-    return made
-
-
-def open_set(**values) -> xr.Dataset:
-    rates = np.array([[0.9, 0.95], [0.5, 0.6], [0.1, 0.2], [0.0, 0.1]])
-    points = {"eer": np.nan, "dir_at_far": (("far_target", "rank"), rates), **values}
-    return xr.Dataset(
-        {
-            "dir": (("threshold", "rank"), np.zeros((50, 2))),
-            "far": ("threshold", np.zeros(50)),
-            "genuine_attempts": 249,
-            "impostor_attempts": 200,
-            **points,
-        },
-        {"threshold": np.arange(50.0), "rank": [1, 2], "far_target": TARGETS},
-        {
-            "task": "open-set identification",
-            "rank_unit": "template",
-            "fusion": "none",
-            "ties": "pessimistic",
-            "impostors": "leave-subject-out",
-            "probe_subjects": 60,
-            "enrolled_subjects": 60,
-            "genuine_gallery_subjects": 60,
-            "impostor_gallery_subjects": "59",
-        },
-    )
 
 
 def row(text: str, name: str) -> str:
@@ -90,45 +20,26 @@ def row(text: str, name: str) -> str:
     return " ".join(line.split())
 
 
-def test_rows_of_verification():
-    text = as_text(verification())
-    assert "249 templates of 60 subjects, all against all" in text
-    assert "distances, accepted at or below the threshold" in text
-    over = "900 genuine and 60,000 impostor attempts of 60 subjects"
-    assert f"Verification, single-template: {over}\n" in text
-    assert row(text, "EER") == "EER 3.33 % 4.12345"
-    assert row(text, "FRR at FAR <= 10 %") == "FRR at FAR <= 10 % 0.00 % 4.00000"
-    assert row(text, "FRR at FAR <= 1 %") == "FRR at FAR <= 1 % (FMR100) 1.23 % 3.30000"
-    assert row(text, "FRR at FAR <= 0.1 %").startswith("FRR at FAR <= 0.1 % (FMR1000) 12.34 % 2.2")
-    assert row(text, "FRR at FAR <= 0.01 %") == "FRR at FAR <= 0.01 % 100.00 % -inf"
-    assert row(text, "FRR at FAR = 0") == "FRR at FAR = 0 (ZeroFMR) 40.00 %"
-    assert row(text, "FAR at FRR = 0") == "FAR at FRR = 0 (ZeroFNMR) 51.23 %"
-    assert row(text, "AUC") == "AUC 0.99123"
-    assert row(text, "d'") == "d' 4.310"
-    assert "n/a" not in text
-    assert "Warnings" not in text
-
-
-def test_decimals_show_one_attempt():
-    """1 of 900 is 0.11 %, 1 of 36,000 is 0.0028 %."""
-    assert row(as_text(verification(eer=1 / 900)), "EER").startswith("EER 0.11 %")
-    assert row(as_text(verification(36_000, eer=1 / 36_000)), "EER").startswith("EER 0.003 %")
-
-
-def test_rows_of_open_set():
-    text = as_text(open_set())
+def test_a_gallery_is_named_with_its_people():
+    text = as_text(be.open_set(be.simulate(6, 3, random_state=1), max_rank=2))
     said = " ".join(text.split())
-    assert "N = 60 subjects (59 for impostor attempts); the rank counts templates" in said
+    assert "N = 6 subjects (5 for impostor attempts); the rank counts templates" in said
     assert "ties: the mate ranks last (pessimistic)" in said
-    assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.00 %"
-    assert row(text, "EER") == "EER, rank 1 n/a"
-    many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)
-    assert "N = 2,000 subjects (1,999 for impostor attempts); the rank" in as_text(many)
-    unknown = open_set().assign_attrs(
-        genuine_gallery_subjects=0, impostor_gallery_subjects=0, gallery_templates=20
-    )
-    assert "gallery of 20 templates of unknown subjects; the rank" in as_text(unknown)
-    assert "n/a: FAR and 1 - DIR do not cross" in text
+    masked = be.Scores([[0.1, 0.5, 0.9], [0.3, 0.4, 0.2]], mask=[[2, 1, 1], [1, 1, 1]])
+    assert "gallery of 3 templates of unknown subjects; the rank" in as_text(be.open_set(masked))
+
+
+@pytest.mark.parametrize(
+    ("values", "labels", "why"),
+    [
+        ([[0, 1], [2, 0]], "aa", "no results (0 impostor attempts)"),
+        ([[0, 1], [2, 0]], "ab", "no results (0 genuine attempts)"),
+        (np.ones((3, 3)), "aab", "n/a: the scores of both classes have no spread"),
+    ],
+)
+def test_what_is_not_defined_says_why(values, labels, why):
+    text = as_text(be.verification(be.Scores(values, [*labels])))
+    assert f"{why}\n" in text and "nan" not in text
 
 
 def test_rows_of_closed_set():
@@ -162,22 +73,6 @@ def test_subjects_are_those_who_made_the_attempts():
     assert "2 genuine attempts of 2 subjects" in as_text(tree["closed_set"].to_dataset())
 
 
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
-        ({"genuine": 0, "eer": np.nan}, "0 genuine attempts"),
-        ({"impostor": 0, "eer": np.nan}, "0 impostor attempts"),
-        ({"genuine": 0, "impostor": 0, "eer": np.nan}, "0 genuine and 0 impostor attempts"),
-        ({"d_prime": np.nan}, "the scores of both classes have no spread"),
-    ],
-)
-def test_what_is_not_defined_says_why(values, why):
-    text = as_text(verification(**values))
-    assert "n/a" in row(text, "d'" if "d_prime" in values else "EER")
-    assert f"n/a: {why}\n" in text
-    assert "nan" not in text
-
-
 def test_without_operating_points_there_are_rates():
     """FAR and FRR at d <= 2: one of three genuine attempts, two of nine others."""
     d = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
@@ -191,36 +86,6 @@ def test_without_operating_points_there_are_rates():
     assert "FRR 50.00 % 1.5" in lines
     assert "FAR 20.00 % 2.0" in lines
     assert "FRR 0.00 % 2.0" in lines
-
-
-def test_warnings_are_told_once():
-    one, two = (
-        Message("infinite-scores-left-out", attempts=2),
-        Message("one-gallery", column="camera"),
-    )
-    both, here = as_json([one]), as_json([one, two])
-    tree = xr.DataTree.from_dict(
-        {
-            "/verification/single": verification().assign_attrs(messages=both),
-            "/open_set": open_set().assign_attrs(messages=here),
-        }
-    )
-    text = as_text(tree, 1000)
-    first, second = map(written, (one, two))
-    assert text.count(first) == 1
-    warnings = text.partition("Warnings\n")[2]
-    assert warnings == f"  - {first}\n  Open-set identification\n  - {second}\n"
-
-
-@pytest.mark.parametrize("width", [18, 20, 30, 40, 60, 79, 80, 100, 200])
-def test_every_width(width):
-    text = as_text(xr.DataTree.from_dict({"/verification/single": verification()}), width)
-    assert max(map(len, text.splitlines())) <= width
-    whole = " ".join(text.split())
-    value = "51.23 %" if width > 20 else "value 51.23 %"
-    assert f"FAR at FRR = 0 (ZeroFNMR) {value}" in whole or 20 < width < 79
-    assert "900 genuine and 60,000 impostor attempts of 60 subjects" in whole
-    assert "EER 3.33 % 4.12345" in whole or width < 60
 
 
 def test_names_are_not_markup():
