@@ -199,14 +199,6 @@ def test_every_command_refuses_to_replace_in_the_same_words(name, scores, capsys
     assert text == f"bioeval: error: {name} would be replaced; give --force or another name\n"
 
 
-def test_simulated_scores_replace_others_on_request(capsys):
-    for seed, code, force in ((1, 0, ()), (2, 2, ()), (2, 0, ["--force"])):
-        args = ["simulate", "--out", "x.npz", "--subjects", "3", "--seed", str(seed)]
-        assert main([*args, *force]) == code
-        expected = be.simulate(3, 10, random_state=seed if not code else 1)
-        np.testing.assert_array_equal(be.load("x.npz").values, expected.values)
-
-
 @pytest.mark.parametrize("name", ["out", "out.npz", "page.html", "simulated.npz"])
 def test_a_loop_of_links_is_refused(name, scores, capsys):
     Path(name).symlink_to("other")

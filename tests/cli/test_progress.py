@@ -11,10 +11,6 @@ from rich.progress import Progress
 from bioeval.base import progress as work
 from bioeval.cli import progress as shown
 from bioeval.cli.progress import Stages, TimeLeft
-from bioeval.evaluation import evaluate
-from bioeval.scores.matrix import Scores
-from bioeval.scores.simulation import simulate
-from bioeval.stats.options import IntervalMethod
 
 
 class Terminal(io.StringIO):
@@ -48,15 +44,6 @@ def reports():
     found = []
     with work.shown_by(lambda *what: found.append(what)):
         yield found
-
-
-@pytest.mark.slow
-def test_what_follows_the_counting_is_reported_with_its_length(reports):
-    """The rows of intervals, to their end."""
-    population = simulate(12, 3, random_state=1)
-    scores = Scores(population.values, population.probe_labels)
-    evaluate(scores, interval=IntervalMethod("subject-bootstrap", replicates=100))
-    assert ("intervals", 36, 36) in reports
 
 
 def test_work_without_a_stage_and_after_its_end_reports_nothing(reports):
@@ -99,11 +86,3 @@ def test_no_time_left_is_never_said(xterm):
         said.append(TimeLeft().render(task).plain)
     assert said[0] == ""  # no speed yet
     assert said[2:] == ["100 %, 0:00:01 left", "finishing"]
-
-
-def test_a_stage_of_unknown_length_says_for_how_long_it_runs():
-    clock = [0.0]
-    progress = Progress(get_time=lambda: clock[0])
-    progress.add_task("reading", total=None)
-    clock[0] = 61.5
-    assert TimeLeft().render(progress.tasks[0]).plain == "0:01:01"

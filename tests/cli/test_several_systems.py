@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -110,16 +109,3 @@ def test_no_run_prints_more_than_a_screen(systems, inside, capsys):
     capsys.readouterr()
     for files in (["old.npz"], ["old.npz", "new.npz"], [faces]):
         assert len(printed(capsys, *files).splitlines()) <= 40
-
-
-def test_three_systems_stand_side_by_side_and_their_limits_in_rows(systems, inside, capsys):
-    be.save(systems["old"].replace(name="third"), "third.npz")
-    files = ("old.npz", "new.npz", "third.npz")
-    short = printed(capsys, *files)
-    eers = [f"{100 * float(be.verification(x).eer):.2f} %" for x in systems.values()]
-    assert re.search(r"^ +old +new +third$", short, re.M)
-    assert re.search(rf"^  EER +{eers[0]} +{eers[1]} +{eers[0]}$", short, re.M)
-    assert "[" not in short and "In brackets" not in short
-    heading, *rows = markdown_tables(printed(capsys, *files, "--markdown"))[0]
-    assert [row[0] for row in rows] == ["old", "new", "third"]
-    assert [row[heading.index("EER")].partition(" [")[0] for row in rows] == [*eers, eers[0]]

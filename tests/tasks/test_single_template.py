@@ -87,15 +87,6 @@ def test_galleries_are_drawn_for_each_probe_and_not_for_all():
     assert np.mean(real) == pytest.approx(np.mean(evaluated)) == pytest.approx(23 / 48)
 
 
-def test_order_only_scores_have_a_closed_set():
-    order = [[1, 4, 2, 3], [4, 1, 3, 2], [2, 3, 1, 4]]
-    scores = be.Scores(order, ["a", "b", "b"], ["a", "a", "b", "b"], kind="order")
-    expected = naive_galleries.expected(order, ["a", "b", "b"], ["a", "a", "b", "b"], kind="order")
-    assert_expected(be.closed_set(scores, gallery="single"), expected, ("cms",))
-    with pytest.raises(be.ProtocolError, match="only the order within each row"):
-        be.open_set(scores, gallery="single")
-
-
 # ------------------------------------------------------------------------------ the kernel
 
 
@@ -180,22 +171,6 @@ def test_far_of_many_templates():
         for s in "abc":
             none *= 1 - (d[:, labels == s] <= limit).mean(axis=1)
         assert result.far[t] == pytest.approx(1 - none.mean(), abs=1e-13)
-
-
-def test_pairs_of_one_session_are_left_out_before_one_is_drawn():
-    rng = np.random.default_rng(4)
-    people, days = np.repeat(np.arange(8), 4), np.tile([0, 0, 1, 2], 8)
-    d = rng.random((32, 32))
-    meta = {"session": days}
-    scores = be.Scores(d, people, probe_meta=meta, exclude=("session",))
-    same = (people[:, None] == people) & (days[:, None] == days)
-    mask = np.where(same, 0, np.where(people[:, None] == people, 2, 1)).astype(np.uint8)
-    masked = be.Scores(d, people, mask=mask)
-    given_ = {"gallery": "single", "thresholds": [0.01, 0.05, 0.2]}
-    a, b = be.open_set(scores, **given_), be.open_set(masked, **given_)
-    np.testing.assert_array_equal(a.dir, b.dir)
-    np.testing.assert_array_equal(a.far, b.far)
-    assert not a.dir.equals(be.open_set(be.Scores(d, people), **given_).dir)
 
 
 # ------------------------------------------------------------------------------ wrong usage
