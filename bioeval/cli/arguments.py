@@ -11,6 +11,9 @@ import click
 
 from bioeval.cli.console import note
 
+#: A smaller whole number is no number of thresholds, but perhaps a threshold without its point.
+LEAST_THRESHOLDS = 10
+
 
 class _Typed(click.ParamType):
     """A value that a function reads from text; it raises ValueError where it is not `expected`."""
@@ -140,7 +143,7 @@ def _gallery(text: str) -> float | int | str:
 
 def _thresholds(text: str) -> int | list[float]:
     """Return the number of thresholds, or the thresholds."""
-    if text.isdecimal() and int(text) > 1:
+    if text.isdecimal() and int(text) >= LEAST_THRESHOLDS:
         return int(text)
     if set(text) & set(",."):
         return list(map(_number, text.split(",")))
@@ -200,5 +203,6 @@ class Value(_Typed):
     THRESHOLDS = _Typed(
         "n|t,t",
         _thresholds,
-        "a number of thresholds (500), or thresholds with a point or a comma (0.4,0.5 or 1.0)",
+        f"a number of thresholds from {LEAST_THRESHOLDS} on (500), or thresholds with a point or a "
+        "comma (3.0 or 0.4,0.5)",
     )

@@ -107,7 +107,7 @@ class Condition:
 
 FAIL_IF = option(
     "--fail-if CONDITION",
-    'End with exit code 1 if it is true: "frr_at_far=0.001 > 0.05"; repeatable.',
+    'End with exit code 1 if it is true, or cannot be told: "frr_at_far=0.001 > 0.05"; repeatable.',
     Value("condition", Condition.parse, _EXPECTED),
     multiple=True,
     name="fail_if",
@@ -127,9 +127,14 @@ def _numbers(results: Any) -> Iterator[_Number]:
     elif results.attrs.get("result_type") == "comparison":
         yield from _of_comparison(results)
     else:
+        from bioeval.document.results import messages_of_result
+
+        messages = messages_of_result(results)
+        shown = not any(x.code == "target-not-shown" and not x.about for x in messages)
         for name, values in results.data_vars.items():
             if not values.ndim and values.dtype.kind in "fiu":
-                yield _Number(str(name), float(values))
+                supported = shown or results[name].attrs.get("units") != "1"
+                yield _Number(str(name), float(values), supported=supported)
 
 
 def _of_tasks(tree: Any, system: str) -> Iterator[_Number]:

@@ -134,9 +134,9 @@ def sides_in_words(attrs: Mapping[Any, Any]) -> str:
     probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
     templates = int(attrs.get("gallery_templates", 0))
     gallery = int(attrs.get("gallery_subjects", 0))
-    if layout == "pairs":
-        return counted(probes, "pairs")
     unknown = "" if subjects or gallery else "; subjects unknown"
+    if layout == "pairs":
+        return f"{_of(probes, 'pairs', subjects)}{unknown}"
     if layout == "all-against-all" and probes == templates:
         return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
     probing = _of(probes, "attempts" if "use" in attrs else "probes", subjects)

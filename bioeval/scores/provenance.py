@@ -246,7 +246,7 @@ def _sizes(scores: Scores) -> dict[str, Any]:
     """Return layout and sizes of scores."""
     pairs = scores.layout == "pairs"
     enrolled = probing = np.zeros(0, dtype=bool)
-    if not pairs and scores._labelled:
+    if knows_people(scores):
         codes, people = scores.codes, ~scores.codes.no_person
         probing = present(codes.probe, len(people)) & people
         enrolled = present(codes.gallery, len(people)) & people

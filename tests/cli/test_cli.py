@@ -128,7 +128,7 @@ def test_help_of_a_command_imports_no_numpy():
         (["run", "scores.npz", "--far", "x"], "'x'; expected a rate"),
         (["run", "scores.npz", "--far", "2"], "error: --far is "),
         (["run", "scores.npz", "--max-rank", "x"], "'x' is not a valid integer"),
-        (["run", "scores.npz", "--thresholds", "1"], "'1'; expected .* with a point or a comma"),
+        (["run", "scores.npz", "--thresholds", "3"], "'3'; expected .* with a point or a comma"),
         (["run", "scores.npz", "--thresholds", "5,4"], "error: --thresholds do not increase"),
         (["run", "scores.npz", "--protocol", "pair"], "'pair'.*Did you mean 'pairs'"),
         (["run", "scores.npz", "--protocol", "pairs"], "for the layout pairs"),

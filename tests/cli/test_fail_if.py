@@ -87,6 +87,14 @@ def test_a_threshold_fails_by_a_rate_and_a_refuted_promise(said):
         assert (f"failed: the data refute the promise {claim}" in error) == bool(code)
 
 
+@pytest.mark.parametrize("target", ["far_mean > 0.5", "far_mean < 0.5", "frr_high > 1"])
+def test_a_rate_at_a_far_that_people_cannot_show_fails_either_way(target, said):
+    few = ["threshold", "few.npz", "--far", "0.1%", "--folds", "3", "--repeats", "1"]
+    code, error = said(*few, "--fail-if", target)
+    assert code == 1 and "too few people or attempts" in error
+    assert said(*few, "--fail-if", "subjects < 3")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [

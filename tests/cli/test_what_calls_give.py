@@ -67,8 +67,8 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     "error-discard a.npz --quality quality --threshold 4": lambda a, b, c: be.error_discard(
         a, "quality", threshold=4.0
     ),
-    "gallery-size a.npz --sizes 2,6 --max-rank 2 --thresholds 10": lambda a, b, c: be.gallery_size(
-        a, [2, 6], max_rank=2, thresholds=10
+    "gallery-size a.npz --sizes 2,6 --max-rank 2 --thresholds 20": lambda a, b, c: be.gallery_size(
+        a, [2, 6], max_rank=2, thresholds=20
     ),
     "gom c.npz --budget 9": lambda a, b, c: be.gom(c, convention=GOM, budget=9),
     "gom c.npz --as-given": lambda a, b, c: be.gom(c, convention=GOM, scaled=False),

@@ -129,7 +129,7 @@ def test_a_study_is_the_answer_and_the_page_opens_at_its_threshold(rule, scores,
     others = [be.check_data(scores), be.zoo(scores, permutations=20)]
     text = written([results, study, *others], tmp_path)
     first, *_ = answer(text)
-    assert first.startswith(("Install", "Provisional", "Given"))
+    assert first.startswith(("Install", "Chosen", "Provisional", "Given"))
     assert all(number(x["threshold"]) == pytest.approx(threshold, rel=1e-5) for x in rates(text))
     assert {len(x) for x in rates(text)} == {4}  # task, threshold, FAR and FRR
     said = " ".join(answer(text))

@@ -56,7 +56,7 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
         say(
             "{rate:term} on these data: {mean:rate}, the mean over {over}. With {confidence:rate} "
             "confidence each, it is at least {low:rate} and at most {high:rate} for {population} "
-            "(one-sided limits, {method}); the promise is at most {promise:rate}.",
+            "(one-sided limits, {method}{twice}); the promise is at most {promise:rate}.",
             rate=rate,
             mean=ds[rate].item(),
             over=_OVER[rate],
@@ -65,6 +65,7 @@ def _limits(ds: xr.Dataset) -> Iterator[Block]:
             confidence=float(ds.attrs["confidence"]),
             population=str(ds.attrs["interval_for"]),
             method=method_in_words(str(ds.attrs["interval_method"])),
+            twice=", the upper one with the two who err most counted twice",
             promise=ds["promise"].item(),
         )
     )

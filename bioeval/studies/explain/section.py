@@ -209,9 +209,8 @@ def _lists(explained: Explanation) -> Iterator[Block]:
         shown = _shown(placed)
         if len(shown) < len(placed):
             hidden = len(placed) - len(shown)
-            notes.insert(
-                0, say("{hidden:count} more {unit}", hidden=hidden, unit=f"{ranked.unit}s")
-            )
+            text = "{hidden:count} more {unit}, at the places that are not shown"
+            notes.insert(0, say(text, hidden=hidden, unit=f"{ranked.unit}s"))
         verified = any(
             task.task.startswith("verification")
             and (task.task == "verification/multi") == (ranked.unit == "subject")

@@ -246,7 +246,8 @@ def judged_threshold_section(results: ResultsBySystem) -> Section:
     facts = data_facts(
         results, Fact("Development set", dev), Fact("Evaluation set", attempts_of(ds))
     )
-    blocks: list[Block] = [facts, Paragraph(accepts_where(ds, "Install"), "answer")]
+    prefix = "Given" if rule.name == "fixed" else "Chosen"
+    blocks: list[Block] = [facts, Paragraph(accepts_where(ds, prefix), "answer")]
     if rule.name != "fixed":
         by = say("By {rule}, chosen on the development set.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))

@@ -108,12 +108,14 @@ def new_people(study: xr.Dataset) -> str:
 
 def _answer(study: xr.Dataset) -> Iterator[Block]:
     """Yield the threshold to install, with what can be promised of it."""
-    prefix, rule, promised = "Install", threshold_rule(study.attrs), "assured_threshold" in study
-    out_of_reach = _first(study, "target-not-shown")
+    prefix, rule, promised = "Chosen", threshold_rule(study.attrs), "assured_threshold" in study
+    why_provisional: Text | None = _first(study, "target-not-shown")
+    if "subjects" not in study and rule.name != "fixed":
+        why_provisional = "people are not known: many pairs may be of the same few"
     if promised:
         yield from _promise(study)
         prefix = "Without assurance"
-    elif out_of_reach is not None:
+    elif why_provisional is not None:
         prefix = "Provisional"
     elif rule.name == "fixed":
         prefix = "Given"
@@ -124,8 +126,8 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
     if rule.name != "fixed":
         by = say("This threshold was chosen on all data for {rule}.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
-    if out_of_reach is not None:
-        blocks.append(Paragraph(say("It is provisional, because {reason}.", reason=out_of_reach)))
+    if why_provisional is not None:
+        blocks.append(Paragraph(say("It is provisional, because {why}.", why=why_provisional)))
     blocks += [_rates(study), *_missed(study)]
     yield Section("threshold_of_these_data", headline if promised else "", blocks)
 

@@ -42,7 +42,7 @@ from bioeval.views.tasks import (
 )
 
 #: Up to this number of thresholds each has its rows: they were given.
-FEW = 12
+FEW = 9
 
 #: Targets that the data do not support, and those with fewer errors than 30.
 SUPPORT = ("target-not-supported", "target-uncertain")

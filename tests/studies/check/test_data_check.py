@@ -18,6 +18,10 @@ from bioeval.cli import main
 
 WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)
+SOUND = {"samples", "layout", "labels", "names", "compared", "people"} | {
+    "failed", "sentinels", "duplicates", "zero-distance", "kind", "complete",
+    "two-names", "label-errors",
+}  # fmt: skip
 
 
 def distances(seed: int = 0, who: np.ndarray = WHO) -> np.ndarray:
@@ -33,6 +37,14 @@ def checked(values: Any, labels: Any = WHO, gallery: Any = None, **options: Any)
 def end_values(finding: Any) -> list[float]:
     """Return the values at an end of the scores that many share."""
     return list(map(pytest.approx, finding.found.arguments["values"]))
+
+
+def test_sound_data_have_no_fault():
+    d = distances()
+    for values, kind in ((d, "distance"), (-d, "similarity")):
+        result = checked(values, kind=kind)
+        assert {x.check for x in result} == SOUND and not result.misleads
+        assert {x.severity for x in result} == {"ok"}
 
 
 def test_samples():

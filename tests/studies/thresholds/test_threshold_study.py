@@ -85,6 +85,29 @@ def test_pairs_with_folds_have_no_others():
     assert "no-interval-by-subject" in codes(unknown)
 
 
+def test_only_a_promise_says_install(shown):
+    people = be.simulate(60, 4, random_state=1)
+    a, b = np.triu_indices(240, 1)
+    who, distance = people.probe_labels, np.asarray(people.values)[a, b]
+    genuine, both = who[a] == who[b], np.column_stack([who[a], who[b]])
+    known = be.Scores.from_pairs(distance, genuine, subjects=both)
+    unknown = be.Scores.from_pairs(distance, genuine)
+    for word, scores, target, assure in (
+        ("Chosen: ", people, "far=0.05", None),
+        ("Chosen: ", known, "far=0.05", None),
+        ("Given: ", unknown, 3.0, None),
+        ("Provisional: ", people, "far=0.0001", None),
+        ("Provisional: ", unknown, "far=0.05", None),
+        ("Install ", people, "far=0.05", 0.9),
+    ):
+        study = be.study_threshold(scores, target, repeats=1, random_state=0, assure=assure)
+        text = shown(study, 100)
+        assert word in text and ("Install" in text) == (word == "Install ")
+        assert ("people are not known" in text) == (word == "Provisional: " and scores is unknown)
+    assert "pairs of 60 subjects" in shown(be.verification(known), 100)
+    assert "28,680 pairs; subjects unknown" in shown(be.verification(unknown), 100)
+
+
 def test_how_far_the_data_reach_by_hand(scores):
     """40 subjects of 4: 160 * 156 impostor attempts, each pair twice."""
     ds = be.study_threshold(scores, "far=0.001", folds=4, repeats=1)
