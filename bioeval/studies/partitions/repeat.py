@@ -97,10 +97,9 @@ def _summary_of_system(
     for node, scalars in by_task.items():
         if not node.startswith("verification"):
             continue
-        known = {"subjects": ((), 0), **scalars.variables}
-        genuine = known["genuine_attempts"][1]
-        subjects = known["subjects"][1]
-        eer = known["eer"][1]
+        _, genuine = scalars.variables["genuine_attempts"]
+        _, subjects = scalars.variables.get("subjects", ((), genuine))
+        _, eer = scalars.variables["eer"]
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
         warn_of_kind(KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores.metric))
     return {node: scalars.plain(card.report.ranks) for node, scalars in by_task.items()}

@@ -23,8 +23,9 @@ from bioeval.counting.verification import is_symmetric, verify
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, dataset
 from bioeval.results.layouts import FoldLayout, expanded
-from bioeval.results.support import KindVerdict, RuleOf, beyond_scores, people_with
+from bioeval.results.support import RuleOf, beyond_scores, people_with
 from bioeval.results.variables import VERIFICATION, Variable, entries
+from bioeval.results.verification import doubt_of_kind
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
@@ -329,13 +330,7 @@ def _of_comparisons(
         variables["subjects"] = subjects
     if compared is not None:
         variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
-    doubt = KindVerdict.doubt(
-        attempts.about_equal_error(),
-        scores.kind,
-        min(subjects or attempts.genuine_attempts, attempts.genuine_attempts),
-        fused=bool(scores.claims),
-        metric=scores.metric,
-    )
+    doubt = doubt_of_kind(verified, attempts.about_equal_error())
     limited_by = _People(subjects, pairs, compared)
     return _Counted(folds, chosen, attempts, rates, variables, limited_by, messages, doubt)
 
