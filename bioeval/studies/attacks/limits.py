@@ -204,9 +204,7 @@ def with_limits(
     largest = np.fmax.reduce(rates, axis=1)
     limits["riapar"] = of_sum((largest, *limits["iapar_max"]), (frr, low, high), least=0.0)
     limits["riapar_of_species"] = of_sum(
-        (rates, *limits["iapar_of_species"]),
-        (frr[:, None], low[:, None], high[:, None]),
-        least=0.0,
+        (rates, *limits["iapar_of_species"]), (frr[:, None], low[:, None], high[:, None]), least=0.0
     )
     shown: dict[str, Any] = {}
     for point, threshold in wanted.items():

@@ -31,15 +31,8 @@ from bioeval.results.dataset import Variables, along, dataset
 from bioeval.results.support import ALL_REJECTED, KindVerdict
 from bioeval.results.variables import Variable
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of
-from bioeval.studies.attacks.presentations import (
-    DetectionRule,
-    Presentations,
-)
-from bioeval.studies.attacks.scores import (
-    few_instruments,
-    few_presentations,
-    in_order_of_scores,
-)
+from bioeval.studies.attacks.presentations import DetectionRule, Presentations
+from bioeval.studies.attacks.scores import few_instruments, few_presentations, in_order_of_scores
 from bioeval.views.messages import warn_of_kinds
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
@@ -271,11 +264,7 @@ def _doubts(
 
 
 def _chosen(
-    rule: DetectionRule,
-    data: Presentations,
-    dev: Any,
-    kind: str,
-    warnings: list[Message],
+    rule: DetectionRule, data: Presentations, dev: Any, kind: str, warnings: list[Message]
 ) -> tuple[float | None, dict[str, str | int | float]]:
     """Return the distance that a rule chooses, and where it was chosen."""
     source, chosen_on, written = data, "the same data; errors there are optimistic", str(rule)
@@ -396,7 +385,7 @@ def _about(ds: xr.Dataset) -> Facts:
             Fact("Scores", f"{attrs['kind']}; bona fide at or {side} the threshold", "kind"),
             Fact("No response", _NO_RESPONSE[str(attrs["non_response"])], "non_response"),
             Fact("APCER is", say("the largest over {species}", species=over)),
-        ),
+        )
     )
 
 

@@ -41,12 +41,7 @@ class Presentations:
 
     @classmethod
     def of(
-        cls,
-        values: Any,
-        attack: Any,
-        kind: str,
-        non_response: str,
-        where: str = "",
+        cls, values: Any, attack: Any, kind: str, non_response: str, where: str = ""
     ) -> Presentations:
         """Return the presentations of one set, checked."""
         scores = require_numbers(f"{where}values", values)

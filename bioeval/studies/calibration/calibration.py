@@ -19,12 +19,7 @@ from bioeval.counting.parts import Parts
 from bioeval.counting.points import check_priors, trivial_cost
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import to_user
-from bioeval.document.blocks import (
-    Column,
-    Paragraph,
-    ResultsBySystem,
-    Section,
-)
+from bioeval.document.blocks import Column, Paragraph, ResultsBySystem, Section
 from bioeval.document.cells import Number
 from bioeval.document.results import (
     attempts_of,
@@ -314,10 +309,7 @@ def require_ratios_of_people(scores: Scores, options: IntervalMethod) -> None:
 
 
 def with_intervals(
-    ds: xr.Dataset,
-    names: dict[str, Variable],
-    scores: Scores,
-    options: IntervalMethod,
+    ds: xr.Dataset, names: dict[str, Variable], scores: Scores, options: IntervalMethod
 ) -> xr.Dataset:
     """Return a result with the limits of Cllr and, at each prior, of the actual cost.
 
@@ -326,13 +318,7 @@ def with_intervals(
     """
     bayes = ds["bayes_threshold"].values
     thresholds, place = np.unique(bayes, return_inverse=True)
-    rates = verification(
-        scores,
-        thresholds=thresholds,
-        far_targets=(),
-        auc=False,
-        interval=options,
-    )
+    rates = verification(scores, thresholds=thresholds, far_targets=(), auc=False, interval=options)
     weights = _weights(ds["prior"].values, (ds.attrs["cost_miss"], ds.attrs["cost_false_accept"]))
     limits = {"act_dcf": of_cost(rates.isel(threshold=place.reshape(-1)), *weights)}
     limits["cllr"] = np.array(np.nan), np.array(np.nan)

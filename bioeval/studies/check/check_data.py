@@ -40,13 +40,7 @@ from bioeval.studies.check.counts import (
     scan,
     sign_of,
 )
-from bioeval.studies.check.failure_codes import (
-    end_finding,
-    end_values,
-    failed,
-    failures,
-    sentinels,
-)
+from bioeval.studies.check.failure_codes import end_finding, end_values, failed, failures, sentinels
 from bioeval.studies.check.findings import Finding, LabelError, confusions_at, listed_pairs, passed
 from bioeval.studies.check.label_checks import label_checks
 from bioeval.studies.check.label_errors import label_errors, two_names
@@ -281,12 +275,7 @@ def _kind(
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
     verdict = KindVerdict.of(
-        eer,
-        scores.kind,
-        people,
-        diagonal=diagonal,
-        metric=scores.metric,
-        sample=bool(in_sample),
+        eer, scores.kind, people, diagonal=diagonal, metric=scores.metric, sample=bool(in_sample)
     )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
     text = "EER {eer:rate} over all attempts, as in an evaluation"

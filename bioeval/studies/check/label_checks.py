@@ -15,12 +15,7 @@ from bioeval.results.support import labels_doubtful, support_messages, without_a
 from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, comparisons, knows_people
-from bioeval.scores.provenance import (
-    counts_same,
-    exclusion_notes,
-    pairs_of_same,
-    same_labels,
-)
+from bioeval.scores.provenance import counts_same, exclusion_notes, pairs_of_same, same_labels
 from bioeval.studies.check.findings import Finding, listed, passed
 
 # Labels that stand for no person, in lower case.

@@ -32,14 +32,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import attempted, rows_per_block, threads_for
 from bioeval.scores.selecting import of_own_columns
 from bioeval.studies.check.counts import label_medians
-from bioeval.studies.check.findings import (
-    Finding,
-    LabelError,
-    Side,
-    listed,
-    passed,
-    place_in_words,
-)
+from bioeval.studies.check.findings import Finding, LabelError, Side, listed, passed, place_in_words
 
 # Rates of false discoveries at which a template is named, and is certain.
 _NAMED, _CERTAIN = 0.1, 0.001

@@ -50,12 +50,7 @@ ALPHAS = tuple(k / 100 for k in range(101))
 
 
 @leaves_out_attacks
-def epc(
-    dev: Scores,
-    test: Scores,
-    *,
-    alphas: Sequence[float] = ALPHAS,
-) -> xr.Dataset:
+def epc(dev: Scores, test: Scores, *, alphas: Sequence[float] = ALPHAS) -> xr.Dataset:
     """Evaluate expected performance: errors on a test set at thresholds of a development set.
 
     Parameters

@@ -205,11 +205,7 @@ class _Explainer:
 
 
 def explain(
-    scores: Scores,
-    probe: int | str,
-    *,
-    threshold: Any = None,
-    protocol: str | Protocol = "auto",
+    scores: Scores, probe: int | str, *, threshold: Any = None, protocol: str | Protocol = "auto"
 ) -> Explanation:
     """Lay one row open: its sorted list, the rank of its mate, and what is accepted.
 

@@ -173,11 +173,7 @@ def closed(ranked: RankedList, task: ClosedSet, layout: str) -> Contribution:
 
 
 def _nearest(
-    ranked: RankedList,
-    best: Entry,
-    ranks: list[tuple[int, float]],
-    ties: str,
-    late: str,
+    ranked: RankedList, best: Entry, ranks: list[tuple[int, float]], ties: str, late: str
 ) -> Text:
     """Return the nearest mate with its ranks, and ties where they decide them."""
     tied = sum(entry.distance == best.distance for entry in ranked.of(IMPOSTOR))

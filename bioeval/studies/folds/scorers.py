@@ -124,11 +124,7 @@ class Scorer:
         if self.measure == "recognition_rate":
             value = float(closed_set(scores, max_rank=1).recognition_rate)
         else:
-            result = verification(
-                scores,
-                far_targets=(self.far_target,),
-                auc=self.measure == "auc",
-            )
+            result = verification(scores, far_targets=(self.far_target,), auc=self.measure == "auc")
             value = float(result[self.measure].values.ravel()[0])
         if MEASURES[self.measure]:
             return -value

@@ -137,11 +137,7 @@ def _dataset(
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
     }
-    coordinates = {
-        "gallery_size": sizes,
-        "rank": np.arange(1, count + 1),
-        "threshold": limits,
-    }
+    coordinates = {"gallery_size": sizes, "rank": np.arange(1, count + 1), "threshold": limits}
     remarks: list[Message] = [*notes]
     if not genuine:
         remarks.append(Message("no-attempt", what="genuine attempt", rates=["cms", "dir", "frr"]))

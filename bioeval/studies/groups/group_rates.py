@@ -306,7 +306,7 @@ def group_intervals(
     out = with_limits(dataset, options, limits, variables, remarks)
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
-        "jackknife over people of each group",
+        "jackknife over people of each group"
     )
 
 
@@ -433,11 +433,7 @@ def condition_intervals(
 
 
 def _differences(
-    groups: Sequence[PeopleOfRate],
-    people: int,
-    enough: np.ndarray,
-    confidence: float,
-    of_two: bool,
+    groups: Sequence[PeopleOfRate], people: int, enough: np.ndarray, confidence: float, of_two: bool
 ) -> dict[str, np.ndarray]:
     """Return differences of one rate of each two groups, by the ends of names.
 

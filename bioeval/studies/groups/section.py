@@ -14,13 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.document.blocks import Block, Column, Fact, Paragraph, ResultsBySystem, Section, Table
-from bioeval.document.cells import (
-    Count,
-    Label,
-    Number,
-    Probability,
-    Rate,
-)
+from bioeval.document.cells import Count, Label, Number, Probability, Rate
 from bioeval.document.results import (
     cell_of,
     data_facts,

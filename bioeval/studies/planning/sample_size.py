@@ -525,12 +525,7 @@ def kurtosis(rate: float, variance: float) -> float:
     return 3 + float(scipy.stats.beta.stats(rate * size, (1 - rate) * size, moments="k"))
 
 
-def subjects_for_width(
-    variance: float,
-    kurtosis: float,
-    width: float,
-    confidence: float,
-) -> int:
+def subjects_for_width(variance: float, kurtosis: float, width: float, confidence: float) -> int:
     """Return the smallest number of subjects that gives an interval of the width wanted.
 
     - `variance`, `kurtosis`: of a subject's mean

@@ -52,10 +52,7 @@ ERROR_DISCARD: dict[str, Variable] = {
 
 
 def count_by_quality(
-    scores: Scores,
-    places: tuple[np.ndarray, np.ndarray],
-    cuts: np.ndarray,
-    threshold: float,
+    scores: Scores, places: tuple[np.ndarray, np.ndarray], cuts: np.ndarray, threshold: float
 ) -> dict[str, np.ndarray]:
     """Count the attempts left after each number of samples is discarded, in one pass.
 
@@ -124,11 +121,7 @@ FRACTIONS = tuple(k / 100 for k in range(51))
 
 @leaves_out_attacks
 def error_discard(
-    scores: Scores,
-    quality: Any,
-    *,
-    threshold: Any,
-    fractions: Sequence[float] = FRACTIONS,
+    scores: Scores, quality: Any, *, threshold: Any, fractions: Sequence[float] = FRACTIONS
 ) -> xr.Dataset:
     """Evaluate a quality measure: FRR and FAR when samples of low quality are discarded.
 

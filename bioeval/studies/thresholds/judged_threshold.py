@@ -67,10 +67,7 @@ JUDGED: dict[str, Variable] = {
 }
 
 #: Attributes about the intervals, which are those of the rates on the evaluation set.
-_OF_INTERVALS = (
-    *("interval_method", "confidence", "interval_unit", "interval_for"),
-    "replicates",
-)
+_OF_INTERVALS = (*("interval_method", "confidence", "interval_unit", "interval_for"), "replicates")
 
 
 @leaves_out_attacks
@@ -167,10 +164,7 @@ def judge_threshold(
         else:
             remarks.append(message)
     attrs: dict[str, Any] = about_attrs(
-        Provenance.of(test),
-        "judged-threshold",
-        "threshold",
-        remarks,
+        Provenance.of(test), "judged-threshold", "threshold", remarks
     )
     attrs |= {name: there.attrs[name] for name in _OF_INTERVALS if name in there.attrs}
     attrs |= {

@@ -41,12 +41,7 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.shares import Shares, pair_shares, search_shares
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import (
-    FoldOptions,
-    Searched,
-    ThresholdTask,
-    fold_of_searches,
-)
+from bioeval.studies.folds.folds import FoldOptions, Searched, ThresholdTask, fold_of_searches
 from bioeval.studies.folds.results import cross_names, fold_dataset
 from bioeval.studies.folds.splits import Samples, SplitPlan
 from bioeval.studies.thresholds.judged_threshold import rates_at

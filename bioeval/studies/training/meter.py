@@ -149,13 +149,7 @@ class Meter:
         return f"Meter(protocol={protocol!r}, given={numbers})"
 
     def update(
-        self,
-        embeddings: Any,
-        labels: Any,
-        *,
-        role: Role = "both",
-        index: Any = None,
-        **meta: Any,
+        self, embeddings: Any, labels: Any, *, role: Role = "both", index: Any = None, **meta: Any
     ) -> None:
         """Take a batch of templates.
 

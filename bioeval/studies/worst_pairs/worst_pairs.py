@@ -96,10 +96,7 @@ def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, Lea
 
 
 @leaves_out_attacks
-def worst_pairs(
-    scores: Scores,
-    n: int = 20,
-) -> xr.Dataset:
+def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     """Return the nearest impostor pairs and the farthest genuine pairs.
 
     Parameters

@@ -116,12 +116,7 @@ def attempts_by_subject(
     if scores.nan == "reject":
         distance = farthest(distance)
     return ZooAttempts(
-        Genuine(
-            distance.astype(np.float64),
-            who[added],
-            own_half[added],
-            genuine_accepted,
-        ),
+        Genuine(distance.astype(np.float64), who[added], own_half[added], genuine_accepted),
         as_probe,
         as_claimed,
     )

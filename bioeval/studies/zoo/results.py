@@ -12,20 +12,8 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.document.blocks import (
-    Column,
-    Fact,
-    Paragraph,
-    ResultsBySystem,
-    Section,
-    Table,
-)
-from bioeval.document.cells import (
-    Count,
-    Label,
-    Labels,
-    Rate,
-)
+from bioeval.document.blocks import Column, Fact, Paragraph, ResultsBySystem, Section, Table
+from bioeval.document.cells import Count, Label, Labels, Rate
 from bioeval.document.results import (
     cell_of,
     data_facts,
