@@ -1314,13 +1314,13 @@ def cases_of_folds() -> None:
         "SubjectKFold": p("SubjectKFold", 4),
         "SubjectKFold shuffled": p("SubjectKFold", 5, shuffle=True, random_state=1),
         "SubjectKFold stratify": p("SubjectKFold", 3, shuffle=True, random_state=1, stratify="sex"),
-        "RepeatedSubjectKFold": p("RepeatedSubjectKFold", 3, n_repeats=3, random_state=2),
+        "RepeatedSubjectKFold": p("SubjectKFold", 3, n_repeats=3, shuffle=True, random_state=2),
         "SubjectShuffleSplit": p("SubjectShuffleSplit", 4, test_size=0.4, random_state=3),
         "SubjectShuffleSplit numbers": p(
             "SubjectShuffleSplit", 3, test_size=8, train_size=12, random_state=3
         ),
         "SampleKFold": p("SampleKFold", 3, shuffle=True, random_state=4),
-        "RepeatedSampleKFold": p("RepeatedSampleKFold", 2, n_repeats=2, random_state=4),
+        "RepeatedSampleKFold": p("SampleKFold", 2, n_repeats=2, shuffle=True, random_state=4),
         "SampleShuffleSplit": p("SampleShuffleSplit", 3, test_size=0.5, random_state=5),
         "TrainValidationTest": p("TrainValidationTest", 0.3, 0.3, n_splits=3, random_state=6),
         "TrainValidationTest samples": p(
@@ -1980,7 +1980,7 @@ def cases_of_plots() -> None:
         lambda: be().gallery_size(scores("square32"), [5, 10, 20, 50], thresholds=10, max_rank=5),
         ranks=(1, 5),
     )
-    repeated = lambda: be().partition.RepeatedSubjectKFold(2, n_repeats=3, random_state=1)  # noqa: E731
+    repeated = lambda: be().partition.SubjectKFold(2, n_repeats=3, shuffle=True, random_state=1)  # noqa: E731
     curves = lambda: be().repeat(  # noqa: E731
         scores("columns"), repeated(), curves=True, thresholds=10, max_rank=6
     )

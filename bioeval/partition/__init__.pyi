@@ -11,8 +11,6 @@ from .folds import (
     GalleryKFold as GalleryKFold,
     PredefinedFolds as PredefinedFolds,
     PredefinedPairFolds as PredefinedPairFolds,
-    RepeatedSampleKFold as RepeatedSampleKFold,
-    RepeatedSubjectKFold as RepeatedSubjectKFold,
     SampleKFold as SampleKFold,
     SubjectKFold as SubjectKFold,
 )

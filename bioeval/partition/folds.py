@@ -29,7 +29,7 @@ class _Folds(Splitter[Any]):
     #: What is yielded of a fold: the others, and itself.
     _parts: type[TrainTest | ProbesGallery] = TrainTest
     _purpose: int
-    shuffle = True
+    shuffle: bool
     stratify: str | None
 
     def __post_init__(self) -> None:
@@ -70,34 +70,8 @@ class _Folds(Splitter[Any]):
             )
 
 
-class _SubjectFolds(_Folds):
-    by_subject = True
-    _purpose = shuffling.SUBJECT_FOLDS
-
-    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
-        """Return the fold of each sample: that of its subject."""
-        who = samples.subjects
-        self._require_enough(len(who), "subject")
-        strata = samples.strata(self.stratify, by_subject=True)
-        order = shuffling.arrange(len(who), strata, draws)
-        return shuffling.into_folds(order, strata, self.n_splits)[who.codes]
-
-
-class _SampleFolds(_Folds):
-    _purpose = shuffling.SAMPLE_FOLDS
-
-    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
-        self._require_enough(samples.n, "sample")
-        strata = samples.strata(self.stratify)
-        place = np.arange(samples.n) if draws is None else samples.place
-        in_order = np.argsort(place)
-        strata = None if strata is None else strata[in_order]
-        order = shuffling.arrange(samples.n, strata, draws)
-        return shuffling.into_folds(order, strata, self.n_splits)[place]
-
-
 @dataclass(eq=False, repr=False)
-class SubjectKFold(_SubjectFolds):
+class SubjectKFold(_Folds):
     """K folds of subjects: no subject is in both training and test.
 
     Every sample is tested exactly once. Which samples a fold gets depends on the subjects
@@ -107,18 +81,20 @@ class SubjectKFold(_SubjectFolds):
     ----------
     n_splits : int
         Number of folds, at least 2 and at most the number of subjects.
+    n_repeats : int
+        How often to divide the subjects, each time in another random order, with ``shuffle=True``
+        only. More repeats never change those before them.
     shuffle : bool
         Take the subjects in random order. Otherwise they are taken in the order of their
         labels, in blocks.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed, with ``shuffle=True`` only. None draws another partition each time.
+        The seed, with ``shuffle=True`` only. None draws other partitions each time.
     stratify : str, optional
         A metadata column, such as ``"sex"``: each fold gets the same number of subjects of each
         of its values, give or take one. It must be constant within each subject.
 
     See Also
     --------
-    RepeatedSubjectKFold : the same, several times.
     SampleKFold : subjects may be on both sides, samples never.
 
     References
@@ -135,37 +111,10 @@ class SubjectKFold(_SubjectFolds):
     ...     print(subject[train], subject[test])
     ['cem' 'cem' 'dan'] ['ann' 'ann' 'bob']
     ['ann' 'ann' 'bob'] ['cem' 'cem' 'dan']
-    """
 
-    n_splits: int = 5
-    _: KW_ONLY
-    shuffle: bool = False
-    random_state: RandomState = None
-    stratify: str | None = None
+    Several times:
 
-
-@dataclass(eq=False, repr=False)
-class RepeatedSubjectKFold(_SubjectFolds):
-    """K folds of subjects, several times, each time in another random order.
-
-    The first repeat is the :class:`SubjectKFold` of the same seed; more repeats never change
-    those before them.
-
-    Parameters
-    ----------
-    n_splits : int
-        Number of folds in a repeat.
-    n_repeats : int
-        Number of repeats.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed. None draws other partitions each time.
-    stratify
-        As for :class:`SubjectKFold`.
-
-    Examples
-    --------
-    >>> from bioeval.partition import RepeatedSubjectKFold
-    >>> splitter = RepeatedSubjectKFold(n_splits=2, n_repeats=3, random_state=0)
+    >>> splitter = SubjectKFold(2, n_repeats=3, shuffle=True, random_state=0)
     >>> splitter.get_n_splits()
     6
     >>> for train, test in splitter.split(y=["ann", "ann", "bob", "cem"]):
@@ -180,13 +129,25 @@ class RepeatedSubjectKFold(_SubjectFolds):
 
     n_splits: int = 5
     _: KW_ONLY
-    n_repeats: int = 10
+    n_repeats: int = 1
+    shuffle: bool = False
     random_state: RandomState = None
     stratify: str | None = None
 
+    by_subject = True
+    _purpose = shuffling.SUBJECT_FOLDS
+
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
+        """Return the fold of each sample: that of its subject."""
+        who = samples.subjects
+        self._require_enough(len(who), "subject")
+        strata = samples.strata(self.stratify, by_subject=True)
+        order = shuffling.arrange(len(who), strata, draws)
+        return shuffling.into_folds(order, strata, self.n_splits)[who.codes]
+
 
 @dataclass(eq=False, repr=False)
-class SampleKFold(_SampleFolds):
+class SampleKFold(_Folds):
     """K folds of samples: a subject may be on both sides, a sample never.
 
     This is the partition where the tested subjects are known to the system, such as a classifier
@@ -198,10 +159,13 @@ class SampleKFold(_SampleFolds):
     ----------
     n_splits : int
         Number of folds, at least 2 and at most the number of samples.
+    n_repeats : int
+        How often to divide the samples, each time in another random order, with ``shuffle=True``
+        only. Every sample is tested once in each repeat.
     shuffle : bool
         Take the samples in random order; otherwise as they come, in blocks.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed, with ``shuffle=True`` only. None draws another partition each time.
+        The seed, with ``shuffle=True`` only. None draws other partitions each time.
     stratify : str, optional
         ``"subject"`` gives each fold the same number of each subject's samples, give or take
         one; the name of a metadata column does so for each of its values. Subjects with fewer
@@ -220,43 +184,21 @@ class SampleKFold(_SampleFolds):
 
     n_splits: int = 5
     _: KW_ONLY
+    n_repeats: int = 1
     shuffle: bool = False
     random_state: RandomState = None
     stratify: str | None = None
 
+    _purpose = shuffling.SAMPLE_FOLDS
 
-@dataclass(eq=False, repr=False)
-class RepeatedSampleKFold(_SampleFolds):
-    """K folds of samples, several times, each time in another random order.
-
-    Parameters
-    ----------
-    n_splits : int
-        Number of folds in a repeat.
-    n_repeats : int
-        Number of repeats; every sample is tested once in each.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed. None draws other partitions each time.
-    stratify : str, optional
-        As for :class:`SampleKFold`.
-
-    Examples
-    --------
-    >>> from bioeval.partition import RepeatedSampleKFold
-    >>> splitter = RepeatedSampleKFold(n_splits=2, n_repeats=2, random_state=0)
-    >>> for train, test in splitter.split(X=range(4)):
-    ...     print(train, test)
-    [0 3] [1 2]
-    [1 2] [0 3]
-    [1 2] [0 3]
-    [0 3] [1 2]
-    """
-
-    n_splits: int = 5
-    _: KW_ONLY
-    n_repeats: int = 10
-    random_state: RandomState = None
-    stratify: str | None = None
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
+        self._require_enough(samples.n, "sample")
+        strata = samples.strata(self.stratify)
+        place = np.arange(samples.n) if draws is None else samples.place
+        in_order = np.argsort(place)
+        strata = None if strata is None else strata[in_order]
+        order = shuffling.arrange(samples.n, strata, draws)
+        return shuffling.into_folds(order, strata, self.n_splits)[place]
 
 
 @dataclass(eq=False, repr=False)

@@ -75,14 +75,14 @@ PARTITIONS = {
     "subject-folds": PartitionKind(
         doc="folds of subjects: each is tested once while the others are trained on; no subject is "
         "in two. Pairs must name their subjects",
-        splitter="RepeatedSubjectKFold",
+        splitter="SubjectKFold",
         arguments={**_FOLDS, "stratify": "stratify"},
     ),
     "sample-folds": PartitionKind(
         doc="folds of templates, with the same number of each subject's, within one; subjects "
         "are on both sides",
         layouts=SEARCHABLE,
-        splitter="RepeatedSampleKFold",
+        splitter="SampleKFold",
         arguments={**_FOLDS, "stratify": "stratify"},
     ),
     "gallery-folds": PartitionKind(

@@ -588,7 +588,9 @@ def test_repeated_folds_in_one_command(capsys):
     be.save(scores, "all.npz")
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3, "--json") == 0
     found = json.loads(capsys.readouterr().out)["tasks"]["folds/verification/single"]
-    expected = crossed(scores, be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0))
+    expected = crossed(
+        scores, be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
+    )
     for name in ("frr_mean", "frr_repeats_mean", "frr_repeats_sd", "far_repeats_sd"):
         assert found[name] == expected[name].item()
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3) == 0

@@ -153,7 +153,7 @@ def listed() -> Iterator[None]:
 THRESHOLDS = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 3.0, np.inf])
 SPLITTERS = {
     "subjects": be.partition.SubjectKFold(3, shuffle=True, random_state=1),
-    "repeats": be.partition.RepeatedSubjectKFold(2, n_repeats=3, random_state=2),
+    "repeats": be.partition.SubjectKFold(2, n_repeats=3, shuffle=True, random_state=2),
     "samples": be.partition.SampleKFold(3, shuffle=True, random_state=3),
     "shuffled": be.partition.SubjectShuffleSplit(2, test_size=0.4, random_state=4),
 }

@@ -15,7 +15,6 @@ from bioeval.partition import (
     Experiment,
     PredefinedFolds,
     ProbeGallerySplit,
-    RepeatedSubjectKFold,
     SampleKFold,
     SubjectKFold,
     SubjectShuffleSplit,
@@ -27,7 +26,7 @@ GALLERY = np.concatenate([np.repeat(np.arange(1, 21), 3), np.zeros(60, dtype=int
 CAMERAS = np.arange(40) % 2, np.arange(126) % 3
 OF_SUBJECTS = [
     SubjectKFold(5),
-    RepeatedSubjectKFold(4, n_repeats=2, random_state=1),
+    SubjectKFold(4, n_repeats=2, shuffle=True, random_state=1),
     SubjectShuffleSplit(3, test_size=0.3, random_state=2),
 ]
 

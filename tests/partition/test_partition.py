@@ -31,9 +31,9 @@ SUBJECT = np.repeat(NAMES, [3, 1, 4, 2, 2, 5, 1])
 
 SPLITTERS = [
     bp.SubjectKFold(3, shuffle=True, random_state=7),
-    bp.RepeatedSubjectKFold(2, n_repeats=3, random_state=7),
+    bp.SubjectKFold(2, n_repeats=3, shuffle=True, random_state=7),
     bp.SampleKFold(4, shuffle=True, random_state=7, stratify="subject"),
-    bp.RepeatedSampleKFold(2, n_repeats=2, random_state=7),
+    bp.SampleKFold(2, n_repeats=2, shuffle=True, random_state=7),
     bp.SubjectShuffleSplit(3, test_size=2, random_state=7),
     bp.SampleShuffleSplit(2, test_size=5, random_state=7),
     bp.TrainValidationTest(0.2, 0.3, random_state=7),
@@ -190,19 +190,16 @@ def test_folds_of_samples(labels, data, seed):
 
 @given(subjects(3), st.integers(1, 4), seeds)
 def test_repeated_folds(labels, repeats, seed):
-    for repeated, single in (
-        (bp.RepeatedSubjectKFold, bp.SubjectKFold),
-        (bp.RepeatedSampleKFold, bp.SampleKFold),
-    ):
-        splitter = repeated(3, n_repeats=repeats, random_state=seed)
+    for folds in (bp.SubjectKFold, bp.SampleKFold):
+        splitter = folds(3, n_repeats=repeats, shuffle=True, random_state=seed)
         assert splitter.get_n_splits() == 3 * repeats
         assert len(list(splitter.split(y=labels))) == 3 * repeats
         codes = repeated_fold_codes(splitter, labels)
         assert codes.shape == (repeats, len(labels)) and codes.dtype == np.int64
         assert ((codes >= 0) & (codes < 3)).all()
-        first = fold_codes(single(3, shuffle=True, random_state=seed), labels)
+        first = fold_codes(folds(3, shuffle=True, random_state=seed), labels)
         assert (codes[0] == first).all()
-        more = repeated(3, n_repeats=repeats + 1, random_state=seed)
+        more = folds(3, n_repeats=repeats + 1, shuffle=True, random_state=seed)
         assert (repeated_fold_codes(more, labels)[:-1] == codes).all()
 
 
@@ -466,7 +463,7 @@ def test_inside_scikit_learn():
     x[np.arange(40)] = np.repeat(np.arange(8), 5)[:, None]
     enrolment = bp.ProbeGallerySplit(1, n_repeats=3, random_state=0)
     assert (model_selection.cross_val_score(knn, x, subject, cv=enrolment) == 1).all()
-    splitter = bp.RepeatedSubjectKFold(2, n_repeats=2, random_state=0)
+    splitter = bp.SubjectKFold(2, n_repeats=2, shuffle=True, random_state=0)
     search = model_selection.GridSearchCV(DummyClassifier(), {"constant": ["f"]}, cv=splitter)
     search.fit(x, sex, groups=subject)
     assert search.n_splits_ == 4
@@ -598,7 +595,7 @@ WRONG_ARGUMENTS = [
     (lambda: bp.SubjectKFold(2, shuffle=True, random_state=-1), "random_state is -1"),
     (lambda: bp.SubjectKFold(2, stratify=[1, 2]), "the name of a metadata column"),
     (lambda: bp.SampleKFold(2, stratify=True), "the name of a metadata column"),
-    (lambda: bp.RepeatedSampleKFold(2, n_repeats=0), "n_repeats is 0"),
+    (lambda: bp.SampleKFold(2, n_repeats=0, shuffle=True), "n_repeats is 0"),
     (lambda: bp.SubjectShuffleSplit(0), "n_splits is 0"),
     (lambda: bp.SubjectShuffleSplit(test_size=1.5), "test_size is 1.5; expected a share between"),
     (lambda: bp.SubjectShuffleSplit(test_size=1.0), "test_size is 1.0"),

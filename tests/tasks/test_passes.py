@@ -22,7 +22,10 @@ MOST_PASSES = {
         4,
         lambda a, b: be.compare(a, b, interval=be.stats.IntervalMethod("people", replicates=100)),
     ),
-    "folds": (2, lambda a, b: be.cross_evaluate(a, be.partition.RepeatedSubjectKFold(5))),
+    "folds": (
+        2,
+        lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5, n_repeats=10, shuffle=True)),
+    ),
     "fused folds": (
         1,
         lambda a, b: in_folds(a, be.partition.SubjectKFold(5), templates="multi"),

@@ -115,7 +115,7 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
         options["fold_of_sample"] = _column(scores, section.column)
     if section.by == "experiment":
         options["gallery_templates"] = _enrolled(section.gallery_templates, scores)
-    if section.by == "gallery-folds":
+    if section.by in ("subject-folds", "sample-folds", "gallery-folds"):
         options["shuffle"] = True
     if section.by == "sample-folds":
         options["stratify"] = section.stratify or "subject"

@@ -511,17 +511,14 @@ def _splitter(
     """Return what divides the people, or the pairs, into folds."""
     if scores.layout != "pairs":
         require_subjects(scores, "a threshold study")
+    drawn: dict[str, Any] = {"n_repeats": repeats, "shuffle": True, "random_state": random_state}
     if task == "open_set":
-        return partition.RepeatedSubjectKFold(
-            folds, n_repeats=repeats, random_state=random_state, stratify="enrolled"
-        )
+        return partition.SubjectKFold(folds, **drawn, stratify="enrolled")
     if scores.layout == "pairs" and scores.pair_folds is not None:
         return partition.PredefinedPairFolds(scores.pair_folds)
     if _by_people(scores):
-        return partition.RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
-    return partition.RepeatedSampleKFold(
-        folds, n_repeats=repeats, random_state=random_state, stratify="genuine"
-    )
+        return partition.SubjectKFold(folds, **drawn)
+    return partition.SampleKFold(folds, **drawn, stratify="genuine")
 
 
 def _by_people(scores: Scores) -> bool:

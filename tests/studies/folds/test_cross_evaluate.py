@@ -126,7 +126,7 @@ def test_closed_set_in_folds(scores):
 
 
 def test_summaries_by_hand(scores):
-    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    splitter = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
     ds = crossed(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
     for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
         values = ds[name].values.ravel()
@@ -146,7 +146,7 @@ def test_summaries_by_hand(scores):
 
 
 def test_the_means_of_the_repeats_have_mean_and_spread(scores):
-    ds = crossed(scores, be.partition.RepeatedSubjectKFold(3, n_repeats=4, random_state=0))
+    ds = crossed(scores, be.partition.SubjectKFold(3, n_repeats=4, shuffle=True, random_state=0))
     for rate in ("far", "frr", "train_frr"):
         means = [np.mean([ds[rate].values[r, k] for k in range(3)]) for r in range(4)]
         assert ds[f"{rate}_repeats_mean"].item() == pytest.approx(np.mean(means))
@@ -157,7 +157,7 @@ def test_the_means_of_the_repeats_have_mean_and_spread(scores):
 
 def test_a_fold_without_a_rate_is_left_out_of_the_mean_of_its_repeat():
     scores = be.simulate(4, [3, 3, 1, 1], random_state=1)
-    folds = be.partition.RepeatedSubjectKFold(2, n_repeats=5, random_state=0)
+    folds = be.partition.SubjectKFold(2, n_repeats=5, shuffle=True, random_state=0)
     ds = crossed(scores, folds, threshold=3.0)
     assert np.isnan(ds.frr.values).any()
     means = [np.mean([x for x in row if not np.isnan(x)]) for row in ds.frr.values]

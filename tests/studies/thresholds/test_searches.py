@@ -111,8 +111,8 @@ def test_folds_divide_the_people_who_search_and_keep_the_gallery():
     scores = searched(2)
     result = be.study_threshold(scores, "far=0.3", **SHORT)
     loops, people = Loops(scores), scores.probe_labels
-    splitter = be.partition.RepeatedSubjectKFold(
-        3, n_repeats=1, random_state=0, stratify="enrolled"
+    splitter = be.partition.SubjectKFold(
+        3, n_repeats=1, shuffle=True, random_state=0, stratify="enrolled"
     )
     roles = np.where(people < 12, "yes", "no")
     parts = splitter.split(range(len(people)), people.tolist(), meta={"enrolled": roles})

@@ -266,7 +266,7 @@ def test_a_rule_keeps_its_digits_in_the_folds():
     scores = be.simulate(9, 3, random_state=1)
     study = be.study_threshold(scores, "far=1/3", folds=3, repeats=1, random_state=0)
     assert study.attrs["threshold_rule"] == "far=0.3333333333333333"
-    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=1, random_state=0)
+    splitter = be.partition.SubjectKFold(3, n_repeats=1, shuffle=True, random_state=0)
     who = scores.probe_labels
     for k, (train, _) in enumerate(splitter.split(range(len(who)), who)):
         part = be.verification(scores.select(train), far_targets=[1 / 3])
@@ -311,7 +311,7 @@ def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
     whole = be.verification(scores, templates=templates, far_targets=(0.01,))
     assert ds.threshold == whole.threshold_at_far.item()
     assert ds.optimistic_frr == whole.frr_at_far.item()
-    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0)
+    splitter = be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
     by_fold = crossed(scores, splitter, threshold="far=0.01", templates=templates)
     for name in ("far_mean", "far_low", "frr_high", "frr_pooled", "hter_sd", "far_folds"):
         assert ds[name].item() == by_fold[name].item()
