@@ -225,14 +225,7 @@ def study_threshold(
         else:
             counted = _of_comparisons(scores, rule, splitter, method)
     folded, attempts = expanded(counted.folds), counted.attempts
-    variables: Variables = {"threshold": to_user(counted.chosen.threshold, scores.kind)}
-    for end in ("", "_low", "_high"):
-        far, frr = (counted.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
-        of_end = {"far": far, "frr": frr, "hter": (far + frr) / 2}
-        variables |= {f"optimistic_{rate}{end}": x for rate, x in of_end.items()}
-    for role in ("genuine_attempts", "impostor_attempts"):
-        variables[role] = getattr(attempts, role)
-    variables |= counted.variables
+    variables = counted.where_chosen(scores.kind)
     variables |= {name: folded[name].item() for name in _ON_NEW if name in folded}
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), folded[name].values)
@@ -305,6 +298,17 @@ class _Counted(NamedTuple):
     messages: Sequence[Message] = ()
     doubt: Message | None = None
     shares: Shares | None = None
+
+    def where_chosen(self, kind: str) -> Variables:
+        """Return the threshold to install with its rates, which are optimistic, and the numbers."""
+        values: Variables = {"threshold": to_user(self.chosen.threshold, kind), **self.variables}
+        for end in ("", "_low", "_high"):
+            far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
+            of_end = {"far": far, "frr": frr, "hter": (far + frr) / 2}
+            values |= {f"optimistic_{rate}{end}": x for rate, x in of_end.items()}
+        for role in ("genuine_attempts", "impostor_attempts"):
+            values[role] = getattr(self.attempts, role)
+        return values
 
 
 def _of_comparisons(
