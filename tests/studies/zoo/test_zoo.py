@@ -16,7 +16,6 @@ from scipy import stats
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.labels import Codes
-from bioeval.studies.zoo.attempts import attempts_by_subject
 from bioeval.studies.zoo.existence import (
     GROUPS,
     _deviations,
@@ -24,6 +23,7 @@ from bioeval.studies.zoo.existence import (
     goat_test,
     opponents_test,
 )
+from bioeval.studies.zoo.zoo import attempts_by_subject
 
 NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_mean_as_claimed")
 
