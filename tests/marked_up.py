@@ -24,7 +24,7 @@ def of_latex(text: str) -> str:
 def of_markdown(text: str) -> str:
     """Return what a piece of Markdown shows, its lines as one."""
     text = re.sub(r"^(\s*)\*\*(.*)\*\*(\s*)$", r"\1\2\3", text.replace("<br>", " "))
-    bare = re.sub(r"\\[!-/:-@[-`{-~]", "", text)
+    bare = re.sub(r"\\[!-/:-@[-`{-~]|`[^`]+`", "", text)
     assert not re.search(r"[`*_|~$\\]|<[A-Za-z/!?]|\]\(", bare), text
     return re.sub(r"\\([!-/:-@[-`{-~])", r"\1", text).replace("&amp;", "&")
 

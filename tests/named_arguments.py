@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,10 +11,13 @@ import pytest
 
 from bioeval.base.errors import BioevalError
 
+_NAMED = re.compile(r'`([A-Za-z_]\w*)(?:=\{"(\w+)": [^`]*\}|=[^`]*)?`')
+
 
 @contextmanager
 def raises_about(error: type[BioevalError], *arguments: str) -> Iterator[Any]:
-    """Expect an error that names these arguments and no other."""
+    """Expect an error that names these arguments and no other; ``a.b`` is an entry of a mapping."""
     with pytest.raises(error) as caught:
         yield caught
-    assert caught.value.arguments == arguments, str(caught.value)
+    named = [".".join(filter(None, names)) for names in _NAMED.findall(str(caught.value))]
+    assert tuple(dict.fromkeys(named)) == arguments, str(caught.value)

@@ -7,10 +7,9 @@ from typing import Any
 from bioeval.views.sections.evaluation import evaluation_section
 from bioeval.views.tasks import datasets
 from bioeval.views.terms import words_of
-from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
 
 
-def as_text(results: Any, width: int = 100, naming: Naming = python_naming) -> str:
+def as_text(results: Any, width: int = 100) -> str:
     vocabulary = next((words_of(dataset) for _, dataset in datasets(results)), "lecture")
-    return text_of_section(evaluation_section(dict(datasets(results))), width, vocabulary, naming)
+    return text_of_section(evaluation_section(dict(datasets(results))), width, vocabulary)

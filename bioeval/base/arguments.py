@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.array_libraries import as_numpy
-from bioeval.base.errors import Argument, DataError, Part, counted, received, subject
+from bioeval.base.errors import DataError, counted, received, subject
 
 # The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 _MOST_DRAWS = 1_000_000
@@ -29,7 +29,7 @@ _LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
 
 
 def require_integer(
-    name: Part, value: Any, *, low: int, high: int | None = None, of_draws: bool = False
+    name: str, value: Any, *, low: int, high: int | None = None, of_draws: bool = False
 ) -> int:
     """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
 
@@ -50,7 +50,7 @@ def require_integer(
 
 
 def require_number(
-    name: Part,
+    name: str,
     value: Any,
     *,
     low: float | None = None,
@@ -98,7 +98,7 @@ def number_in(text: str) -> float:
     return number
 
 
-def as_float64(name: Part, values: Any) -> np.ndarray:
+def as_float64(name: str, values: Any) -> np.ndarray:
     """Return numbers as float64, or raise :class:`DataError` where one is not exact there."""
     array = require_array(name, values)
     with np.errstate(over="ignore"):
@@ -125,13 +125,12 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
             value = float(confidence)
     if not 0.0 < value < 1.0:
         raise DataError(
-            f"{Argument(name)} is {received(confidence)}; expected a number between 0 and 1, such "
-            "as 0.95"
+            f"`{name}` is {received(confidence)}; expected a number between 0 and 1, such as 0.95"
         )
     return value
 
 
-def require_increasing_proportions(name: Part, values: Any) -> list[Fraction]:
+def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     """Return increasing numbers within [0, 1] by their decimal values, 0.29 as 29 / 100."""
 
     def valid(array: np.ndarray) -> Any:
@@ -141,21 +140,21 @@ def require_increasing_proportions(name: Part, values: Any) -> list[Fraction]:
     return [Fraction(repr(value)) for value in array.tolist()]
 
 
-def require_flag(name: Part, value: object) -> bool:
+def require_flag(name: str, value: object) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
         raise DataError(f"{subject(name)} is {received(value)}; expected True or False")
     return bool(value)
 
 
-def require_text(name: Part, value: object) -> str:
+def require_text(name: str, value: object) -> str:
     """Return `value`, or raise :class:`DataError` unless it is text."""
     if not isinstance(value, str):
         raise DataError(f"{subject(name)} is {received(value)}; expected text")
     return value
 
 
-def require_list(name: Part, values: Any) -> list[Any]:
+def require_list(name: str, values: Any) -> list[Any]:
     """Return the items of `values`; raise :class:`DataError` unless it has items and is no text."""
     try:
         items = list(values) if not isinstance(values, str | bytes) else None
@@ -166,7 +165,7 @@ def require_list(name: Part, values: Any) -> list[Any]:
     return items
 
 
-def require_path(name: Part, value: Any) -> Path:
+def require_path(name: str, value: Any) -> Path:
     """Return `value` as a path, or raise :class:`DataError` unless a file could have that name."""
     try:
         raw = os.fsencode(value) if isinstance(value, str | os.PathLike) else None
@@ -179,14 +178,14 @@ def require_path(name: Part, value: Any) -> Path:
     return Path(value)
 
 
-def require_callable(name: Part, value: Any) -> Any:
+def require_callable(name: str, value: Any) -> Any:
     """Return `value`, or raise :class:`DataError` unless it can be called or is None."""
     if value is not None and not callable(value):
         raise DataError(f"{subject(name)} is {received(value)}; expected a function")
     return value
 
 
-def require_array(name: Part, values: Any) -> np.ndarray:
+def require_array(name: str, values: Any) -> np.ndarray:
     """Return an array, or raise :class:`DataError` where lists are ragged or contain themselves.
 
     Values masked by numpy are an error, too: they would lose their mask.
@@ -207,7 +206,7 @@ def require_array(name: Part, values: Any) -> np.ndarray:
 
 
 def require_numbers(
-    name: Part,
+    name: str,
     values: Any,
     expected: str = "real numbers",
     valid: Callable[[np.ndarray], Any] | None = None,

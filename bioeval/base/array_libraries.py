@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, Part, cut, subject
+from bioeval.base.errors import DataError, cut, subject
 
 # What libraries raise where they cannot hand over their memory.
 _ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError)
@@ -19,7 +19,7 @@ _ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError)
 _WIDER = {"bfloat16": np.float32, "float": np.float32, "int": np.int8, "uint": np.uint8}
 
 
-def as_numpy(values: Any, name: Part) -> Any:
+def as_numpy(values: Any, name: str) -> Any:
     """Return an array of another library as one of NumPy; other values unchanged.
 
     Raises
@@ -63,7 +63,7 @@ def _is_sparse(values: Any) -> bool:
     )
 
 
-def _unreadable(name: Part, values: Any, problem: str) -> DataError:
+def _unreadable(name: str, values: Any, problem: str) -> DataError:
     """Return the error of an array that cannot be read, with its type, dtype and shape."""
     kind = type(values)
     called = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
@@ -82,7 +82,7 @@ def widened(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def joined(values: Any, name: Part, dimensions: int) -> Any:
+def joined(values: Any, name: str, dimensions: int) -> Any:
     """Return a list of batches as one array; any other value unchanged.
 
     Parameters
@@ -111,7 +111,7 @@ def joined(values: Any, name: Part, dimensions: int) -> Any:
     return np.concatenate(batches)
 
 
-def joined_labels(values: Any, name: Part) -> Any:
+def joined_labels(values: Any, name: str) -> Any:
     """Return a list of batches of labels as one list; any other value unchanged.
 
     A batch is an array or a list; a tuple is a label.

@@ -4,28 +4,25 @@ Every error derives from :class:`BioevalError`, so that a program (and the comma
 distinguish a problem of the input from a defect of the library. Messages say what was found,
 where, and what was expected.
 
-The message of an error is an f-string in which arguments are typed::
+A message names arguments in backquotes, with a value as Python writes it::
 
-    raise DataError(f"{Argument('max_rank')} is {value!r}; expected an integer >= 1")
+    raise DataError(f"`max_rank` is {received(value)}; expected an integer >= 1")
+    raise DataError('NaN at row 3; give `nan="reject"` or `columns={"scores": "D"}`')
 
-``str(error)`` has Python's words (``max_rank``, ``nan="reject"``), and another surface puts its own
-in their place by :meth:`BioevalError.message` (``--max-rank``, ``--nan reject``).
-:attr:`BioevalError.arguments` names the arguments for programs. Messages of results name arguments
-in their templates (:mod:`bioeval.base.messages`).
+The command line writes its options in their place (:meth:`bioeval.cli.command.Command.in_options`).
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Self, TypeVar, cast, get_args
+from collections.abc import Iterable, Mapping
+from typing import Any, Self, TypeVar, cast, get_args
 
 W = TypeVar("W", bound=str)
 
-# Where an argument begins and ends in an f-string, and where its value does.
-_BEGIN, _VALUE, _END = "\ue000\ue001\ue002"
-_MARKED = re.compile(f"{_BEGIN}([^{_VALUE}{_END}]*)(?:{_VALUE}([^{_END}]*))?{_END}")
+#: An argument in a message: its name, and its value if any.
+NAMED = re.compile(r"`([A-Za-z_]\w*)(?:=([^`]+))?`")
 
 _LONG_WORD = re.compile(r"[^\s/\\]{261,}")  # longer than any name of a file
 _LONGEST_LINE = 2000
@@ -142,94 +139,45 @@ def singular(nouns: str) -> str:
     return nouns.removesuffix("s")
 
 
-class Argument(NamedTuple):
-    """An argument of a public function, or one with a value, as part of a message.
-
-    A name with a point is an entry of an argument that is a mapping.
+def backquoted(argument: str, value: object = None) -> str:
+    """Return an argument as a message has it; one with a point is an entry of a mapping.
 
     Examples
     --------
-    >>> print(DataError(f"say {Argument('nan', 'reject')}"))
-    say nan="reject"
-    >>> print(DataError(f"say {Argument('columns.scores', 'D')}"))
-    say columns={"scores": "D"}
+    >>> print(backquoted("max_rank"), backquoted("columns.scores", "D"))
+    `max_rank` `columns={"scores": "D"}`
     """
-
-    name: str
-    value: object = None
-
-    def __str__(self) -> str:
-        """Return the argument in Python's words."""
-        return in_words(format(self))
-
-    def __format__(self, spec: str) -> str:
-        """Return a text in which :func:`in_words` finds the argument."""
-        value = f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
-        return f"{_BEGIN}{self.name}{'' if self.value is None else _VALUE + value}{_END}"
+    return _written(argument, f'"{value}"' if isinstance(value, str) else value)
 
 
-#: How a surface writes an argument: from its name, and its value in Python's notation or None.
-Naming = Callable[[str, str | None], str]
-
-#: What a message is about: an argument, its name, or text such as the place in a file.
-Part = str | Argument
-
-
-def python_words(name: str, value: str | None) -> str:
-    """Return an argument, and its value if any, as a call in Python has them."""
-    argument, point, key = name.partition(".")
+def _written(argument: str, value: object) -> str:
+    """Return an argument with the text of its value."""
+    name, point, key = argument.partition(".")
     if point:
-        return f'{argument}={{"{key}": {value or "..."}}}'
-    return name if value is None else f"{name}={value}"
+        value = f'{{"{key}": {"..." if value is None else value}}}'
+    return f"`{name}`" if value is None else f"`{name}={value}`"
 
 
-def in_words(text: str, naming: Naming = python_words) -> str:
-    """Return the text of a message with its arguments as `naming` writes them."""
-    return _MARKED.sub(lambda found: naming(found[1], found[2]), text)
-
-
-def enumerated(parts: Iterable[Part], last: str = "") -> str:
-    """Return parts as an enumeration: ``a, b, c``, or with `last` as ``"and"``, ``a, b and c``."""
-    *first, end = map(format, parts)
-    if not first:
-        return end
-    return f"{', '.join(first)}{f' {last} ' if last else ', '}{end}"
+def enumerated(words: Iterable[str], last: str = "and") -> str:
+    """Return words as an enumeration: ``a, b and c``."""
+    *first, end = words
+    return f"{', '.join(first)} {last} {end}" if first else end
 
 
 class BioevalError(Exception):
     """Base class of every error that bioeval raises on purpose."""
 
-    @property
-    def _text(self) -> str:
-        return "".join(map(format, self.args))
-
-    def message(self, naming: Naming) -> str:
-        """Return the message with its arguments as `naming` writes them.
-
-        `naming` is called with the name of each argument, and with its value in Python's
-        notation, or None.
-        """
-        return printable(in_words(self._text, naming))
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The names of the arguments that the message has, in order, each once."""
-        return tuple(dict.fromkeys(found[1] for found in _MARKED.finditer(self._text)))
-
     def __str__(self) -> str:
-        return self.message(python_words)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self)!r})"
+        return printable(super().__str__())
 
     def preceded_by(self, where: str) -> Self:
         """Return the error with `where` before its message."""
-        return type(self)(where + self._text)
+        return type(self)(f"{where}{self}")
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """Return the error with its arguments called as in the function that was called."""
-        marks = re.compile(f"(?<={_BEGIN})[^{_VALUE}{_END}]*")
-        return type(self)(marks.sub(lambda name: names.get(name[0], name[0]), self._text))
+        text = NAMED.sub(lambda x: _written(names.get(x[1], x[1]), x[2]), str(self))
+        return type(self)(text)
 
 
 class DataError(BioevalError, ValueError):
@@ -289,14 +237,12 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
     return ""
 
 
-def subject(input_name: Part) -> Part:
+def subject(input_name: str) -> str:
     """Return the subject of a message: an argument where it is a name, else the text itself."""
-    if isinstance(input_name, str) and input_name.isidentifier():
-        return Argument(input_name)
-    return input_name
+    return backquoted(input_name) if input_name.isidentifier() else input_name
 
 
-def bad_choice(input_name: Part, got: object, choices: Iterable[object]) -> str:
+def bad_choice(input_name: str, got: object, choices: Iterable[object]) -> str:
     """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
     listed = ", ".join(map(repr, choices))
@@ -308,7 +254,7 @@ def bad_choice(input_name: Part, got: object, choices: Iterable[object]) -> str:
     )
 
 
-def require_choice(input_name: Part, got: object, choices: Any, error: type = DataError) -> None:
+def require_choice(input_name: str, got: object, choices: Any, error: type = DataError) -> None:
     """Raise :class:`DataError` unless `got` is one of `choices` (perhaps a ``Literal``)."""
     choices = get_args(choices) or list(choices)
     if not isinstance(got, str) or got not in choices:

@@ -12,7 +12,6 @@ from typing import SupportsIndex
 
 from bioeval.base.errors import (
     DataError,
-    Part,
     received,
     subject,
 )
@@ -43,7 +42,7 @@ def require_memory(needed: int, data_name: str, remedy: str) -> None:
         )
 
 
-def require_bytes(name: Part, value: object) -> int:
+def require_bytes(name: str, value: object) -> int:
     """Return a number of bytes, given as such or as text with a unit.
 
     Examples

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bioeval.base.arguments import require_callable, require_integer
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import DataError, received
 from bioeval.base.memory import require_bytes
 
 #: The options in use.
@@ -36,9 +36,7 @@ def _memory_limit(value: Any) -> int | None:
 def _client(value: Any) -> Any:
     if value is None or all(callable(getattr(value, x, None)) for x in ("submit", "scatter")):
         return value
-    raise DataError(
-        f"{Argument('client')} is {received(value)}; expected a dask.distributed.Client"
-    )
+    raise DataError(f"`client` is {received(value)}; expected a dask.distributed.Client")
 
 
 _CHECKED = {

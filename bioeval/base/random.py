@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import DataError, received
 
 #: Seeds that a public call takes; see :func:`seed_sequence`.
 RandomState = int | None | np.random.SeedSequence | np.random.Generator | np.random.RandomState
@@ -149,7 +149,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         seed = -1
     if seed < 0:
         raise DataError(
-            f"{Argument('random_state')} is {received(random_state)}; expected an integer >= 0, "
+            f"`random_state` is {received(random_state)}; expected an integer >= 0, "
             "None, a numpy SeedSequence, Generator or RandomState"
         )
     return np.random.SeedSequence(seed)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bioeval.base.errors import BioevalError, Naming, python_words
+from bioeval.base.errors import NAMED, BioevalError
 from bioeval.cli.console import put
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,6 +24,9 @@ OF_A_CARD = (
 
 #: An empty line before lines that are indented: click would fill a paragraph without a mark.
 _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
+
+#: The value of an argument that is an entry of a mapping.
+_ENTRY = re.compile(r'\{"(\w+)": (.*)\}')
 
 #: Headings of options that several commands share, after those of a command alone.
 SHARED = ("System in use", "Intervals", "Output", "Reading", "Size and speed")
@@ -62,39 +65,35 @@ class Command(click.Command):
         epilog = _INDENTED.sub("\n\n\b\n", "\n\n" + "\n\n".join(details)).strip("\n")
         super().__init__(name, help=summary, epilog=epilog, **settings)
 
-    def naming(self) -> Naming:
-        """Return the function that writes an argument of the library as the command's option.
+    def in_options(self, text: str) -> str:
+        """Return a message with the command's options for arguments of the library in backquotes.
 
-        An entry of a mapping, as ``columns.scores``, is one of ``KEY=VALUE``.
+        ``nan="reject"`` is ``--nan reject``, and ``columns={"scores": "D"}``, an entry of a
+        mapping, ``--columns scores=D``. One for which the command has no option stays as it is.
         """
         from bioeval.scores.formats.options import LOAD_NAMES
 
         options = {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
 
-        def named(name: str, value: str | None) -> str:
-            """Write an argument, and its value if any."""
+        def option_of(found: re.Match[str]) -> str:
+            """Return the option of an argument, and its value if any."""
+            name, value = found[1], found[2] or ""
             if name not in options and "lists" in options:
                 name = LOAD_NAMES.get(name, name)
-            name, point, key = name.partition(".")
-            option = options.get(name)
-            if point and option is not None:
-                entry = key
-                if value is not None and value != "True":
-                    entry = f"{key}={value.strip(chr(34))}"
-                elif name == "columns":
-                    entry = f"{key}=NAME"
-                return f"{option} {shlex.quote(entry)}"
-            if point:
-                return python_words(f"{name}.{key}", value)
-            if option is None and name in OF_A_CARD and value:
-                return f"{name} = {value} in a protocol card"
-            if value is None:
-                return option or name
+            name, _, key = name.partition(".")
+            if entry := _ENTRY.fullmatch(value):
+                key, value = entry.groups()
+            option, value = options.get(name), value.strip('"')
             if option is None:
-                return f"{name}={value.strip(chr(34))}"
-            return f"{option} {shlex.quote(value.strip(chr(34)))}"
+                of_card = value and name in OF_A_CARD
+                return f"{name} = {found[2]} in a protocol card" if of_card else found[0]
+            if key and value in ("", "...", "True"):
+                value = f"{key}=NAME" if name == "columns" else key
+            elif key:
+                value = f"{key}={value}"
+            return f"{option} {shlex.quote(value)}" if value else option
 
-        return named
+        return NAMED.sub(option_of, text)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, and examples."""
@@ -151,14 +150,14 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except BioevalError as error:
-            raise type(error)(error.message(self.naming())) from error
+            raise type(error)(self.in_options(str(error))) from error
 
 
-def naming() -> Naming:
-    """Return the function that writes an argument as an option of the command that runs."""
+def in_options(text: str) -> str:
+    """Return a message with the options of the command that runs, for arguments in backquotes."""
     command = click.get_current_context().command
     assert isinstance(command, Command)
-    return command.naming()
+    return command.in_options(text)
 
 
 def option_group(*options: Callable[[F], F], heading: str = "") -> Callable[[F], F]:

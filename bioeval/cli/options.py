@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import Value, at_least
-from bioeval.cli.command import F, naming, option, option_group
+from bioeval.cli.command import F, in_options, option, option_group
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -31,7 +31,7 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) 
     try:
         ctx.with_resource(set_options(memory_limit=size))
     except DataError as error:
-        raise DataError(error.message(naming())) from error
+        raise DataError(in_options(str(error))) from error
 
 
 #: The arguments of `load` that are options of each command that reads a file.

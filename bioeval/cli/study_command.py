@@ -11,7 +11,7 @@ import click
 
 from bioeval.base.errors import NoResultError
 from bioeval.base.version import __version__
-from bioeval.cli.command import Command, naming, option_group
+from bioeval.cli.command import Command, in_options, option_group
 from bioeval.cli.console import note
 from bioeval.cli.options import (
     load_file,
@@ -252,7 +252,7 @@ class StudyCommand:
         """Return the table of results in the terms of ``--terms``; options stand for arguments."""
         from bioeval.tables.sections import table_of
 
-        return table_of(results, naming(), self.terms)
+        return table_of(results, self.terms, in_options)
 
     def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV.
@@ -274,12 +274,12 @@ class StudyCommand:
         csv: dict[str, Table] = {}
         messages = []
         for section in sections:
-            if answer := answer_of(section, naming=naming()):
+            if answer := answer_of(section):
                 document["answer"] = answer
-            tables = as_data(section, naming=naming())
+            tables = as_data(section)
             document |= tables
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
-            messages += messages_data(section, naming=naming())
+            messages += messages_data(section)
         return {**document, "messages": messages}, csv
 
     def keep(self, table: Any, document: dict[str, Any], files: list[str]) -> None:

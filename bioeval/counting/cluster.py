@@ -22,7 +22,7 @@ import numpy as np
 from distributed import CancelledError, KilledWorker
 from distributed.comm import CommClosedError
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import DataError
 from bioeval.base.progress import report_rows
 from bioeval.base.version import __version__
 from bioeval.counting.parts import Parts, RowParts, TileParts, look_at
@@ -80,7 +80,7 @@ class Workers:
     def _ask(self, question: Callable[[Any, range], R], join: Callable[[R, R], R]) -> R:
         client = self.client
         if client.status == "closed":
-            raise DataError(f"{Argument('client')} is closed: expected one that runs, or None")
+            raise DataError("`client` is closed: expected one that runs, or None")
         try:
             client.wait_for_workers(1, timeout=WAIT)
             if self._there is None:
@@ -88,7 +88,7 @@ class Workers:
             asked = client.scatter(question, hash=False, broadcast=True)
         except TimeoutError as error:
             text = f" has no worker, after {WAIT} seconds: expected at least one"
-            raise DataError(f"{Argument('client')}{text}") from error
+            raise DataError(f"`client`{text}") from error
         parts = self.parts.parts(PARTS * max(1, sum(client.nthreads().values())))
         futures = [client.submit(_answer, self._there, asked, x, pure=False) for x in parts]
         rows, answers = self.parts.scores.shape[0], list[R]()

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import DataError, received
 from bioeval.base.messages import warn_user
 
 # The FAR targets that results report by default.
@@ -36,7 +36,7 @@ def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     except DataError:
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
-        raise DataError(f"{Argument(name)} is {received(targets)}; expected rates in [0, 1]")
+        raise DataError(f"`{name}` is {received(targets)}; expected rates in [0, 1]")
     if (array > 0.5).any():
         warn_of_per_cent(array.tolist(), name.removesuffix("_targets"))
     return array
@@ -72,7 +72,7 @@ def check_priors(priors: Any) -> np.ndarray:
         lambda array: ((array > 0) & (array < 1)).all(),
     )
     if len(np.unique(array)) < len(array):
-        raise DataError(f"{Argument('priors')} is {received(priors)}; expected each prior once")
+        raise DataError(f"`priors` is {received(priors)}; expected each prior once")
     return array
 
 
@@ -95,7 +95,7 @@ def check_costs(costs: Any) -> np.ndarray:
     good = good and np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
     if not good:
         raise DataError(
-            f"{Argument('costs')} is {received(costs)}; expected rows of (prior, c_miss, "
+            f"`costs` is {received(costs)}; expected rows of (prior, c_miss, "
             "c_fa), the prior proportion of genuine attempts in [0, 1] and costs of at least 0"
         )
     return array

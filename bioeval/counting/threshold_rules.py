@@ -18,7 +18,6 @@ import numpy as np
 from bioeval.base.arguments import as_float64, number_in, require_array
 from bioeval.base.errors import (
     DataError,
-    Part,
     nearest_name,
     received,
     subject,
@@ -108,7 +107,7 @@ class Rule:
         return cls(name, tuple(map(float, filter(None, values.split(",")))))
 
     @classmethod
-    def parse(cls, threshold: Any, input_name: Part = "threshold") -> Rule:
+    def parse(cls, threshold: Any, input_name: str = "threshold") -> Rule:
         """Return the rule that `threshold` is; `input_name` is its name in messages.
 
         A number is a given threshold, in the units of the scores. A rule is a text: its name, in

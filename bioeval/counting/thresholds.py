@@ -20,7 +20,7 @@ import numpy as np
 
 from bioeval.base.arguments import as_float64, require_numbers
 from bioeval.base.array_libraries import as_numpy
-from bioeval.base.errors import Argument, DataError, ProtocolError, received
+from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.matrix import Scores
 
@@ -34,7 +34,7 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
     """Return thresholds as None, their number, or an increasing float64 array."""
     if thresholds is None:
         return None
-    name = Argument("thresholds")
+    name = "`thresholds`"
     if isinstance(thresholds, (bool, np.bool_)):
         raise DataError(f"{name} is a bool; expected None, a number of thresholds or an array")
     if isinstance(thresholds, (int, np.integer)):
@@ -71,7 +71,7 @@ def check_extra(thresholds: Any) -> np.ndarray | None:
     """Return thresholds in addition to a grid as an increasing float64 array, or None."""
     if thresholds is None:
         return None
-    name = Argument("extra_thresholds")
+    name = "`extra_thresholds`"
     try:
         array = np.atleast_1d(require_numbers("extra_thresholds", thresholds))
     except DataError:
@@ -86,7 +86,7 @@ def require_values(scores: Scores, task: str) -> None:
     if scores.kind == "order":
         raise ProtocolError(
             f"{task} compares scores of different rows with one threshold, but these scores hold "
-            f"only the order within each row ({Argument('kind', 'order')}); closed_set and ranks "
+            'only the order within each row (`kind="order"`); closed_set and ranks '
             "can use them"
         )
 
@@ -97,7 +97,7 @@ def require_two_sets(dev: Scores, test: Scores, task: str) -> None:
         require_values(scores, task)
     if dev.kind != test.kind:
         raise DataError(
-            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
+            f"`dev` holds {dev.kind} scores and `test` {test.kind} scores; "
             "a threshold of one means nothing to the other"
         )
 

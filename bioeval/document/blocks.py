@@ -207,7 +207,7 @@ def with_notes(section: Section, kept: Sequence[Message]) -> Section:
     blocks = [*map(rest, section.blocks)]
     if more:
         nouns = "more notes" if kept else "notes"
-        text = say(f"{{more:count {nouns}}}: {{arg.verbose}}", more=more)
+        text = say(f"{{more:count {nouns}}}: `verbose`", more=more)
         blocks.append(Paragraph(say("and {text}", text=text) if kept else text, "note"))
     return replace(section, blocks=blocks)
 

@@ -22,7 +22,7 @@ SENTENCES: dict[str, str] = {
     ),
     "same-labels-twice": (
         "probe and gallery labels are the same list; if these are the same templates, leave "
-        "{arg.gallery_labels} out, so that no template is compared with itself"
+        "`gallery_labels` out, so that no template is compared with itself"
     ),
     "failures": (
         "{genuine:count} genuine and {impostor:count impostor comparisons} failed: they are "
@@ -34,7 +34,7 @@ SENTENCES: dict[str, str] = {
     "not-all-against-all": (
         "the matrix does not look like one of all templates against all: most templates are not "
         "nearest to themselves (the diagonal), and it is not symmetric; if its columns are other "
-        "templates than its rows, {arg.gallery_labels} is missing, and each row lacks a comparison"
+        "templates than its rows, `gallery_labels` is missing, and each row lacks a comparison"
     ),
     "half-matrix": (
         "one side of the diagonal has one value alone, and half of the comparisons are no scores: "
@@ -51,8 +51,8 @@ SENTENCES: dict[str, str] = {
     ),
     "cameras-not-used": (
         "both sides have a column {column:name}, which this evaluation does not use: "
-        "{arg.protocol=market1501} is re-identification by it (mAP, CMC), {arg.exclude=camera} "
-        "leaves out genuine pairs of one camera"
+        '`protocol="market1501"` is re-identification by it (mAP, CMC), reading with '
+        '`exclude="camera"` leaves out genuine pairs of one camera'
     ),
     "unknown-values": (
         "{column:name} is not known (None, NaN, empty text, camera -1) of {probes:count probes} "
@@ -77,7 +77,7 @@ SENTENCES: dict[str, str] = {
     "repeated-pairs": "{pairs:count pairs} listed again{how}; each counts once{remedy:template}",
     "self-comparisons-left-out": (
         "{comparisons:count comparisons} of a template with itself left out; "
-        "{arg.lists.keep=self} counts them"
+        '`lists={{"keep": "self"}}` counts them'
     ),
     "infinite-scores": (
         "{scores:count infinite scores}{first} accepted at {accepted} finite threshold; check "
@@ -85,7 +85,7 @@ SENTENCES: dict[str, str] = {
     ),
     "pairs-in-one-order": (
         "{one_order:count} of {pairs:count pairs} are listed in one order only{consequence}; "
-        "{arg.lists.unordered=True} counts all pairs alike"
+        '`lists={{"unordered": True}}` counts all pairs alike'
     ),
     "pairs-left-out": (
         "pairs = {rule}: {compared:count} of {comparisons:count comparisons} are attempts; "
@@ -126,8 +126,8 @@ SENTENCES: dict[str, str] = {
     ),
     "lists-begin-with-query": (
         "{lists:count} of {queries:count lists} seem to begin with their own query; if the gallery "
-        "was searched with its own templates, these are to be left out: {arg.query_positions} "
-        "names them, {arg.lists.leave_out_query} says that query i is entry i"
+        "was searched with its own templates, these are to be left out: `query_positions` "
+        'names them, `lists={{"leave_out_query": ...}}` says that query i is entry i'
     ),
     "no-attempt": "no {what}: {rates:terms} are not defined (NaN); check the labels of both sides",
     "probes-without-mate": (
@@ -152,12 +152,11 @@ SENTENCES: dict[str, str] = {
         "its scale, and the kind of the scores"
     ),
     "no-threshold": (
-        "there is no finite threshold: {why}; choose another rule, or give a number as "
-        "{arg.threshold}"
+        "there is no finite threshold: {why}; choose another rule, or give a number as `threshold`"
     ),
     "not-all-ranks": (
         "ranks 1 to {reported:count} of {ranks:count} are reported: {ranks:count} ranks at "
-        "{thresholds:count thresholds} exceed {limit:count values}; {arg.max_rank} sets another "
+        "{thresholds:count thresholds} exceed {limit:count values}; `max_rank` sets another "
         "number"
     ),
     "target-not-supported": (
@@ -170,7 +169,7 @@ SENTENCES: dict[str, str] = {
     ),
     "near-chance": (
         "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check the "
-        "labels, and whether {arg.kind} is {other}"
+        "labels, and whether `kind` is {other}"
     ),
     "labels-wrong": (
         "the scores are no better than chance (EER {eer:rate} {over}), and {evidence}: the labels "
@@ -178,14 +177,14 @@ SENTENCES: dict[str, str] = {
     ),
     "kind-wrong": (
         "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}){evidence}: "
-        "they are probably of the other kind; state {other} as {arg.kind}"
+        "they are probably of the other kind; state {other} as `kind`"
     ),
     "interval-of-few-subjects": (
         "only {subjects:count subjects}: intervals by subject ({method}) are {fault}"
     ),
     "dependent-attempts": (
         "{method} intervals assume independent {attempts}; those of one subject are dependent, "
-        "and the intervals are then too narrow: {arg.interval=people} is by subject"
+        'and the intervals are then too narrow: `interval="people"` is by subject'
     ),
     "left-out-in-groups": (
         "for the intervals {groups:count groups} of the {subjects:count subjects} are left out in "
@@ -217,11 +216,11 @@ SENTENCES: dict[str, str] = {
     ),
     "expected-ties": (
         "{queries:count queries} with ties: {measures:names} are not defined under expected ties; "
-        "choose another value of {arg.ties}"
+        "choose another value of `ties`"
     ),
     "queries-left-out": (
         "left out: {queries:count queries} with an id of {role} ({ids:names}), which match "
-        "nothing; {arg.junk_ids} and {arg.distractor_ids} choose the ids"
+        "nothing; `junk_ids` and `distractor_ids` choose the ids"
     ),
     "no-query-with-match": "no query has a match, and {consequence}: {why}",
     "all-queries-in-gallery": (
@@ -263,8 +262,8 @@ SENTENCES: dict[str, str] = {
     "comparisons-failed": "{comparisons:count comparisons} failed (NaN){treatment:template}",
     "values-of-failures": (
         "{comparisons:counts} of {compared:amounts} have the score {values:scores}, {how}; if "
-        "comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no attempt) "
-        "or {arg.nan=reject}, or mask them"
+        'comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt) '
+        'or `nan="reject"`, or mask them'
     ),
     "templates-repeated": (
         "{templates:count templates} more than once (equal rows or columns){labels}; correct the "
@@ -288,7 +287,7 @@ SENTENCES: dict[str, str] = {
         "{systems:names} did not make the same attempts as {first:name}, because of failed "
         "comparisons, masks or exclusions. Attempts of each class are {attempts:counts}, and "
         "{attempts_of_first:counts} of {first:name}; give all the same mask and exclusions, and "
-        "count failed comparisons with {arg.nan=reject}"
+        'count failed comparisons with `nan="reject"`'
     ),
     # Groups
     "inequity-undefined": (
@@ -335,12 +334,12 @@ SENTENCES: dict[str, str] = {
     ),
     "calibration-turns-order": (
         "of the training scores, {scores}, genuine ones are the farther: calibration turns their "
-        "order round; check {arg.kind}"
+        "order round; check `kind`"
     ),
     # Fusion and normalisation
     "people-of-cohort-not-known": (
         "the subjects of the trials or of the cohort are not known, so that it was not checked "
-        "whether the cohort has subjects of the trials; {arg.subject_from} or {arg.labels} gives "
+        "whether the cohort has subjects of the trials; `subject_from` or `labels` gives "
         "the subjects"
     ),
     "trained-on-same-scores": (
@@ -379,7 +378,7 @@ SENTENCES: dict[str, str] = {
     # Threshold studies
     "fewer-folds": (
         "{folds:count folds} in place of {usual:count}: there are only {there:count} {what}; "
-        "{arg.folds} sets another number"
+        "`folds` sets another number"
     ),
     "no-spread-in-folds": (
         "{rate:term} is {value} in every {unit}: the spread is 0, so the folds give no interval"
@@ -390,7 +389,7 @@ SENTENCES: dict[str, str] = {
     ),
     "no-interval-by-subject": (
         "the subjects of the pairs are not given, so there is no interval by subject; if template "
-        "names contain the subjects, give {arg.subject_from}, such as '{pattern:name}'"
+        "names contain the subjects, give `subject_from`, such as '{pattern:name}'"
     ),
     "target-not-shown": (
         "the data cannot show {rate:term} {target:rate}: even without a {error:term}, "
@@ -403,7 +402,7 @@ SENTENCES: dict[str, str] = {
     "wilson-without-subjects": (
         "the subjects of the evaluation set are not known, so the intervals are Wilson's and "
         "assume independent attempts: they are too narrow, since the attempts of one subject are "
-        "dependent; if names contain the subjects, give {arg.subject_from}, such as "
+        "dependent; if names contain the subjects, give `subject_from`, such as "
         "'{pattern:name}'"
     ),
     # Assured thresholds
@@ -467,7 +466,7 @@ SENTENCES: dict[str, str] = {
     ),
     "class-0-ignored": (
         "ignored: {boxes:count boxes} of class 0 beside other classes, of which class 1 alone is "
-        "evaluated; {arg.classes} chooses others"
+        "evaluated; `classes` chooses others"
     ),
     "boxes-beyond-truth": (
         "counted as false positives: {boxes:count boxes} of the result beyond frame {last:name}, "
@@ -475,11 +474,11 @@ SENTENCES: dict[str, str] = {
     ),
     "ignored-boxes": (
         "ignored: {boxes:count boxes} of the ground truth; boxes of the result that match {which} "
-        "{treatment}; {arg.ignored} chooses the convention"
+        "{treatment}; `ignored` chooses the convention"
     ),
     "frames-not-given": (
         "the number of frames is not given for {unknown:count} of {sequences:count sequences}: "
-        "rates per frame are over the frames with rows; give it in seqinfo.ini or as {arg.frames}"
+        "rates per frame are over the frames with rows; give it in seqinfo.ini or as `frames`"
     ),
     "few-sequences": "no intervals over {sequences:count sequences}: at least {needed} are needed",
     "sequences-not-in-common": (

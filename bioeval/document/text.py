@@ -15,9 +15,9 @@ three numbers the least and the largest. ``{limit:digits 3}`` and ``{overlap:dec
 are numbers, ``{words:template}`` is a template without arguments, and ``{notes:messages}`` are
 messages one after the other.
 
-``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
-command line writes its option. Nothing is translated afterwards, so that a system that is called
-FAR-net keeps its name.
+An argument of a public function is in backquotes, as in :mod:`bioeval.base.errors`, and a command
+writes its option. No term is translated afterwards, so that a system that is called FAR-net keeps
+its name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval.base.errors import Argument
 from bioeval.base.messages import Message
 from bioeval.document.cells import (
     Cost,
@@ -43,9 +42,6 @@ from bioeval.document.cells import (
     Score,
 )
 from bioeval.document.terms import is_term
-
-#: Before the name of an argument of a public function, in a template.
-_ARGUMENT = "arg."
 
 #: Names, and characters of them, that a sentence has; of more, their number.
 _NAMED, _LONG = 6, 120
@@ -73,7 +69,7 @@ class Phrase:
 
     def __post_init__(self) -> None:
         for _, name, _, _ in string.Formatter().parse(self.template):
-            if name is None or name in self.arguments or name.startswith(_ARGUMENT):
+            if name is None or name in self.arguments:
                 continue
             if not is_term(name):
                 raise TypeError(f"{self.template!r} has {name!r}, which is no argument and no term")
@@ -99,7 +95,7 @@ class Strong:
 Cell = Quantity | Label | Labels | Picture | Strong
 
 #: What can be written in a line. Plain text is written as it is, a message as its sentence.
-Text = str | Phrase | Enumeration | Term | Argument | Message | Cell
+Text = str | Phrase | Enumeration | Term | Message | Cell
 
 
 def say(template: str, /, *, task: Any = "", **arguments: Any) -> Phrase:
@@ -123,7 +119,7 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Message | Label | Labels | Picture | Strong):
+    if isinstance(value, Message | Label | Labels | Picture | Strong):
         return value
     kind, _, noun = form.partition(" ")
     if kind == "term":
@@ -191,10 +187,7 @@ def parts(phrase: Phrase) -> Iterator[Text]:
             yield literal
         if name is None:
             continue
-        if name.startswith(_ARGUMENT):
-            argument, _, value = name.removeprefix(_ARGUMENT).partition("=")
-            yield Argument(argument, value or None)
-        elif name in phrase.arguments:
+        if name in phrase.arguments:
             yield _typed(phrase.arguments[name], form or "")
         else:
             yield Term(name, phrase.task)

@@ -81,7 +81,7 @@ class PageLines(HtmlLines):
     surface = "page"
 
     def __init__(self, vocabulary: str, task: str, images: Images):
-        super().__init__(vocabulary, task, lambda name, value: f"{name}={value}" if value else name)
+        super().__init__(vocabulary, task)
         self.images = images
 
     def picture(self, picture: Picture) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted, received
+from bioeval.base.errors import DataError, counted, received
 from bioeval.partition.base import LabelCodes
 
 
@@ -21,7 +21,7 @@ class ListedParts:
         self.parts = list(parts)
         if not self.parts or not all(map(_are_two_lists, self.parts)):
             raise DataError(
-                f"{Argument('splitter')} is {received(self.parts)}; expected an object with "
+                f"`splitter` is {received(self.parts)}; expected an object with "
                 "split(), or a list of pairs (training, test) of indices"
             )
 

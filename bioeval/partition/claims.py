@@ -9,7 +9,6 @@ import numpy as np
 
 from bioeval.base.arguments import require_array, require_integer
 from bioeval.base.errors import (
-    Argument,
     DataError,
     ProtocolError,
     counted,
@@ -239,7 +238,7 @@ def parse_claims(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims "
             f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} "
-            f"{Argument('unenrolled_claims', 'skip')} leaves them out and counts them"
+            '`unenrolled_claims="skip"` leaves them out and counts them'
         )
     probes, groups = probes[~missing], groups[~missing]
     order = np.argsort(probes, kind="stable")

@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from bioeval.base.errors import (
-    Argument,
     DataError,
     counted,
     enumerated,
@@ -201,7 +200,7 @@ class ProbeGallerySplit(_Drawn):
             if not role.any():
                 raise DataError(
                     f"{samples.who}: no {name} left: all subjects that could be enrolled have too "
-                    f"few templates, with {Argument('too_few', self.too_few)}; {_MORE_TEMPLATES}"
+                    f'few templates, with `too_few="{self.too_few}"`; {_MORE_TEMPLATES}'
                 )
         return ProbesGallery(np.flatnonzero(probe), np.flatnonzero(gallery))
 
@@ -233,7 +232,7 @@ class ProbeGallerySplit(_Drawn):
             if self.enrol is not None:
                 least = 1 if self.n_gallery is None else needed[first]
                 need = f"{least} to enrol by metadata and another to probe"
-            treatments = enumerated([Argument("too_few", x) for x in TOO_FEW[1:]], "or")
+            treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
             better = f". Better: {_MORE_TEMPLATES}" if few.all() else ""
             raise DataError(
                 f"{samples.who}: {few.sum()} of {len(who)} subjects have too few templates "
@@ -368,8 +367,8 @@ class EnrolledSplit(_Drawn):
             shuffling.as_size(who, "enrolled", self.enrolled)
             if self.probe_gallery.too_few == "enrol":
                 raise DataError(
-                    f"{who}: {Argument('enrolled')} says who is enrolled, but "
-                    f"{Argument('too_few', 'enrol')} enrols all with too few templates besides; "
+                    f"{who}: `enrolled` says who is enrolled, but "
+                    '`too_few="enrol"` enrols all with too few templates besides; '
                     "expected 'probe', 'drop' or 'raise'"
                 )
         self._require_numbers(n_repeats=1)
@@ -400,7 +399,7 @@ class EnrolledSplit(_Drawn):
             number = shuffling.units_of(size, len(able), up=False)
             if not 1 <= number <= len(able):
                 raise DataError(
-                    f"{samples.who}: {Argument('enrolled')} is {self.enrolled!r}: {number} "
+                    f"{samples.who}: `enrolled` is {self.enrolled!r}: {number} "
                     f"subjects, but {len(able)} of {len(who)} have templates enough to be enrolled "
                     f"and to probe; expected 1 to {len(able)}, or a larger proportion"
                 )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, received, require_choice
+from bioeval.base.errors import DataError, received, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (
@@ -146,19 +146,17 @@ class Experiment(Division[ExperimentParts]):
                 shuffling.as_size(who, name, getattr(self, name))
         self._galleries = self._gallery_split()
         unit = None if self.by_subject else self.unit
-        parts, enrols = Argument("train", 0.5), Argument("gallery_templates", 2)
+        parts, enrols = "`train=0.5`", "`gallery_templates=2`"
         for name, value, there, needed in (
             ("unit", unit, self.chooses, parts),
-            ("unseen", self.unseen, not self.by_subject, Argument("unit", "sample")),
+            ("unseen", self.unseen, not self.by_subject, '`unit="sample"`'),
             ("unenrolled", self.unenrolled, self.has_galleries, enrols),
             ("enrolled", self.enrolled, self.has_galleries, enrols),
-            ("enrolled", self.enrolled, _absent(self.unenrolled), Argument("unenrolled", 0)),
+            ("enrolled", self.enrolled, _absent(self.unenrolled), "`unenrolled=0`"),
             ("probe_templates", self.probe_templates, self.has_galleries, enrols),
         ):
             if not _absent(value) and not there:
-                raise DataError(
-                    f"{who}: {Argument(name)} is {received(value)}, which needs {needed}"
-                )
+                raise DataError(f"{who}: `{name}` is {received(value)}, which needs {needed}")
         if self.enrolled is not None and self._galleries is not None:
             EnrolledSplit(self._galleries, enrolled=self.enrolled)  # refuses what cannot be
 
@@ -268,7 +266,7 @@ class Experiment(Division[ExperimentParts]):
         if unseen >= len(able):
             raise DataError(
                 f"{samples.who}: {unseen} of the {len(able)} subjects with two templates or more "
-                f"are unseen; at least one has to be seen in training: fewer {Argument('unseen')} "
+                "are unseen; at least one has to be seen in training: fewer `unseen` "
                 f"subjects, or more templates of the {len(who)} subjects"
             )
         dust = 1e-12 * who.counts  # 0.07 of 100 is 7, not 7.000000000000001

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, counted, short_name
+from bioeval.base.errors import DataError, counted, enumerated, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.document.terms import RATES, rate_of_term
 from bioeval.document.text import Term, Text, say
 from bioeval.plot import plot_style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.layouts import expanded
-from bioeval.results.words import enumerated
 from bioeval.views.tasks import each_once
 from bioeval.views.terms import task_of, words_of
 from bioeval.views.writers.lines import Lines

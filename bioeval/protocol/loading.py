@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bioeval.base.errors import Argument, CardError, bad_choice, received
+from bioeval.base.errors import CardError, bad_choice, received
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.check import check_card, read_card
 from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE, read_file
@@ -67,8 +67,7 @@ def load(
         return name_or_path
     if not isinstance(name_or_path, str | os.PathLike):
         raise CardError(
-            f"{Argument(argument)} is {received(name_or_path)}; expected the name or the path of a "
-            "card"
+            f"`{argument}` is {received(name_or_path)}; expected the name or the path of a card"
         )
     path = os.fspath(name_or_path)
     in_folder = os.sep in path or bool(os.altsep and os.altsep in path)

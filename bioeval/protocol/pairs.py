@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, ProtocolError, require_choice
+from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.messages import Message
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
@@ -54,12 +54,12 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         scores.probe_ids, scores.gallery_ids
     ):
         raise ProtocolError(
-            f"{Argument('pairs', rule)} compares each pair of one set of templates once; these "
+            f'`pairs="{rule}"` compares each pair of one set of templates once; these '
             f"scores are {scores.layout_in_words}, {scores.shape[0]} x {scores.shape[1]}"
         )
     if not knows_people(scores):
         raise ProtocolError(
-            f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
+            f'`pairs="{rule}"` needs labels: a mask alone does not identify the subjects'
         )
     codes, n = scores.codes.gallery, scores.shape[0]
     place, by = places_in_order(scores.probe_meta, n)

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.results.dataset import tree_of
 from bioeval.results.variables import FAILURES
 
@@ -76,7 +76,7 @@ def with_failures(
     if isinstance(ds, xr.DataTree):
         nodes = {x.path.strip("/"): x.to_dataset() for x in ds.subtree if x.has_data}
         if not any(map(_is_verification, nodes.values())):
-            raise DataError(f"{Argument('fta')} and {Argument('fte')} need results of verification")
+            raise DataError("`fta` and `fte` need results of verification")
         for path, node in nodes.items():
             if _is_verification(node):
                 nodes[path] = _added(node, fta, fte)
@@ -98,14 +98,14 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
         raise ProtocolError("these results include failures already; give those without")
     if ds.attrs.get("most_tries", 1) > 1:
         raise ProtocolError(
-            f"{Argument('fta')} is of single tries, and these attempts are of several: an attempt "
+            "`fta` is of single tries, and these attempts are of several: an attempt "
             "fails where all of its tries do. Leave it out"
         )
     if ds.attrs.get("nan_policy") == "reject" and ds.attrs.get("failed_attempts", 1):
         failed = ds.attrs.get("failed_attempts", "some")
         raise ProtocolError(
-            f"{failed} failed comparisons are rejected attempts already, and {Argument('fta')} "
-            f"would count failures twice; give {Argument('nan', 'exclude')}, or leave it out"
+            f"{failed} failed comparisons are rejected attempts already, and `fta` "
+            'would count failures twice; give `nan="exclude"`, or leave it out'
         )
     added = {}
     for name, variable in ds.data_vars.items():

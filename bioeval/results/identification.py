@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, Searches
@@ -75,7 +75,7 @@ class ClosedSetCounts:
             raise ProtocolError(
                 "closed-set identification requires that every probe is enrolled, but "
                 f"{self.skipped} of {self.attempts + self.skipped} probes have no usable mate, the "
-                f"first is probe {first}; {Argument('unmated', 'skip')} leaves them out and counts "
+                f'first is probe {first}; `unmated="skip"` leaves them out and counts '
                 "them, or use open_set"
             )
 

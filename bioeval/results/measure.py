@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import DataError, received
 from bioeval.results.variables import ADDED, COORDINATES, VARIABLES, Variable
 
 #: The counts that a quotient may have.
@@ -170,10 +170,10 @@ def scalar(
     0.9387
     """
     if (of_rates is None) == (quotient is None):
-        raise DataError(f"expected one of {Argument('of_rates')} and {Argument('quotient')}")
+        raise DataError("expected one of `of_rates` and `quotient`")
     name, best = require_text("name", name), "max" if larger_is_better else "min"
     if not name.isidentifier():
-        raise DataError(f"{Argument('name', name)} is no name of a variable; expected as in max_f1")
+        raise DataError(f'`name="{name}"` is no name of a variable; expected as in max_f1')
     digits = require_integer("decimals", decimals, low=0)
     at_each = Variable(
         require_text("meaning", meaning),
@@ -212,9 +212,9 @@ def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> N
     import xarray as xr
 
     if variable in {**COORDINATES, **VARIABLES, **others}:
-        raise DataError(f"{Argument('name', name)}: there is a variable {variable} already")
+        raise DataError(f'`name="{name}"`: there is a variable {variable} already')
     if hasattr(xr.Dataset, variable):
-        raise DataError(f"{Argument('name', name)}: datasets have a method {variable}")
+        raise DataError(f'`name="{name}"`: datasets have a method {variable}')
 
 
 def _checked_bounds(bounds: Any) -> tuple[float, float]:
@@ -224,9 +224,7 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low, high = np.nan, np.nan
     if not low < high:
-        raise DataError(
-            f"{Argument('bounds')} is {received(bounds)}; expected two increasing numbers"
-        )
+        raise DataError(f"`bounds` is {received(bounds)}; expected two increasing numbers")
     return low, high
 
 
@@ -240,8 +238,7 @@ def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if unknown or not above or not below or isinstance(quotient[0], str):
         listed = ", ".join(COUNTS)
         raise DataError(
-            f"{Argument('quotient')} is {received(quotient)}; expected two tuples of the counts "
-            f"{listed}"
+            f"`quotient` is {received(quotient)}; expected two tuples of the counts {listed}"
         )
     return above, below
 
@@ -258,12 +255,12 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
             values = np.array(values).astype(np.float64, casting="same_kind")
         except Exception as error:
             raise DataError(
-                f"{Argument('of_rates')} fails on arrays of FAR and FRR, which it cannot change: "
+                "`of_rates` fails on arrays of FAR and FRR, which it cannot change: "
                 f"{type(error).__name__}: {error}"
             ) from error
         if values.shape != np.shape(far):
             raise DataError(
-                f"{Argument('of_rates')} returns shape {values.shape} for rates of shape "
+                f"`of_rates` returns shape {values.shape} for rates of shape "
                 f"{np.shape(far)}; expected the same shape"
             )
         return values
@@ -274,8 +271,7 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
     finite = values[np.isfinite(values)]
     if not finite.size:
         raise DataError(
-            f"{Argument('of_rates')} is infinite or NaN at all rates; expected numbers within "
-            f"{Argument('bounds', bounds)}"
+            f"`of_rates` is infinite or NaN at all rates; expected numbers within `bounds={bounds}`"
         )
     least, most = float(finite.min()), float(finite.max())
     rounding = _ROUNDING * max(1.0, abs(least), abs(most))
@@ -285,14 +281,13 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
         steps = steps[np.isfinite(steps)]
         if (steps > rounding).any() and (steps < -rounding).any():
             raise DataError(
-                f"{Argument('of_rates')} is not monotone in {rate}: it rises and falls; a measure "
+                f"`of_rates` is not monotone in {rate}: it rises and falls; a measure "
                 "of the scores themselves is one for make_scorer"
             )
     low, high = bounds
     if least < low - 1e-9 or most > high + 1e-9:
         raise DataError(
-            f"{Argument('of_rates')} is {least:g} to {most:g}; expected values within "
-            f"{Argument('bounds', bounds)}"
+            f"`of_rates` is {least:g} to {most:g}; expected values within `bounds={bounds}`"
         )
     return function
 

@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import (
-    Argument,
     DataError,
 )
 from bioeval.counting.threshold_rules import Rule
@@ -67,7 +66,7 @@ class ResultThresholds:
             at_frr = dataset["threshold_at_frr"].values
             thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
         if not np.isfinite(thresholds).any():
-            given_rule = Argument("threshold", str(rule))
+            given_rule = f'`threshold="{rule}"`'
             wrong = f"{given_rule} is not an operating point of these results; "
             if rule.name == "far":
                 raise DataError(f"{wrong}{self.other_targets(rule.values[0])}")
@@ -89,7 +88,7 @@ class ResultThresholds:
         elif nearest:
             near = f"the nearest are far={nearest[0]:g} and far={nearest[1]:g}"
         return (
-            f"{near}; evaluate with {Argument('far_targets', [target])} (bioeval run --far "
+            f"{near}; evaluate with `far_targets={[target]}` (bioeval run --far "
             f"{target:g}), or give the scores"
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bioeval.scores.exclusions import in_words
@@ -36,13 +36,6 @@ def number(value: float, digits: str = ".4g") -> str:
             return "< 0.0001"
         digits = ".2g"
     return f"{value:{digits}}"
-
-
-def enumerated(words: Sequence[str], last: str = "and") -> str:
-    """Return words as an enumeration: ``a, b and c``."""
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def method_in_words(name: str) -> str:

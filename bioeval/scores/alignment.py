@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.labels import as_objects, plain, require_one_type
 from bioeval.scores.matrix import Scores
@@ -241,7 +241,7 @@ def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarra
         if len(np.unique(keys)) < len(keys):
             raise DataError(
                 "pairs that are listed more than once cannot be aligned by names; leave out "
-                f"{Argument('keep', 'repeated')}, or give attempts names of their own"
+                '`keep="repeated"`, or give attempts names of their own'
             )
     place = np.minimum(np.searchsorted(theirs[order], mine), len(order) - 1)
     common = np.flatnonzero(theirs[order][place] == mine)

@@ -11,9 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import (
-    Argument,
     DataError,
-    Part,
     counted,
     cut,
     received,
@@ -50,7 +48,7 @@ FUSIONS = (*get_args(_Plain), "kth:K")
 EnrolledTemplates = Literal["all", "single"]
 
 
-def as_array(values: Any, input_name: Part) -> np.ndarray:
+def as_array(values: Any, input_name: str) -> np.ndarray:
     """Return `values` as an array of real numbers."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
@@ -69,14 +67,14 @@ def as_array(values: Any, input_name: Part) -> np.ndarray:
     return array
 
 
-def in_memory(values: Any, input_name: Part) -> np.ndarray:
+def in_memory(values: Any, input_name: str) -> np.ndarray:
     """Return an array; one of a library is read whole."""
     if type(values).__module__.partition(".")[0] not in LIBRARIES:
         return np.asarray(as_numpy(values, input_name))
     return np.asarray(values[...])
 
 
-def wrong_dtype(input_name: Part, array: np.ndarray) -> DataError:
+def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
     """Return the error of values that are not numbers, with the conversion of those that are."""
     have = "have" if str(input_name).endswith("s") else "has"
     wrong = f"{input_name} {have} dtype {array.dtype}; expected an integer or float dtype"
@@ -239,7 +237,7 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     return probe, gallery, not mixed
 
 
-def as_index(index: Any, length: int, input_name: Part) -> np.ndarray:
+def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
     """Return indices, a boolean choice or a slice as int64 indices from 0."""
     if isinstance(index, slice):
         index = np.arange(length)[index]
@@ -412,8 +410,6 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
         order = fusion[4:]
         if order.isdecimal() and 1 <= int(order) < 2**31:
             return "kth", int(order)
-        raise DataError(
-            f"{Argument('fusion')} is {received(fusion)}; expected kth:K, K a whole number >= 1"
-        )
+        raise DataError(f"`fusion` is {received(fusion)}; expected kth:K, K a whole number >= 1")
     require_choice("fusion", fusion, FUSIONS)
     return fusion, 0

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
+from bioeval.base.errors import DataError, counted, nearest_name, received, require_choice
 from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
@@ -309,13 +309,13 @@ def _known_column(
     if not isinstance(column, str) or column not in meta:
         listed = f"there are {', '.join(meta)}" if meta else "there are none"
         raise DataError(
-            f"{Argument(argument)} names {column!r}, but the {noun.split()[0]} metadata have no "
+            f"`{argument}` names {column!r}, but the {noun.split()[0]} metadata have no "
             f"such column; {listed}.{nearest_name(str(column), meta)}"
         )
     missing = missing_values(meta[column])
     if missing.any():
         raise DataError(
-            f"{Argument(argument)}: {counted(int(missing.sum()), f'{noun}s')} without a value in "
+            f"`{argument}`: {counted(int(missing.sum()), f'{noun}s')} without a value in "
             f"{column!r}, the first is {noun} {int(np.argmax(missing))}; give each one"
         )
     return meta[column]
@@ -344,7 +344,7 @@ def _parse_enrol(enrol: object) -> tuple[int, str]:
     is_whole = number.isascii() and number.isdigit() and int(number) > 0
     if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
         raise DataError(
-            f"{Argument('enrol')} is {received(enrol)}; expected the first templates of each "
+            f"`enrol` is {received(enrol)}; expected the first templates of each "
             "subject, such as 'first:3' (in the order of their names) or 'first:3:COLUMN' (in the "
             "order of a metadata column)"
         )
@@ -360,14 +360,14 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
     method, order_of_fusion = parse_fusion(fusion)
     if templates == "multi" and method == "kth" and order_of_fusion > number:
         raise DataError(
-            f"{Argument('fusion')} is {fusion!r}, but {counted(number, 'templates')} of each "
+            f"`fusion` is {fusion!r}, but {counted(number, 'templates')} of each "
             f"subject are enrolled; expected kth:{number} or less, or more templates"
         )
     subject = scores.codes.gallery
     most = int(np.bincount(subject).max())
     if number > most:
         raise DataError(
-            f"{Argument('enrol')} is {enrol}, but no subject has more than "
+            f"`enrol` is {enrol}, but no subject has more than "
             f"{counted(most, 'templates')} in the gallery; expected at most {most}"
         )
     order = np.lexsort((_places(scores, column), subject))
@@ -379,7 +379,7 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
     rest = np.setdiff1d(np.arange(scores.shape[0]), enrolled)
     if not len(rest):
         raise DataError(
-            f"{Argument('enrol')} is {enrol} and leaves no template to probe with: no subject has "
+            f"`enrol` is {enrol} and leaves no template to probe with: no subject has "
             f"more than {counted(most, 'templates')}"
         )
     return scores.select(probes=rest, gallery=enrolled)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Part
 from bioeval.scores.labels import Codes, as_labels, as_objects
 
 #: Values of a column that are worked on together, so few that their memory is taken but once.
@@ -56,7 +55,7 @@ class CodedSides:
 
     @classmethod
     def of(
-        cls, names: np.ndarray, input_name: Part, checked: Callable[..., Any] = as_labels
+        cls, names: np.ndarray, input_name: str, checked: Callable[..., Any] = as_labels
     ) -> CodedSides:
         """Return names given as an array, (p, 2)."""
         a, b = names.T.tolist()

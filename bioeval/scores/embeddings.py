@@ -34,9 +34,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import (
-    Argument,
     DataError,
-    Part,
     counted,
     nearest_name,
     received,
@@ -79,7 +77,7 @@ MANY_TO_MAKE = 1 << 23
 MULTIPLE, LEAST = 16, 64
 
 
-def as_embeddings(values: Any, input_name: Part) -> np.ndarray:
+def as_embeddings(values: Any, input_name: str) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
         hidden = counted(np.ma.count_masked(values), "values")
@@ -560,15 +558,15 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
     if callable(metric):
         if kind is None:
             raise DataError(
-                f"{Argument('metric')} is a function, and does not say whether smaller or larger "
-                f"scores are closer; give {Argument('kind', 'distance')} or "
-                f"{Argument('kind', 'similarity')}"
+                "`metric` is a function, and does not say whether smaller or larger "
+                'scores are closer; give `kind="distance"` or '
+                '`kind="similarity"`'
             )
         require_choice("kind", kind, VALUED)
         return kind
     if kind is not None and not (isinstance(kind, str) and kind == "distance"):
         raise DataError(
-            f"{Argument('kind')} is {received(kind)}, but the metric {metric!r} gives distances; "
+            f"`kind` is {received(kind)}, but the metric {metric!r} gives distances; "
             "leave the kind out, or give a function as metric"
         )
     return "distance"
@@ -582,7 +580,7 @@ def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
 
 
-def _plain(values: np.ndarray, metric: str, input_name: Part, dtype: np.dtype) -> np.ndarray:
+def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
     """Return embeddings as C-contiguous floats of sufficient precision, checked for a metric."""
     small = values.dtype.itemsize <= 2 or values.dtype == np.float32
     made_unit = metric in ("cosine", "bhattacharyya")  # in float64, by blocks: see _units

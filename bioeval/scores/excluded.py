@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_list, require_text
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.scores.arrays import Mask
 from bioeval.scores.exclusions import Exclusion, ExclusionRule, Exclusions
 from bioeval.scores.labels import Codes
@@ -27,7 +27,7 @@ def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
         raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
     if texts and scores.layout == "top-k":
         raise ProtocolError(
-            f"{Argument('exclude')} needs a matrix of scores: top-K lists leave out by camera "
+            "`exclude` needs a matrix of scores: top-K lists leave out by camera "
             "alone, with removed= of bioeval.reid"
         )
     for text in texts:

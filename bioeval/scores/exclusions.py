@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, nearest_name, printable
+from bioeval.base.errors import DataError, nearest_name, printable
 from bioeval.scores.labels import Codes, column_codes, is_written, plain
 
 #: The forms of an exclusion, as a regular expression and in words.
@@ -37,7 +37,7 @@ class Exclusion:
         """Return the exclusion that a text says."""
         parts = re.fullmatch(FORM, text)
         if parts is None:
-            raise DataError(f"{Argument('exclude')} is {text!r}; expected {FORM_IN_WORDS}")
+            raise DataError(f"`exclude` is {text!r}; expected {FORM_IN_WORDS}")
         values = None if parts["probe"] is None else (parts["probe"], parts["gallery"])
         return cls(text, parts["column"], values, text.endswith("!="), parts["all"] is not None)
 

@@ -25,7 +25,6 @@ from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined_labels
 from bioeval.base.errors import (
     DataError,
-    Part,
     counted,
 )
 
@@ -55,7 +54,7 @@ _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 _PIECE = 1 << 20  # numbers of a digest
 
 
-def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.ndarray:
+def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values."""
     array = fixed(one_dimensional(labels, input_name), labels)
     if length is not None and len(array) != length:
@@ -83,7 +82,7 @@ def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
     return array
 
 
-def one_dimensional(labels: Any, input_name: Part) -> np.ndarray:
+def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
     """Return labels as a 1-D array of hashable values; `input_name` is their name in messages."""
     labels = as_numpy(joined_labels(labels, input_name), input_name)
     if isinstance(labels, (str, bytes)) or not (
@@ -113,7 +112,7 @@ def one_dimensional(labels: Any, input_name: Part) -> np.ndarray:
     return array
 
 
-def _single_values(labels: Sequence[Any], input_name: Part) -> np.ndarray:
+def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
     """Return labels as an array of objects, each of them one hashable value."""
     array = np.empty(len(labels), dtype=object)
     for i, label in enumerate(labels):
@@ -216,7 +215,7 @@ def known_texts(column: np.ndarray, name: str) -> set[str]:
     return set(map(str, column[~unknown_values(column, name)].tolist()))
 
 
-def require_one_type(a: np.ndarray, b: np.ndarray, input_name: Part) -> None:
+def require_one_type(a: np.ndarray, b: np.ndarray, input_name: str) -> None:
     """Raise :class:`DataError` where values that are compared look alike and are never equal.
 
     That is where no type of one side is one of the other, or two values of different types are
@@ -297,7 +296,7 @@ class Codes:
     _label: np.ndarray
     _labels: np.ndarray
 
-    def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: Part = "labels"):
+    def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: str = "labels"):
         """Number the labels of both sides together; one array for both stays one."""
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
@@ -408,7 +407,7 @@ class Codes:
             return np.isin(self.values, ids)
         return np.array([likeness(x) in ids for x in self.values.tolist()], dtype=bool)
 
-    def codes_of(self, labels: np.ndarray, input_name: Part) -> np.ndarray:
+    def codes_of(self, labels: np.ndarray, input_name: str) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template has the label."""
         require_one_type(labels, self.values, input_name)
         return np.array([*map(self.code, _objects(labels))], dtype=np.int64)
@@ -500,7 +499,7 @@ def is_written(value: Any, wanted: str) -> bool:
         return False
 
 
-def _factorize(labels: list, input_name: Part) -> tuple[np.ndarray, np.ndarray]:
+def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels and the code of each."""
     numbers: dict[Any, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
@@ -522,7 +521,7 @@ def as_objects(values: list) -> np.ndarray:
     return array
 
 
-def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: Part) -> dict[str, np.ndarray]:
+def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dict[str, np.ndarray]:
     """Return metadata columns as arrays of the right length."""
     if meta is None:
         return {}

@@ -15,7 +15,6 @@ import numpy as np
 
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import (
-    Argument,
     DataError,
     counted,
     require_choice,
@@ -66,8 +65,8 @@ class ListRules:
             require_choice("keep", word, KEEP)
         if unordered and "repeated" in kept:
             raise DataError(
-                f"{Argument('unordered')} counts each pair once, and "
-                f"{Argument('keep', 'repeated')} counts it as often as it is listed; leave one of "
+                "`unordered` counts each pair once, and "
+                '`keep="repeated"` counts it as often as it is listed; leave one of '
                 "the two out"
             )
         return cls(kept, unordered)
@@ -113,7 +112,7 @@ class ListedTemplates:
         self._refuse(counts, rules)
         notes = []
         if counts.repeated:
-            remedy = "; {arg.lists.keep=repeated} counts each line"
+            remedy = '; `lists={{"keep": "repeated"}}` counts each line'
             notes.append(Message("repeated-pairs", pairs=counts.repeated, how="", remedy=remedy))
         kept = "self" in rules.keep
         same_template = self._compared_with_themselves(counts, kept)
@@ -122,7 +121,7 @@ class ListedTemplates:
         if not counts.keep.any():
             raise DataError(
                 "every pair compares a template with itself, and this is not an attempt; give "
-                f"{Argument('keep', 'self')} to count them"
+                '`keep="self"` to count them'
             )
         notes += _notes_on_orders(counts, counts.distinct - same_template, rules)
         return (None if counts.keep.all() else counts.keep), notes
@@ -232,9 +231,9 @@ class ListedTemplates:
             )
         number, examples = self._trouble(counts.different, scores=True)
         if number:
-            advice = f"give {Argument('keep', 'repeated')} if these are separate attempts"
+            advice = 'give `keep="repeated"` if these are separate attempts'
             if rules.unordered:
-                advice = f"leave out {Argument('unordered')}, so that a-b and b-a are two attempts"
+                advice = "leave out `unordered`, so that a-b and b-a are two attempts"
             raise DataError(
                 f"{_number(number, 'pairs')} listed more than once with different scores: "
                 f"{examples}; list each pair once, or {advice}. Where the names are those of "

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.array_libraries import joined_labels
-from bioeval.base.errors import Argument, DataError, Part, counted, require_choice, short_name
+from bioeval.base.errors import DataError, counted, require_choice, short_name
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import as_mask, subjects_of_mask
@@ -105,7 +105,7 @@ def sides_of_matrix(
         are_labels = labels is None
         labels, gallery_labels, order = sides_of_table(table, labels, gallery_labels, has_names)
         if order is not None:
-            gallery_labels = as_labels(labels, Argument("labels"), m)[order]
+            gallery_labels = as_labels(labels, "`labels`", m)[order]
             if enrolled is None:
                 enrolled = {name: fixed(x[order]) for name, x in columns.items()}
         if are_labels or len({*table[0].tolist()}) < m or len({*table[1].tolist()}) < n:
@@ -130,14 +130,14 @@ def sides_of_matrix(
 
 
 def _joined(
-    labels: Any, meta: Any, values: Any, of_labels: str, of_meta: Part, axis: str = "index"
+    labels: Any, meta: Any, values: Any, of_labels: str, of_meta: str, axis: str = "index"
 ) -> tuple[Any, Any]:
     """Return labels and metadata of a side by the names of its templates, along an axis of values.
 
     Of values without names, those are in the index of the labels.
     """
     names = names_of_index(getattr(values, axis, None))
-    labels = by_name(labels, names, Argument(of_labels))
+    labels = by_name(labels, names, f"`{of_labels}`")
     if names is None:
         names = names_of_index(getattr(labels, "index", None))
     return labels, columns_by_name(meta, names, of_meta)
@@ -151,8 +151,8 @@ def _two_sides(labels: Any, gallery_labels: Any, m: int, n: int) -> Attributes:
             f"and {m:,} of the gallery: is the matrix transposed? Expected a row for each "
             "probe; give scores.T, or exchange the labels"
         )
-    probe = as_labels(labels, Argument("labels"), m)
-    gallery = as_labels(gallery_labels, Argument("gallery_labels"), n)
+    probe = as_labels(labels, "`labels`", m)
+    gallery = as_labels(gallery_labels, "`gallery_labels`", n)
     return {
         "probe_labels": probe,
         "gallery_labels": gallery,
@@ -171,10 +171,8 @@ def _square_sides(labels: Any, gallery_meta: Any, m: int, n: int) -> Attributes:
             "probe-against-gallery matrix"
         )
     if gallery_meta is not None:
-        raise DataError(
-            f"gallery_meta without {Argument('gallery_labels')}; probe_meta serves both sides"
-        )
-    labels = as_labels(labels, Argument("labels"), m)
+        raise DataError("gallery_meta without `gallery_labels`; probe_meta serves both sides")
+    labels = as_labels(labels, "`labels`", m)
     ids = np.arange(n, dtype=np.int64)
     return {
         "probe_labels": labels,
@@ -190,13 +188,11 @@ def _sides_of_mask(mask: Any, gallery_labels: Any, m: int, n: int, one_set: bool
     """Return as subjects what a mask says of each cell; both sides may be `one_set`."""
     if mask is None:
         raise DataError(
-            f"{Argument('labels')} is missing; expected the subject of each row, or a mask of "
+            "`labels` is missing; expected the subject of each row, or a mask of "
             "genuine and impostor"
         )
     if gallery_labels is not None:
-        raise DataError(
-            f"{Argument('gallery_labels')} is given without {Argument('labels')}; expected both"
-        )
+        raise DataError("`gallery_labels` is given without `labels`; expected both")
     mask = as_mask(mask, (m, n), None)
     square = one_set and m == n and not mask.diagonal().any()
     probe, gallery, consistent = subjects_of_mask(mask, square)
@@ -351,16 +347,16 @@ def searched_lists(
         gallery_labels = labels
         gallery_meta = probe_meta if gallery_meta is None else gallery_meta
         leave_out_query = True if leave_out_query is None else leave_out_query
-    enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
+    enrolled = as_labels(gallery_labels, "`gallery_labels`")
     n = len(enrolled)
     if n == 0:
-        raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
+        raise DataError("the gallery is empty: `gallery_labels` has no entries")
     lists = TopKLists.of(indices, distances, n, kind)
     q = len(lists.indices)
-    searched = as_labels(labels, Argument("labels"))
+    searched = as_labels(labels, "`labels`")
     if len(searched) != q:
         raise DataError(
-            f"{Argument('labels')} has {len(searched)} labels for {q} lists; expected one per query"
+            f"`labels` has {len(searched)} labels for {q} lists; expected one per query"
         )
     codes = Codes(searched, enrolled)
     columns = as_meta(probe_meta, q, "probe_meta"), as_meta(gallery_meta, n, "gallery_meta")

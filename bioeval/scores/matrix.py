@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, Part, ProtocolError, require_choice
+from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
@@ -964,7 +964,7 @@ class Scores:
             return self._with(_source=self.cells.held(MEMORY_LIMIT))
 
 
-def require_scores(scores: Any, input_name: Part = "scores") -> None:
+def require_scores(scores: Any, input_name: str = "scores") -> None:
     """Raise :class:`DataError` unless these are :class:`Scores`."""
     if not isinstance(scores, Scores):
         raise DataError(
@@ -980,13 +980,13 @@ def require_all_scores(scores: Any) -> None:
         scores.lists.made()
 
 
-def require_subjects(scores: Scores, input_name: Part) -> None:
+def require_subjects(scores: Scores, input_name: str) -> None:
     """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
             f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
             "verification alone. A list that names its templates is read as a matrix with "
-            f"{Argument('lists.as', 'matrix')}"
+            '`lists={"as": "matrix"}`'
         )
     if not scores._labelled:
         raise ProtocolError(

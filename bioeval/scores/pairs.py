@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import joined
-from bioeval.base.errors import Argument, DataError, ProtocolError, received
+from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, as_distances, with_failures
@@ -264,7 +264,7 @@ class PairList:
             notes += more
         elif rules.unordered:
             raise DataError(
-                f"{Argument('unordered')} needs the names of the templates of both sides of each "
+                "`unordered` needs the names of the templates of both sides of each "
                 "pair, such as columns template_a and template_b"
             )
         return keep, notes
@@ -285,7 +285,7 @@ class PairList:
             place = self.failed_at[1]
         raise DataError(
             f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
-            f"failed comparisons: {Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
+            'failed comparisons: `nan="reject"` or `nan="exclude"`'
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, Part, ProtocolError, counted
+from bioeval.base.errors import ProtocolError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.labels import Codes, likeness, present
 from bioeval.scores.listed_templates import EXAMPLE_PATTERN
@@ -96,7 +96,7 @@ def has_subjects(scores: Scores) -> bool:
     return scores._labelled or scores._mask_is_consistent
 
 
-def require_people(scores: Scores, purpose: Part = "", *, method: str | None = None) -> None:
+def require_people(scores: Scores, purpose: str = "", *, method: str | None = None) -> None:
     """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
 
     The message names the `method` of an interval, or another `purpose`.
@@ -105,7 +105,7 @@ def require_people(scores: Scores, purpose: Part = "", *, method: str | None = N
         return
     instead = ""
     if method is not None:
-        purpose, wilson = Argument("interval", method), Argument("interval", "wilson")
+        purpose, wilson = f'`interval="{method}"`', '`interval="wilson"`'
         every = "pairs" if scores.layout == "pairs" else "attempts"
         instead = f"; or give {wilson} to take all {every} as independent"
     if scores.layout != "pairs":

@@ -141,7 +141,7 @@ def spelling_notes(codes: Codes, column: str) -> list[Message]:
 def pairs_of_same(column: str) -> Message:
     """Return the message that pairs of the same session, or of the same camera, are counted."""
     which = "genuine ones" if column == "camera" else "them"
-    advice = f"{{arg.exclude={column}}}"
+    advice = f'reading the scores with `exclude="{column}"`'
     return Message("same-value-counted", column=column, advice=advice, which=which)
 
 

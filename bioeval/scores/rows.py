@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numba
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import DataError
 from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
@@ -82,7 +82,7 @@ def rows_within(scores: Scores, chunk: int) -> int:
         why = f"chunks of {chunk:,} rows are read whole"
     less = "; chunks of fewer rows would need less" if chunk > 1 else ""
     raise DataError(
-        f"{Argument('memory_limit')} is {in_words(scores._memory_limit)}, too little for "
+        f"`memory_limit` is {in_words(scores._memory_limit)}, too little for "
         f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): expected "
         f"at least {in_words(least)}{less}"
     )
@@ -302,6 +302,6 @@ def raise_nan(scores: Scores) -> NoReturn:
     count = sum(len(row) for row, _, _ in failed)
     raise DataError(
         f"the scores hold {count} NaN, the first at row {row[0]}, column {column[0]}; choose "
-        f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts that no "
-        f"threshold accepts) or {Argument('nan', 'exclude')} (no attempt)"
+        'how to treat failed comparisons: `nan="reject"` (as attempts that no '
+        'threshold accepts) or `nan="exclude"` (no attempt)'
     )

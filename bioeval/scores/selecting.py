@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, Part, counted
+from bioeval.base.errors import DataError, counted
 from bioeval.scores.arrays import as_index, named_choice
 from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import fixed
@@ -126,7 +126,7 @@ def pairs_at(
     if len(i) != len(j):
         raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
 
-    def refuse(wrong: np.ndarray, input_name: Part) -> None:
+    def refuse(wrong: np.ndarray, input_name: str) -> None:
         if wrong.any():
             first = int(np.argmax(wrong))
             raise DataError(

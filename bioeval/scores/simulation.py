@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_integer, require_number, require_numbers
-from bioeval.base.errors import Argument, DataError, received, require_choice
+from bioeval.base.errors import DataError, received, require_choice
 from bioeval.base.kinds import PlainKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -297,8 +297,7 @@ def simulate(
     for name, value in refused.items():
         if value is not None:
             raise DataError(
-                f"{Argument(name)} is {received(value)}, an option of model {other!r}, not of "
-                f"{model!r}"
+                f"`{name}` is {received(value)}, an option of model {other!r}, not of {model!r}"
             )
     chosen = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
@@ -306,8 +305,8 @@ def simulate(
         return _gaussian_scores(_design(**of_people), kind, shifts, **chosen)
     if kind != "distance":
         raise DataError(
-            f"{Argument('kind')} is {received(kind)}; embeddings are compared by distances. "
-            f"Expected 'distance', or {Argument('model', 'gaussian-scores')}"
+            f"`kind` is {received(kind)}; embeddings are compared by distances. "
+            'Expected "distance", or `model="gaussian-scores"`'
         )
     metric = chosen.pop("metric", "l2")
     return simulate_embeddings(**of_people, **chosen).scores(metric)
@@ -515,8 +514,8 @@ def _design(
     if layout == SQUARE:
         if probes is not None:
             raise DataError(
-                f"{Argument('probes')} is {received(probes)}; in layout 'all-against-all' every "
-                f"template is a probe. Expected {Argument('layout', OBLONG)} with it"
+                f"`probes` is {received(probes)}; in layout 'all-against-all' every "
+                f'template is a probe. Expected `layout="{OBLONG}"` with it'
             )
         if more:
             raise DataError(
@@ -527,7 +526,7 @@ def _design(
     stream = Stream(seed, _PROBE_COUNTS)
     counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
     if not counts.any():
-        raise DataError(f"{Argument('probes')} is 0 for everyone; expected at least one probe")
+        raise DataError("`probes` is 0 for everyone; expected at least one probe")
     before = np.append(templates, np.zeros(more, dtype=np.int64))
     gallery = samples(templates, 1, 1, none)
     return _Design(people, gallery, samples(counts, 2, last, before), seed)
@@ -564,7 +563,7 @@ def _unenrolled(value: Any, subjects: int) -> int:
         )
     except DataError:
         raise DataError(
-            f"{Argument('unenrolled')} is {received(value)}; expected an integer >= 0, or a "
+            f"`unenrolled` is {received(value)}; expected an integer >= 0, or a "
             "fraction of the subjects in (0, 1)"
         ) from None
 
@@ -576,11 +575,9 @@ def _within(value: Any, people: int) -> np.ndarray:
     except DataError:
         array = np.array(np.nan)
     if array.ndim > 1 or not ((array >= 0.0) & (array <= _MOST_SD)).all():
-        raise DataError(
-            f"{Argument('within')} is {received(value)}; expected numbers in [0, {_MOST_SD:g}]"
-        )
+        raise DataError(f"`within` is {received(value)}; expected numbers in [0, {_MOST_SD:g}]")
     if array.ndim == 1 and len(array) != people:
         raise DataError(
-            f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one per person"
+            f"`within` has {len(array)} values; expected 1, or {people}, one per person"
         )
     return np.broadcast_to(array, (people,))

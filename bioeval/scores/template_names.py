@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, Part
+from bioeval.base.errors import DataError
 from bioeval.scores.labels import (
     NAME_COLUMNS,
     Codes,
@@ -129,7 +129,7 @@ def names_of_index(index: Any) -> np.ndarray | None:
     return names
 
 
-def by_name(given: Any, names: np.ndarray | None, what: Part) -> Any:
+def by_name(given: Any, names: np.ndarray | None, what: str) -> Any:
     """Return a Series or a DataFrame of pandas in the order of the `names` of templates.
 
     What has no index, or one of other things than these templates, is returned as it is.
@@ -152,7 +152,7 @@ def by_name(given: Any, names: np.ndarray | None, what: Part) -> Any:
     return given.iloc[order]
 
 
-def table_by_name(table: Any, names: tuple[Any, Any], what: Part) -> Any:
+def table_by_name(table: Any, names: tuple[Any, Any], what: str) -> Any:
     """Return a DataFrame of pandas with rows and columns in the order of names of both sides."""
     table = by_name(table, names[0], what)
     columns = names_of_index(getattr(table, "columns", None))
@@ -169,7 +169,7 @@ def names_of_sides(scores: Scores) -> tuple[np.ndarray | None, np.ndarray | None
     return probe.get(name), gallery.get(name)
 
 
-def columns_by_name(meta: Any, names: np.ndarray | None, what: Part) -> Any:
+def columns_by_name(meta: Any, names: np.ndarray | None, what: str) -> Any:
     """Return a table, or a mapping of columns, in the order of the `names` of templates."""
     if isinstance(meta, Mapping):
         return {k: by_name(x, names, f"{what}[{k!r}]") for k, x in meta.items()}
@@ -232,7 +232,7 @@ def sides_of_table(
             "the rows and the columns of the table have the same labels in another order: it is "
             "not known whether they are the same templates, which are not compared with "
             "themselves; bring rows and columns into one order, or, of two sets of templates, "
-            f"give {Argument('labels')} and {Argument('gallery_labels')}"
+            "give `labels` and `gallery_labels`"
         )
     if labels is None:
         return rows, columns, None
@@ -240,7 +240,7 @@ def sides_of_table(
         return labels, gallery_labels, None
     if -1 in order:
         raise DataError(
-            f"{Argument('gallery_labels')} is missing: the table has the column "
+            "`gallery_labels` is missing: the table has the column "
             f"{columns[order.index(-1)]!r}, which is the name of no row, so that its rows and "
             "columns are not the same templates"
         )

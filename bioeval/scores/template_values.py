@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import (
-    Argument,
     DataError,
     counted,
     nearest_name,
@@ -35,7 +34,7 @@ def template_columns(
     Values with an index of pandas that has the names of the templates are taken by name.
     """
     names = names_of_sides(scores)
-    what = Argument(input_name)
+    what = f"`{input_name}`"
     if of_probes:
         if isinstance(columns, str):
             probe = _column(scores, columns, input_name, of_probes)[0]
@@ -50,7 +49,7 @@ def template_columns(
         sides = _values(probe, input_name, m), _values(gallery, input_name, n)
     elif scores.layout == "pairs" or scores.probe_ids is not scores.gallery_ids:
         raise DataError(
-            f"{Argument(input_name)} is {type(columns).__name__}; expected the name of a metadata "
+            f"`{input_name}` is {type(columns).__name__}; expected the name of a metadata "
             f"column, or a pair of arrays: {_lengths(scores)}"
         )
     else:
@@ -110,14 +109,14 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False)
     """Return a metadata column of both sides, or of probes; the error names those there are."""
     if name in scores._columns_left_out and name not in scores.probe_meta:
         raise DataError(
-            f"{Argument(input_name)} is {received(name)}, and this column "
+            f"`{input_name}` is {received(name)}, and this column "
             f"{scores._columns_left_out[name]}; give each template one value"
         )
     if scores.layout == "pairs" and not scores.probe_meta:
         raise DataError(
-            f"{Argument(input_name)} is {received(name)}, but this list of pairs has no metadata; "
-            f"give the table of its templates as {Argument('labels')}, with a column template, "
-            f"name a column of the list by {Argument('columns')}, or give in Python a pair of "
+            f"`{input_name}` is {received(name)}, but this list of pairs has no metadata; "
+            "give the table of its templates as `labels`, with a column template, "
+            "name a column of the list by `columns`, or give in Python a pair of "
             f"arrays: {_lengths(scores)}"
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
@@ -134,8 +133,8 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False)
     else:
         side = "the"
     raise DataError(
-        f"{Argument(input_name)} is {received(name)}, but {side} metadata have no such column; "
-        f"{there}.{nearest_name(name, known)} Metadata are read with {Argument('meta')}"
+        f"`{input_name}` is {received(name)}, but {side} metadata have no such column; "
+        f"{there}.{nearest_name(name, known)} Metadata are read with `meta`"
     )
 
 
@@ -148,10 +147,10 @@ def _lengths(scores: Scores) -> str:
 
 
 def _values(array: Any, input_name: str, length: int) -> np.ndarray:
-    values = one_dimensional(array, Argument(input_name))
+    values = one_dimensional(array, f"`{input_name}`")
     if len(values) != length:
         raise DataError(
-            f"{Argument(input_name)} has {len(values)} values; expected {length}, one per template"
+            f"`{input_name}` has {len(values)} values; expected {length}, one per template"
         )
     return values
 
@@ -162,7 +161,7 @@ def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str
     if missing.any():
         column = f" of the column {argument!r}" if isinstance(argument, str) else ""
         raise DataError(
-            f"{Argument(input_name)}: {counted(int(missing.sum()), 'missing values')}{column} "
+            f"`{input_name}`: {counted(int(missing.sum()), 'missing values')}{column} "
             f"(None, NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave "
             "those templates out, or give them a separate value"
         )

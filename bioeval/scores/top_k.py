@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_array, require_flag
 from bioeval.base.array_libraries import joined
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array
@@ -118,7 +118,7 @@ class TopKLists:
         raise ProtocolError(
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
             f"has the {self.depth} nearest alone. Evaluate top-K lists by "
-            f"{Argument('protocol', 'top-k')}, or a card such as cityflow, for CMC and mean "
+            '`protocol="top-k"`, or a card such as cityflow, for CMC and mean '
             "average precision up to this length; give the matrix of all scores for everything "
             "else"
         )
@@ -141,7 +141,7 @@ class TopKLists:
             raise DataError(
                 f"{kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
-                f"first (or these are of {Argument('kind', other)})"
+                f'first (or these are of `kind="{other}"`)'
             )
 
 
@@ -168,7 +168,7 @@ class OwnEntries:
         if self.positions is not None:
             if self.leave_out is False:
                 raise DataError(
-                    f"{Argument('query_positions')} is given, and {Argument('leave_out_query')} is "
+                    "`query_positions` is given, and `leave_out_query` is "
                     "False; leave one of them out"
                 )
             entry = self._as_positions()
@@ -179,9 +179,9 @@ class OwnEntries:
             q = len(self.lists.indices)
             if not self._begins_gallery:
                 raise DataError(
-                    f"{Argument('leave_out_query')} is stated, but the labels of the {q:,} queries "
+                    f"`leave_out_query` is stated, but the labels of the {q:,} queries "
                     "are not those of the first gallery entries; expected query i to be entry i, "
-                    f"or the entry that each query is, as {Argument('query_positions')}"
+                    "or the entry that each query is, as `query_positions`"
                 )
             entry = np.arange(q)
         if self.named is None:
@@ -194,7 +194,7 @@ class OwnEntries:
             row = int(np.argmax(wrong))
             raise DataError(
                 f"query {row} is stated to be entry {entry[row]}, but has the name of entry "
-                f"{named[row]}; correct {Argument('query_positions')} or the names"
+                f"{named[row]}; correct `query_positions` or the names"
             )
         return np.where(named >= 0, named, entry), remarks
 
@@ -204,21 +204,21 @@ class OwnEntries:
         q, n = self.lists.shape
         if entry.shape != (q,) or entry.dtype.kind not in "iu":
             raise DataError(
-                f"{Argument('query_positions')} has shape {entry.shape} and dtype {entry.dtype}; "
+                f"`query_positions` has shape {entry.shape} and dtype {entry.dtype}; "
                 f"expected the gallery entry of each of the {q:,} queries, -1 for none"
             )
         entry = entry.astype(np.int64)
         if (entry < -1).any() or (entry >= n).any():
             row = int(np.argmax((entry < -1) | (entry >= n)))
             raise DataError(
-                f"{Argument('query_positions')} of query {row} is {entry[row]}; expected an entry "
+                f"`query_positions` of query {row} is {entry[row]}; expected an entry "
                 f"from 0 to {n - 1}, or -1"
             )
         other = (entry >= 0) & (self.codes.gallery[entry] != self.codes.probe)
         if other.any():
             row = int(np.argmax(other))
             raise DataError(
-                f"{Argument('query_positions')} of query {row} is entry {entry[row]}, which has "
+                f"`query_positions` of query {row} is entry {entry[row]}, which has "
                 "another label than the query; expected the entry that the query is itself"
             )
         return entry
@@ -258,7 +258,7 @@ def _as_lists(indices: Any, n: int) -> np.ndarray:
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
         raise DataError(
             f"indices have shape {array.shape} and dtype {array.dtype}; expected integers "
-            f"(queries, K); their scores are {Argument('distances')}"
+            "(queries, K); their scores are `distances`"
         )
     lists = array.astype(np.int64)  # in which -1 of an unsigned search is -1 again
     outside = (lists < -1) | (lists >= n)

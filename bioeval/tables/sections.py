@@ -38,7 +38,6 @@ from bioeval.views.sections.systems import in_parts, systems_section
 from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets, each_once, systems
 from bioeval.views.terms import words_of
-from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
 
 #: What is said of the results of each study, by their type.
@@ -96,16 +95,16 @@ def _of_study(study: str, results: Mapping[str, xr.Dataset]) -> list[Section]:
 
 
 def table_of(
-    results: Any, naming: Naming = python_naming, vocabulary: str = ""
+    results: Any, vocabulary: str = "", words: Callable[[str], str] = str
 ) -> TerminalDocument:
     """Return what is said of any result, or of several by name, as a document that rich can print.
 
-    `naming` writes the names of arguments, and the terms are those of the results unless a
-    `vocabulary` is given. Raise :class:`DataError` for anything else.
+    The terms are those of the results unless a `vocabulary` is given; `words` returns a text with
+    arguments as a surface has them. Raise :class:`DataError` for anything else.
     """
     sections = sections_of(results)
     section = sections[0] if len(sections) == 1 else Section("results", "", sections)
-    return TerminalDocument(section, vocabulary or _vocabulary_of(results), naming)
+    return TerminalDocument(section, vocabulary or _vocabulary_of(results), words)
 
 
 def sections_of(results: Any) -> list[Section]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.arguments import require_flag, require_list
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import DataError
 from bioeval.tables.sections import paper_table, table_of
 from bioeval.views.show import WIDTH, as_text, print_table
 
@@ -135,7 +135,7 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     names = require_list("measures", measures)
     for name in names:
         if not isinstance(name, str):
-            raise DataError(f"{Argument('measures')} has {name!r}; expected names of measures")
+            raise DataError(f"`measures` has {name!r}; expected names of measures")
     return paper_table(results, names).supported().marked_up(form)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import DataError, received
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import (
     ImpostorProbes,
@@ -262,9 +262,9 @@ def _identify(
     """Return the result of open-set or closed-set identification."""
     if limits is not None and task.gallery == "single":
         raise DataError(
-            f"{Argument('interval')} is {received(limits.method)}, but intervals are of the whole "
+            f"`interval` is {received(limits.method)}, but intervals are of the whole "
             "gallery, which here is single; count the whole gallery, or leave "
-            f"{Argument('interval')} out"
+            "`interval` out"
         )
     require_scores(scores)
     check_max_rank(task.max_rank, scores.shape[-1])

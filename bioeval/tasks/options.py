@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.points import check_targets
 from bioeval.counting.thresholds import check_extra, check_thresholds
@@ -74,18 +74,18 @@ class EvaluationOptions:
         """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
         if self.frr_targets is not None and card.verification is None:
             raise ProtocolError(
-                f"{Argument('frr_targets')} applies to verification only; protocol {card.name} has "
+                f"`frr_targets` applies to verification only; protocol {card.name} has "
                 "no [verification] section"
             )
         if self.far_targets is not None and searches_only(card):
             raise ProtocolError(
-                f"{Argument('far_targets')} does nothing under protocol {card.name}: it has only "
+                f"`far_targets` does nothing under protocol {card.name}: it has only "
                 "re-identification; leave it out, or add a section [verification] or [open_set] "
                 "to a card of your own"
             )
         if self.per_query and card.reid is None:
             raise ProtocolError(
-                f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
+                f"`per_query` applies to re-identification only; protocol {card.name} "
                 "has no [reid] section (be.ranks gives the rank of each probe)"
             )
 

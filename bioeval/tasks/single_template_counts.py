@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.identification import ENDS, role_of
 from bioeval.counting.single_template import (
@@ -66,7 +66,7 @@ class SingleTemplateCounted:
         if task.rank_unit == "subject" and task.fusion != "min":
             raise DataError(
                 f"gallery='single' with fusion={task.fusion!r}: one template of each subject "
-                f"leaves nothing to fuse. Give {Argument('fusion', 'min')}"
+                'leaves nothing to fuse. Give `fusion="min"`'
             )
         if scores.layout == "pairs":
             raise ProtocolError(

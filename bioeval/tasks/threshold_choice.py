@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import ProtocolError
 from bioeval.counting.sorted_attempts import PointsWanted
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.verification import Use, verify
@@ -30,13 +30,11 @@ def chosen_threshold(
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"
         raise ProtocolError(
-            f"{Argument(argument, str(rule))} is chosen on genuine and impostor attempts, and "
+            f'`{argument}="{rule}"` is chosen on genuine and impostor attempts, and '
             f"there is no {lacking} attempt; give a number"
         )
     chosen = choose(rule, attempts)
     if not chosen.defined:
         why = no_such_threshold(rule, attempts)
-        raise ProtocolError(
-            f"{Argument(argument, str(rule))}: of the thresholds {why}; give a number"
-        )
+        raise ProtocolError(f'`{argument}="{rule}"`: of the thresholds {why}; give a number')
     return chosen.threshold

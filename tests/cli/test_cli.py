@@ -20,7 +20,6 @@ import xarray as xr
 from twins import crossed
 
 import bioeval as be
-from bioeval.base.errors import Argument
 from bioeval.cli import main
 from bioeval.cli.lazy_group import COMMANDS, root
 
@@ -559,28 +558,33 @@ def command_of(name: str):
 @pytest.mark.parametrize(
     ("command", "argument", "said"),
     [
-        ("run", ("far_targets",), "--far"),
-        ("run", ("max_rank",), "--max-rank"),
-        ("run", ("nan", "reject"), "--nan reject"),
-        ("run", ("columns.labels", "id"), "--columns labels=id"),
-        ("run", ("columns.scores", "my scores"), "--columns 'scores=my scores'"),
-        ("run", ("first_index", 0), "--lists first_index=0"),
-        ("run", ("unmated", "skip"), 'unmated = "skip" in a protocol card'),
-        ("run", ("gallery_labels", "g.csv"), "--gallery g.csv"),
-        ("simulate", ("session_sd",), "--session-sd"),
-        ("simulate", ("random_state",), "--seed"),
-        ("simulate", ("layout", "pairs"), "--layout pairs"),
-        ("gallery-size", ("ties", "stable"), "--ties stable"),
-        ("zoo", ("threshold", "far=0.1"), "--threshold far=0.1"),
-        ("compare", ("far_targets",), "--far"),
-        ("threshold", ("target",), "--target"),
-        ("tracking", ("mostly_tracked",), "--mostly-tracked"),
-        ("protocols", ("max_rank",), "max_rank"),
+        ("run", "far_targets", "--far"),
+        ("run", "max_rank", "--max-rank"),
+        ("run", 'nan="reject"', "--nan reject"),
+        ("run", 'columns={"labels": "id"}', "--columns labels=id"),
+        ("run", 'columns={"labels": ...}', "--columns labels=NAME"),
+        ("run", 'columns={"scores": "my scores"}', "--columns 'scores=my scores'"),
+        ("run", "first_index=0", "--lists first_index=0"),
+        ("run", "unordered", "--lists unordered"),
+        ("run", 'lists={"leave_out_query": True}', "--lists leave_out_query"),
+        ("run", 'unmated="skip"', 'unmated = "skip" in a protocol card'),
+        ("run", 'gallery_labels="g.csv"', "--gallery g.csv"),
+        ("simulate", "session_sd", "--session-sd"),
+        ("simulate", "random_state", "--seed"),
+        ("simulate", 'layout="pairs"', "--layout pairs"),
+        ("gallery-size", 'ties="stable"', "--ties stable"),
+        ("zoo", 'threshold="far=0.1"', "--threshold far=0.1"),
+        ("compare", "far_targets", "--far"),
+        ("threshold", "target", "--target"),
+        ("tracking", "mostly_tracked", "--mostly-tracked"),
+        ("protocols", "max_rank", "`max_rank`"),
+        ("protocols", 'columns={"scores": "D"}', '`columns={"scores": "D"}`'),
+        ("run", "bioeval run x", "`bioeval run x`"),
     ],
 )
 def test_an_argument_is_named_as_the_option(command, argument, said):
-    error = be.DataError("x.npz: ", Argument(*argument), " is wrong; max_rank")
-    assert error.message(command_of(command).naming()) == f"x.npz: {said} is wrong; max_rank"
+    found = command_of(command).in_options(f"x.npz: `{argument}` is wrong; max_rank")
+    assert found == f"x.npz: {said} is wrong; max_rank"
 
 
 def test_repeated_folds_in_one_command(capsys):

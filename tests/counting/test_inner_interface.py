@@ -74,5 +74,5 @@ def test_the_study_takes_claim_scores_and_refuses_what_has_no_such_rate(study):
         study(be.Scores.from_pairs([1.0, 2.0], [True, False]), 1.0)
     with pytest.raises(be.ProtocolError, match="FAR by probe compares scores of different rows"):
         study(be.Scores([[1, 2], [2, 1]], [0, 1], [0, 1], kind="order"), 1.0)
-    with pytest.raises(be.DataError, match="threshold is inf; expected a finite number"):
+    with pytest.raises(be.DataError, match="`threshold` is inf; expected a finite number"):
         study(scores, np.inf)

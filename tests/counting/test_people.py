@@ -182,7 +182,7 @@ def test_people_have_to_be_known_and_thresholds_are_numbers():
         be.stats.people_counts(unnamed, [0.5])
     scores = be.simulate(4, 2, random_state=1)
     for wrong in ("eer", [[0.5]], [1j]):
-        with pytest.raises(be.DataError, match="thresholds is"):
+        with pytest.raises(be.DataError, match="`thresholds` is"):
             be.stats.people_counts(scores, wrong)
     lists = be.Scores.from_top_k([[0, 1], [1, 0]], ["a", "b"], ["a", "b", "c"])
     with pytest.raises(be.ProtocolError, match="scores of all 3 gallery entries"):

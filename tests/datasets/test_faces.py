@@ -82,7 +82,7 @@ def test_a_system_is_not_judged_on_the_people_it_was_fitted_on():
     assert seen < unseen / 10
     with pytest.raises(be.DataError, match="people is 'all', but eigenfaces are fitted on"):
         be.datasets.faces("eigenfaces", people="all")
-    with pytest.raises(be.DataError, match="system is 'vgg'.*eigenfaces"):
+    with pytest.raises(be.DataError, match="`system` is 'vgg'.*eigenfaces"):
         be.datasets.faces("vgg")
 
 

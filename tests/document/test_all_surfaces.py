@@ -48,7 +48,7 @@ def of_markdown(text: str) -> str:
 
 
 def of_html(page: str) -> str:
-    page = re.sub(r"<style>.*?</style>", "", page)
+    page = re.sub(r"</?code>", "`", re.sub(r"<style>.*?</style>", "", page))
     return html.unescape(re.sub(r"<[^>]+>", " ", page))
 
 
@@ -62,6 +62,7 @@ LATEX = {
 def of_latex(text: str) -> str:
     for written, plain in LATEX.items():
         text = text.replace(written, plain)
+    text = re.sub(r"\\texttt\{((?:\\.|[^\\}])*)\}", r"`\1`", text)
     return re.sub(r"\\textbf\{(.*?)\}", r"\1", re.sub(r"\\([%&#$_{}])", r"\1", text))
 
 

@@ -225,7 +225,7 @@ def test_options_are_checked_before_the_scores_are_read(task, options):
 def test_ranks_far_beyond_the_gallery_are_refused(evaluate, ranks):
     scores = be.simulate(6, 3, random_state=1)
     with pytest.raises(
-        be.DataError, match=f"max_rank is {ranks}; expected at most 10000.*(18|9) temp"
+        be.DataError, match=f"`max_rank` is {ranks}; expected at most 10000.*(18|9) temp"
     ):
         evaluate(scores, max_rank=ranks)
 

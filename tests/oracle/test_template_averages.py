@@ -101,5 +101,5 @@ def test_averages_of_a_file(tmp_path):
     np.testing.assert_allclose(scores.values, expected.values, atol=1e-12)
     assert scores.origin.endswith("means by template of 12 embeddings of probes")
     be.save(scores, tmp_path / "matrix.npz")
-    with pytest.raises(be.DataError, match="average has no meaning for a matrix of scores"):
+    with pytest.raises(be.DataError, match="`average` has no meaning for a matrix of scores"):
         be.load(tmp_path / "matrix.npz", average=("template",))

@@ -121,10 +121,10 @@ def test_a_number_of_subjects_is_enrolled(sizes, templates, enrolled, probes, to
 
 def test_what_says_twice_who_is_enrolled():
     for given_, words in (
-        ({"enrolled": 3}, "enrolled is 3, which needs gallery_templates=2"),
-        ({"probe_templates": 1}, "probe_templates is 1, which needs gallery_templates=2"),
+        ({"enrolled": 3}, "`enrolled` is 3, which needs `gallery_templates=2`"),
+        ({"probe_templates": 1}, "`probe_templates` is 1, which needs `gallery_templates=2`"),
         ({"gallery_templates": 1, "probe_templates": 0}, "n_probe is 0"),
-        ({"gallery_templates": 1, "enrolled": 3, "unenrolled": 0.2}, "which needs unenrolled=0"),
+        ({"gallery_templates": 1, "enrolled": 3, "unenrolled": 0.2}, "which needs `unenrolled=0`"),
         ({"gallery_templates": 1, "enrolled": 3, "too_few": "enrol"}, "enrols all with too few"),
         ({"gallery_templates": 1, "enrolled": 1.5}, "enrolled is 1.5"),
     ):
@@ -175,7 +175,7 @@ GOLDEN = ["gghh", "bbee", "acf", "acddf", "ddff", "aacc", "egh", "bbegh"]
         ({"train": 0.6, "validation": 0.6}, "the shares are 1.2 together"),
         ({"gallery_templates": 0}, "gallery_templates is 0"),
         ({"gallery_templates": 2.5}, "gallery_templates is 2.5"),
-        ({"unenrolled": 0.3}, "unenrolled is 0.3, which needs gallery_templates=2"),
+        ({"unenrolled": 0.3}, "`unenrolled` is 0.3, which needs `gallery_templates=2`"),
         ({"gallery_templates": 1, "unenrolled": -1}, "unenrolled is -1"),
         ({"gallery_templates": 1, "too_few": "keep"}, "too_few"),
         ({"repeats": 0}, "repeats"),
@@ -222,7 +222,7 @@ def test_training_by_sample(sizes, train, validation, unseen, seed):
     able = sum(size > 1 for size in sizes)
     given_ = {"unit": "sample", "unseen": unseen, "random_state": seed}
     if not train and not validation:
-        with pytest.raises(DataError, match="is 'sample', which needs train"):
+        with pytest.raises(DataError, match="is 'sample', which needs `train"):
             Experiment(train, validation, **given_)
         return
     out = share_of(unseen or 0, able, up=True)
@@ -273,9 +273,9 @@ def test_the_best_templates_of_each_part_are_enrolled():
             {"train": 0.5, "unit": "template"},
             "unit is 'template'; expected one of 'subject', 'sample'",
         ),
-        ({"train": 0.5, "unseen": 0.3}, 'unseen is 0.3, which needs unit="sample"'),
+        ({"train": 0.5, "unseen": 0.3}, '`unseen` is 0.3, which needs `unit="sample"`'),
         ({"train": 0.5, "unit": "sample", "unseen": 1.5}, "unseen is 1.5"),
-        ({"unit": "sample"}, "unit is 'sample', which needs train=0.5"),
+        ({"unit": "sample"}, "`unit` is 'sample', which needs `train=0.5`"),
         ({"gallery_templates": {"quality": "q", "number": 0}}, "number in gallery_templates is 0"),
         ({"gallery_templates": {"quality": 3, "number": 1}}, "quality is int; expected the name"),
     ],

@@ -592,7 +592,7 @@ WRONG_ARGUMENTS = [
     (lambda: bp.SubjectKFold(2.0), "n_splits is 2.0"),
     (lambda: bp.SubjectKFold(2, shuffle=2), "shuffle is 2; expected True or False"),
     (lambda: bp.SubjectKFold(2, random_state=1), "nothing is random; set shuffle=True"),
-    (lambda: bp.SubjectKFold(2, shuffle=True, random_state=-1), "random_state is -1"),
+    (lambda: bp.SubjectKFold(2, shuffle=True, random_state=-1), "`random_state` is -1"),
     (lambda: bp.SubjectKFold(2, stratify=[1, 2]), "the name of a metadata column"),
     (lambda: bp.SampleKFold(2, stratify=True), "the name of a metadata column"),
     (lambda: bp.SampleKFold(2, n_repeats=0, shuffle=True), "n_repeats is 0"),

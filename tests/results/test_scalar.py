@@ -107,10 +107,12 @@ def test_a_function_cannot_change_the_rates(systems):
     """It is refused at once, or where it is first used; the results stay as they are."""
     scores = systems[0]
     before = be.verification(scores, thresholds=[3.0, 4.0])
-    with pytest.raises(be.DataError, match="of_rates fails on arrays of FAR and FRR, which it"):
+    with pytest.raises(be.DataError, match="`of_rates` fails on arrays of FAR and FRR, which it"):
         be.scalar("mine", "FAR", of_rates=doubled_in_place)
     be.scalar("mine", "FAR", of_rates=changed_only_if_few)
-    with pytest.raises(be.DataError, match="of_rates fails .*: ValueError: assignment destination"):
+    with pytest.raises(
+        be.DataError, match="`of_rates` fails .*: ValueError: assignment destination"
+    ):
         be.verification(scores, thresholds=[3.0, 4.0])
     be.scalar("mine", "FAR", of_rates=lambda far, frr: far)
     after = be.verification(scores, thresholds=[3.0, 4.0])
@@ -124,20 +126,20 @@ NO_MEASURES = [
     ({"name": "a b"}, "no name of a variable"),
     ({"of_rates": None, "quotient": (("fa",), ("people",))}, "expected two tuples of the counts"),
     ({"of_rates": None, "quotient": "fa"}, "expected two tuples of the counts"),
-    ({"quotient": (("fa",), ("ga",))}, "expected one of of_rates and quotient"),
-    ({"of_rates": 0.5}, "of_rates is 0.5; expected a function"),
+    ({"quotient": (("fa",), ("ga",))}, "expected one of `of_rates` and `quotient`"),
+    ({"of_rates": 0.5}, "`of_rates` is 0.5; expected a function"),
     ({"of_rates": lambda far, frr: (far - 0.5) ** 2}, "not monotone in FAR: it rises"),
     ({"of_rates": lambda far, frr: (frr - 0.003) ** 2}, "not monotone in FRR: it rises"),
     ({"of_rates": lambda far, frr: 0.5}, r"returns shape \(\) for rates of shape"),
     ({"of_rates": lambda far, frr: far[:1]}, r"returns shape \(1, \d+\) for rates of shape"),
-    ({"of_rates": lambda far, frr: far - frr}, "of_rates is -1 to 1; expected values within"),
-    ({"of_rates": lambda far, frr: far / 0}, "of_rates is infinite or NaN at all rates"),
-    ({"of_rates": lambda far, frr: far + 0j}, "of_rates fails on .* TypeError: Cannot cast"),
-    ({"of_rates": lambda far, frr: 1 / 0}, "of_rates fails on .* ZeroDivisionError: division"),
-    ({"of_rates": lambda far: far}, "of_rates fails on .* TypeError"),
-    ({"of_rates": doubled_in_place}, "of_rates fails on .* ValueError: .*read-only"),
+    ({"of_rates": lambda far, frr: far - frr}, "`of_rates` is -1 to 1; expected values within"),
+    ({"of_rates": lambda far, frr: far / 0}, "`of_rates` is infinite or NaN at all rates"),
+    ({"of_rates": lambda far, frr: far + 0j}, "`of_rates` fails on .* TypeError: Cannot cast"),
+    ({"of_rates": lambda far, frr: 1 / 0}, "`of_rates` fails on .* ZeroDivisionError: division"),
+    ({"of_rates": lambda far: far}, "`of_rates` fails on .* TypeError"),
+    ({"of_rates": doubled_in_place}, "`of_rates` fails on .* ValueError: .*read-only"),
     ({"bounds": (1, 0)}, "expected two increasing numbers"),
-    ({"label": 3}, "label is 3; expected text"),
+    ({"label": 3}, "`label` is 3; expected text"),
 ]
 
 
@@ -145,10 +147,10 @@ NO_MEASURES = [
     ("given", "says"),
     [
         *NO_MEASURES,
-        ({"name": "eer"}, 'name="eer": there is a variable eer already'),
+        ({"name": "eer"}, '`name="eer"`: there is a variable eer already'),
         ({"name": "threshold"}, "there is a variable threshold already"),
         ({"name": "rank"}, "there is a variable rank already"),
-        ({"of_rates": None}, "expected one of of_rates and quotient"),
+        ({"of_rates": None}, "expected one of `of_rates` and `quotient`"),
     ],
 )
 def test_what_is_no_measure(given, says):

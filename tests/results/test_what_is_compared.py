@@ -53,7 +53,7 @@ COUNTED = [
 def test_pairs_of_one_session_that_are_counted_are_said(scores):
     for result in surfaces(scores):
         assert SAID in codes(result)
-    assert 'be.load(exclude="session")' in be.to_latex(be.verification(scores))
+    assert '`exclude="session"`' in be.to_latex(be.verification(scores))
 
 
 NOT_COUNTED = [

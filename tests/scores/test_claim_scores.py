@@ -112,7 +112,7 @@ def test_searches_take_the_scores_themselves():
 
 
 def test_errors_say_what_and_where():
-    with pytest.raises(DataError, match=r"attempts names 'sesion'.*Did you mean 'session'\?"):
+    with pytest.raises(DataError, match=r"`attempts` names 'sesion'.*Did you mean 'session'\?"):
         be.claim_scores(door(), attempts="sesion")
     gaps = be.Scores(np.ones((3, 3)), ["a", "a", "b"], probe_meta={"visit": ["x", None, "y"]})
     with pytest.raises(DataError, match="1 probe without a value in 'visit', the first is probe 1"):

@@ -152,7 +152,7 @@ X = features(3)
     ("arguments", "options", "match"),
     [
         ((X, list("ab")), {}, "labels has 2 labels, but the scores have 3 rows"),
-        ((X, list("abc")), {"metric": "L2"}, "metric is 'L2'; .*'l2'.* Did you mean 'l2'"),
+        ((X, list("abc")), {"metric": "L2"}, "`metric` is 'L2'; .*'l2'.* Did you mean 'l2'"),
         ((X, list("abc"), X), {}, "gallery is given without gallery_labels"),
         ((X, list("abc")), {"gallery_labels": list("abc")}, "gallery_labels is given without"),
         ((X, list("abc"), X[:, :4], list("abc")), {}, "5 features and gallery embeddings 4"),
@@ -213,7 +213,7 @@ def test_a_function_as_metric_states_its_kind():
         return a @ b.T
 
     with pytest.raises(
-        be.DataError, match="metric is a function.*kind=.distance. or kind=.similarity"
+        be.DataError, match="`metric` is a function.*`kind=.distance.` or `kind=.similarity"
     ):
         be.Scores.from_embeddings(x, who, metric=product)
     scores = be.Scores.from_embeddings(x, who, metric=product, kind="similarity")

@@ -211,11 +211,11 @@ def test_pandas_labels():
 def test_a_missing_label_is_an_error_that_says_where(labels):
     number = sum(label is None for label in labels) or 1
     message = (
-        rf"labels has {number} missing labels? \(None, NaN or empty\), the first at position 1;"
+        rf"`labels` has {number} missing labels? \(None, NaN or empty\), the first at position 1;"
     )
     with pytest.raises(be.DataError, match=message):
         square(labels)
-    with pytest.raises(be.DataError, match="gallery_labels has .* at position 1"):
+    with pytest.raises(be.DataError, match="`gallery_labels` has .* at position 1"):
         be.Scores(np.zeros((1, 3)), ["a"], labels)
 
 
@@ -228,13 +228,13 @@ def test_labels_that_are_not_hashable_are_refused(labels):
 @pytest.mark.parametrize(
     ("labels", "match"),
     [
-        ("ab", "labels is str; expected a sequence of labels"),
-        (5, "labels is int"),
-        ({"a", "b"}, "labels is set"),
-        (np.array([["a"], ["b"]]), r"labels has shape \(2, 1\); expected one dimension"),
+        ("ab", "`labels` is str; expected a sequence of labels"),
+        (5, "`labels` is int"),
+        ({"a", "b"}, "`labels` is set"),
+        (np.array([["a"], ["b"]]), r"`labels` has shape \(2, 1\); expected one dimension"),
         (np.zeros(2, dtype=[("x", int)]), "dtype .*expected hashable labels"),
-        (["a"], "labels has 1 labels, but the scores have 2 rows"),
-        ([], "labels has 0 labels"),
+        (["a"], "`labels` has 1 labels, but the scores have 2 rows"),
+        ([], "`labels` has 0 labels"),
     ],
 )
 def test_what_is_no_list_of_labels_is_refused(labels, match):
@@ -280,7 +280,7 @@ def test_masked_labels_do_not_lose_their_mask():
     for how in ({"subjects": np.ma.masked_equal([[1, 1], [1, 2]], 2)}, {"pair_folds": masked[1:]}):
         with pytest.raises(be.DataError, match="masked value"):
             be.Scores.from_pairs([0.1, 0.2], [1, 0], **how)
-    with pytest.raises(be.DataError, match="genuine has 1 masked value, "):
+    with pytest.raises(be.DataError, match="`genuine` has 1 masked value, "):
         be.Scores.from_pairs([0.1, 0.2], np.ma.masked_equal([1, 0], 0))
     with pytest.raises(be.DataError, match=r"masked array \(1 value masked\)"):
         be.Scores(np.ma.masked_equal([[0.1, 0.2], [0.3, 0.4]], 0.4), [1, 2])
@@ -346,7 +346,7 @@ def test_lists_of_scalars_of_any_library_are_their_values(scalar):
     ],
 )
 def test_values_without_an_equality_are_refused(label, problem):
-    with pytest.raises(be.DataError, match=f"labels: the value at position 1 is {problem}"):
+    with pytest.raises(be.DataError, match=f"`labels`: the value at position 1 is {problem}"):
         be.Scores(np.zeros((2, 2)), ["a", label])
     with pytest.raises(be.DataError, match=f"'camera'.: the value at position 0 is {problem}"):
         be.Scores(np.zeros((2, 2)), [1, 1], probe_meta={"camera": [label, 1]})

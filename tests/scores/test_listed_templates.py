@@ -106,19 +106,19 @@ def test_numbers_of_pairs_in_errors():
     assert "'a' and 'd' (pairs 2 and 7) and others; give each pair" in said
     said = fails(np.arange(10.0), [True] * 10, many)
     assert "5 pairs are listed more than once with different scores: 'a' and 'b' (pairs 0" in said
-    assert "(pairs 0 and 5: 0.0 and 5.0)" in said and 'give keep="repeated"' in said
+    assert "(pairs 0 and 5: 0.0 and 5.0)" in said and 'give `keep="repeated"' in said
     said = fails([1.0, 2.0], [1, 1], [("a", "b"), ("b", "a")], unordered=True)
-    assert "leave out unordered, so that a-b and b-a are two attempts" in said
+    assert "leave out `unordered`, so that a-b and b-a are two attempts" in said
     said = fails([1.0, 2.0], [1, 0], [("a", "b"), ("c", "c")])
     assert "1 impostor pair compares a template with itself (pair 1)" in said
     assert "every pair compares a template with itself" in fails([1.0], [1], [("c", "c")])
     with pytest.raises(be.DataError, match=r"templates has shape \(1, 3\); expected \(1, 2\)"):
         be.Scores.from_pairs([1.0], [1], pair_templates=[("a", "b", "c")])
-    with pytest.raises(be.DataError, match="unordered needs the names of the templates of both"):
+    with pytest.raises(be.DataError, match="`unordered` needs the names of the templates of both"):
         be.Scores.from_pairs([1.0], [1], unordered=True)
     with raises_about(be.DataError, "keep"):
         be.Scores.from_pairs([1.0], [1], keep="all")
-    with pytest.raises(be.DataError, match='unordered counts each pair once, and keep="repeated"'):
+    with pytest.raises(be.DataError, match="`unordered` counts each pair once, and `keep"):
         be.Scores.from_pairs([1.0], [1], keep="repeated", unordered=True)
 
 

@@ -163,16 +163,16 @@ def test_values_that_are_no_matrix_of_numbers_are_refused(values, match):
     [
         (
             {"labels": list("ab"), "gallery_labels": list("abcd")},
-            "labels has 2 labels, but the scores have 3 rows; expected one label for each",
+            "`labels` has 2 labels, but the scores have 3 rows; expected one label for each",
         ),
         ({"labels": list("abc")}, r"shape \(3, 4\); without gallery_labels"),
-        ({}, "labels is missing"),
+        ({}, "`labels` is missing"),
         (
             {"gallery_labels": list("abcd"), "mask": np.ones((3, 4), int)},
-            "gallery_labels is given without labels",
+            "`gallery_labels` is given without `labels`",
         ),
-        ({"kind": "distances"}, r"kind is 'distances'; .*'similarity'.* Did you mean 'distance'"),
-        ({"nan": "ignore"}, "nan is 'ignore'; expected one of 'raise', 'reject', 'exclude'"),
+        ({"kind": "distances"}, "`kind` is 'distances'; .*'similarity'.* Did you mean 'distance'"),
+        ({"nan": "ignore"}, "`nan` is 'ignore'; expected one of 'raise', 'reject', 'exclude'"),
         ({"mask": np.ones((4, 3), int)}, r"mask has shape \(4, 3\); expected \(3, 4\)"),
         ({"mask": np.ones((3, 4), bool)}, "mask is boolean.*give labels, or integers"),
         (
@@ -500,7 +500,7 @@ def test_pairs_support_verification_alone():
         ([0.1, 0.2], [1], {}, r"genuine has shape \(1,\); expected \(2,\)"),
         ([0.1, 0.2], [1, 2], {}, "values other than 0 and 1"),
         ([0.1, 0.2], [1, 0], {"subjects": [1, 2]}, r"subjects has shape \(2,\); expected \(2, 2\)"),
-        ([0.1, 0.2], [1, 0], {"kind": "score"}, "kind is 'score'"),
+        ([0.1, 0.2], [1, 0], {"kind": "score"}, "`kind` is 'score'"),
         (["a", "b"], [1, 0], {}, "scores have dtype <U1"),
     ],
 )
@@ -633,5 +633,5 @@ def test_scores_keep_the_limit_under_which_they_were_made():
     assert be.verification(enough).equals(be.verification(rectangular(d)))
     with be.set_options(memory_limit="1 MiB"):
         few = rectangular(d)
-    with pytest.raises(be.DataError, match="memory_limit is 1 MiB, too little"):
+    with pytest.raises(be.DataError, match="`memory_limit` is 1 MiB, too little"):
         be.verification(few.select(probes=[0, 1]))

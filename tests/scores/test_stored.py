@@ -170,7 +170,9 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("scores", data=d, chunks=(chunk, 600))
     scores = be.Scores(h5py.File(tmp_path / "x.h5")["scores"], labels)
-    with pytest.raises(be.DataError, match="memory_limit is 1 MiB, too little.*at least") as found:
+    with pytest.raises(
+        be.DataError, match="`memory_limit` is 1 MiB, too little.*at least"
+    ) as found:
         be.evaluate(limited(scores, "1 MiB"))
     least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
     assert least is not None

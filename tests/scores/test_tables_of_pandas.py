@@ -32,4 +32,4 @@ def test_a_table_of_pandas_has_its_labels():
     assert be.Scores(numbered).probe_labels.tolist() == [7, 7, 8]
     assert be.Scores(numbered, labels).probe_labels.tolist() == labels
     # The numbers that pandas gives to rows and columns are no labels.
-    assert "labels is missing" in message(be.Scores, pd.DataFrame(values))
+    assert "`labels` is missing" in message(be.Scores, pd.DataFrame(values))

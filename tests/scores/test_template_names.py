@@ -214,7 +214,7 @@ def test_a_table_names_its_templates_where_labels_are_given():
         assert turned.gallery_labels.tolist() == LABELS.tolist()
     part = table.iloc[ROWS, COLUMNS]
     assert attempts(be.Scores(part, LABELS[ROWS], LABELS[COLUMNS])) == COUNTED
-    with pytest.raises(be.DataError, match="gallery_labels is missing"):
+    with pytest.raises(be.DataError, match="`gallery_labels` is missing"):
         be.Scores(table.iloc[:5, 1:6], LABELS[:5])
 
 
@@ -344,7 +344,7 @@ def test_an_index_of_other_things_names_no_template():
 def test_a_template_without_a_value_is_an_error():
     _, square, people = tables()
     with pytest.raises(
-        be.DataError, match=r"labels has no value of the template 'bob/4.png' \(row"
+        be.DataError, match=r"`labels` has no value of the template 'bob/4.png' \(row"
     ):
         be.Scores(square, people.drop(NAMES[[4, 7]]))
     with pytest.raises(be.DataError, match=r"labels.* and of 2 of 12 templates in all"):

@@ -182,7 +182,7 @@ def test_far_of_many_templates():
         ({"gallery": "one"}, "gallery"),
         ({"gallery": 2}, "gallery"),
         ({"gallery": "single", "interval": "wilson"}, "intervals are of the whole gallery"),
-        ({"gallery": "single", "rank_unit": "subject", "fusion": "mean"}, "Give fusion"),
+        ({"gallery": "single", "rank_unit": "subject", "fusion": "mean"}, "Give `fusion"),
         ({"gallery": "single", "ties": "random"}, "ties"),
         ({"gallery": "single", "max_rank": 0}, "max_rank"),
     ],

@@ -143,7 +143,9 @@ def test_a_workload_is_at_a_point_of_its_result():
     assert be.workload(ds, threshold="far=1%", **options).identical(at_far)
     at_eer = be.workload(ds, threshold=float(ds.eer_threshold), **options)
     assert be.workload(ds, threshold="EER", **options).identical(at_eer)
-    with pytest.raises(be.DataError, match=r"frr=0\.1. is not an operating point of these results"):
+    with pytest.raises(
+        be.DataError, match=r"frr=0\.1.` is not an operating point of these results"
+    ):
         be.workload(ds, threshold="frr=10%", **options)
 
 

@@ -263,10 +263,7 @@ def test_a_threshold_that_float64_does_not_hold_is_refused(threshold):
     scores = Data("int64", "similarity").scores
     if isinstance(threshold, np.longdouble) and threshold == float(threshold):
         pytest.skip("long doubles are float64 here")
-    message = (
-        "thresholds?: .* is not exact in float64, the type in which scores are compared; "
-        "the nearest one"
-    )
+    message = "`thresholds?`: .* is not exact in float64, the type in which scores are compared"
     calls = [lambda: be.zoo(scores, threshold=threshold)]
     if not isinstance(threshold, Fraction):  # which arrays do not take
         calls += [

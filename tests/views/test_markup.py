@@ -124,7 +124,7 @@ def test_a_row_for_each_system():
     assert one == [["mAP"], [expected[0][2]]]  # a system without a name
     named = be.to_latex(systems, measures=["cmc=1", "mean_ap", "mrr"])
     assert latex_tables(named) == [rows]
-    with pytest.raises(be.DataError, match=r"measures is 'rank1'.* Did you mean 'Rank 1'\?"):
+    with pytest.raises(be.DataError, match=r"`measures` is 'rank1'.* Did you mean 'Rank 1'\?"):
         be.to_latex(systems, measures=["rank1"])
     with pytest.raises(be.DataError, match="expected a list"):
         be.to_latex(systems, measures="mAP")
@@ -150,7 +150,7 @@ def test_measures_by_the_names_of_variables():
     assert len(headings("frr_at_far")) == 2 * 4
     assert headings("recognition_rate") == headings("cms=1") == ["CMS, rank 1 (recognition rate)"]
     assert headings("dir_at_far=0.1") == ["DIR at FAR <= 10 %, rank 1"]
-    with pytest.raises(be.DataError, match="measures is 'frr_at_far=0.5'"):
+    with pytest.raises(be.DataError, match="`measures` is 'frr_at_far=0.5'"):
         headings("frr_at_far=0.5")
 
 

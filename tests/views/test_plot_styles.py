@@ -167,7 +167,7 @@ def test_a_style_holds_to_the_end_of_a_block_or_until_another(single):
 @pytest.mark.parametrize("bad", [3, (3,), (0.5, 3), ("a", "b"), (3, np.nan), (3, 200)])
 def test_a_bad_figsize_is_refused(single, bad):
     with pytest.raises(
-        be.DataError, match="figsize is .*; expected a width and a height in inches"
+        be.DataError, match="`figsize` is .*; expected a width and a height in inches"
     ):
         be.plot.roc(single, figsize=bad)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import in_words, printable, wrapped
-from bioeval.cli.command import Command, naming, option
+from bioeval.base.errors import wrapped
+from bioeval.cli.command import Command, in_options, option
 from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import load_file, shared_options, take_reading
 from bioeval.cli.outputs import take_scores
@@ -59,14 +59,14 @@ def convert_command(
         if not dry_run:
             stages(f"writing {out}")
             save(scores, place)
-    lost = [printable(in_words(text, naming())) for text in losses(scores, place)]
+    lost = losses(scores, place)
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
         show_json({"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run})
         return
     put(f"{'would write' if dry_run else 'wrote'} {out}: {scores!r}\n")
     for text in lost:
-        note(f"bioeval: note: {text}")
+        note(f"bioeval: note: {in_options(text)}")
 
 
 def _formats() -> str:

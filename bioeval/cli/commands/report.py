@@ -11,7 +11,7 @@ import click
 
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.cli.arguments import Value, at_least
-from bioeval.cli.command import Command, naming, option
+from bioeval.cli.command import Command, in_options, option
 from bioeval.cli.commands.workload import TASKS
 from bioeval.cli.images import ImageOptions
 from bioeval.cli.options import ASSURE, EVALUATED, rates, shared_options, take_interval
@@ -98,7 +98,7 @@ def report_command(data: tuple[str, ...], names: tuple[str, ...], **options: Any
         raise click.UsageError("--images needs --worst N or --explain or --check")
     folder = images.folder(data[0])
     for name in filter(wanted.get, _OF_SCORES if saved else ()):
-        raise click.UsageError(f"{naming()(name, None)} needs scores; {saved[0]} holds results")
+        raise click.UsageError(in_options(f"`{name}` needs scores; {saved[0]} holds results"))
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
         from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import Naming
 from bioeval.base.version import __version__
-from bioeval.cli.command import naming
+from bioeval.cli.command import in_options
 from bioeval.cli.outputs import attributes_but, rows_of, rows_over, write_csv, write_results
 from bioeval.document.blocks import Paragraph, Section, Table
 from bioeval.document.results import is_doubt, messages_of_result
@@ -24,7 +23,7 @@ from bioeval.views.sections.rows import precision_of_queries
 from bioeval.views.tasks import asked_thresholds, datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms, words_of
 from bioeval.views.writers.data import columns_of_table, message_data, rows_of_table
-from bioeval.views.writers.lines import Lines, written
+from bioeval.views.writers.lines import written
 from bioeval.views.writers.terminal import TerminalDocument
 
 if TYPE_CHECKING:
@@ -71,7 +70,6 @@ class Evaluation:
         self.queries: list[dict[str, Any]] = []
         if run.options.get("per_query"):
             self.queries = worst_first(self.datasets["reid"], scores)
-        self.naming = naming()
         self._findings: list[Any] = []
         self._pairs: xr.Dataset | None = None
 
@@ -91,12 +89,6 @@ class Evaluation:
         self._pairs = worst_pairs(compared(scores, self.card), number)
         self.shown = self.shown.assign({"worst_pairs": type(self.shown)(self._pairs)})
 
-    def name_of(self, name: str, value: str | None) -> str:
-        """Write an argument as its option; intervals of folds are a line of a card."""
-        if self.in_folds and name == "interval" and value:
-            return f"[uncertainty] {name} = {value} in a protocol card"
-        return self.naming(name, value)
-
     def lines(self) -> list[str]:
         """Return one line on the findings of the check, and doubtful labels themselves."""
         from bioeval.studies.check.findings import TASK
@@ -104,7 +96,7 @@ class Evaluation:
         lines = []
         for x in self._findings:
             if x.check == "labels" and x.severity == "warning":
-                problem, where = (written(text, TASK, self.naming) for text in (x.found, x.places))
+                problem, where = (written(text, TASK) for text in (x.found, x.places))
                 lines.append(f"Labels: {problem} ({where})")
         # The tables show what the people do not support.
         if named := [x.check for x in self._findings if x.check != "people"]:
@@ -123,20 +115,20 @@ class Evaluation:
         document |= {name: first[name] for name in _SHARED if name in first}
         pairs = {name: rows_of_table(table) for name, table in self._tables()}
         if self.in_folds:
-            tasks = {path: _fold_task(ds, self.name_of) for path, ds in results.items()}
+            tasks = {path: _fold_task(ds) for path, ds in results.items()}
             return {**document, "tasks": tasks, **pairs}
         if chosen := optimistic(results.values()):
             document["chosen_on"] = written(chosen, "verification")
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
         if why := left_out(results):
             document["left_out"] = why
-        document["messages"] = messages_by_task(results, self.naming)
+        document["messages"] = messages_by_task(results)
         from bioeval.studies.check.findings import TASK
 
         document["check"] = []
         for x in self._findings:
             about = {"check": x.check, "severity": x.severity, "code": x.code}
-            document["check"].append({**about, "message": written(x.found, TASK, self.naming)})
+            document["check"].append({**about, "message": written(x.found, TASK)})
         return document | pairs
 
     def _tables(self) -> Iterator[tuple[str, Table]]:
@@ -213,7 +205,7 @@ def table_of(systems: Sequence[Evaluation]) -> TerminalDocument:
         for x in one.lines():
             lines.append(say("{name:name}: {line}", name=one.name, line=x) if several else x)
     whole = Section("results", "", [*sections_of(shown), *map(Paragraph, lines)])
-    return TerminalDocument(whole, words, first.name_of)
+    return TerminalDocument(whole, words, in_options)
 
 
 def _write_all(
@@ -300,22 +292,20 @@ def _at_places(dataset: xr.Dataset, dim: str, ranks: list[int]) -> list[dict[str
     return rows
 
 
-def messages_by_task(results: Mapping[str, xr.Dataset], naming: Naming) -> list[dict[str, Any]]:
+def messages_by_task(results: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
     """Return the messages of results, reasons to doubt all of them first, each with its tasks."""
     paths_of = alarms(results)
     for path, dataset in results.items():
         for message in messages_of_result(dataset):
             if not is_doubt(message):
                 paths_of.setdefault(message, []).append(path)
-    lines = Lines(naming=naming)
-    return [{**message_data(message, lines), "tasks": paths} for message, paths in paths_of.items()]
+    return [{**message_data(message), "tasks": paths} for message, paths in paths_of.items()]
 
 
-def _fold_task(dataset: xr.Dataset, naming: Naming) -> dict[str, Any]:
+def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the values of a task over all folds, and in each."""
     document = attributes_but(dataset, *_ELSEWHERE)
-    lines = Lines(naming=naming)
-    document["messages"] = [message_data(x, lines) for x in messages_of_result(dataset)]
+    document["messages"] = [message_data(x) for x in messages_of_result(dataset)]
     for dim in ("rank", *TARGETS):
         if dim in dataset.dims:
             document[f"{dim}s"] = dataset[dim].values.tolist()

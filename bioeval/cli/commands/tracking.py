@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.cli.arguments import Value
-from bioeval.cli.command import Command, naming, option
+from bioeval.cli.command import Command, in_options, option
 from bioeval.cli.options import shared_options, take_interval
 from bioeval.cli.study_command import StudyCommand
 
@@ -80,7 +80,7 @@ def tracking_command(truth: str, results: tuple[str, ...], **options: Any) -> No
     for name in ("targets",) if several else ("measures", "name", "random_state"):
         if source(name) is ParameterSource.COMMANDLINE:
             number = "one tracker" if several else "several trackers"
-            raise click.UsageError(f"{naming()(name, None)} is of {number}; {len(results)} given")
+            raise click.UsageError(in_options(f"`{name}` is of {number}; {len(results)} given"))
     if several:
         options["measures"] = options["measures"] or None
         take_interval(options, "sequence-jackknife")

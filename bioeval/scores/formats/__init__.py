@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import Argument, BioevalError, DataError
+from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import Kind
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import writing
@@ -150,8 +150,7 @@ def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> 
     files = path if isinstance(path, list | tuple) else (path,)
     if len(files) not in (1, 2):
         raise DataError(
-            f"{Argument('path')} has {len(files)} files; expected one, or genuine and "
-            "impostor scores"
+            f"`path` has {len(files)} files; expected one, or genuine and impostor scores"
         )
     path, *others = files
     impostor = require_path("path", others[0]) if others else None

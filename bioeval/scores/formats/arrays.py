@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import DataError, backquoted, require_choice
 from bioeval.base.kinds import KINDS, METRICS, VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
@@ -41,7 +41,7 @@ from bioeval.scores.formats.comparisons import (
     read_lfw,
 )
 from bioeval.scores.formats.containers import Lazy
-from bioeval.scores.formats.faults import fault, listing, missing, say, wrong_shape
+from bioeval.scores.formats.faults import fault, listing, missing, wrong_shape
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
 from bioeval.scores.formats.layouts import MOST_COLUMNS
@@ -126,7 +126,7 @@ class Arrays:
         """Return the array of a role: that of ``columns``, or the first known name there."""
         wanted = self.given.take(f"columns.{role}")
         if wanted is not None:
-            self.require(wanted, say(f"columns.{role}"))
+            self.require(wanted, f'`columns={{"{role}": ...}}`')
         name = wanted or next((x for x in NAMES[role] if x in self.arrays), None)
         if name is not None:
             if self.arrays[name].dtype.hasobject:
@@ -198,7 +198,7 @@ class Arrays:
         if declared and stated not in (None, "order", declared):
             if declared != "order" and larger_is_closer(stated) != larger_is_closer(declared):
                 raise DataError(
-                    f"{self.path}: kind: declares the kind {declared}; {say('kind', stated)} "
+                    f'{self.path}: kind: declares the kind {declared}; `kind="{stated}"` '
                     "contradicts it; leave it out, or mend this word of the file if it is wrong"
                 )
             self.notes = (f"taken as {stated}; the file declares {declared}",)
@@ -234,13 +234,13 @@ class Arrays:
         path = self.given.take(option)
         if path is not None:
             if f"columns.{role}" in self.given:
-                both = f"{say(option)} and {say(f'columns.{role}')} are both given"
+                both = f'`{option}` and `columns={{"{role}": ...}}` are both given'
                 raise DataError(f"{both}; expected one")
             if str(path) in self.arrays and not path.exists():
                 raise DataError(
-                    f"{self.path}: {say(option, str(path))} is a file, and there is no such "
+                    f'{self.path}: `{option}="{path}"` is a file, and there is no such '
                     f"file; {str(path)!r} is an array in the file: name it with "
-                    f"{say(f'columns.{role}', str(path))}"
+                    f'`columns={{"{role}": "{path}"}}`'
                 )
             meta = self.given.all_meta() if self.square else {}
             return read_labels(path, self.given, meta).expect(count, what)
@@ -340,7 +340,7 @@ class Arrays:
         if self.square and "labels" in self.given:
             return  # columns of the file of labels
         for name, array in self.given.all_meta().items():
-            column, why = re.sub("^(probe|gallery)_", "", name), say(f"columns.{name}")
+            column, why = re.sub("^(probe|gallery)_", "", name), f'`columns={{"{name}": ...}}`'
             sides = [(0, name, f"probe_{array}"), (1, name, f"gallery_{array}")]
             if self.square:
                 sides = [(0, name, array if array in self.arrays else f"probe_{array}")]
@@ -350,8 +350,8 @@ class Arrays:
                 self.require(array, why)
                 raise DataError(
                     f"{self.path}: {array!r} is given for {name!r}, but probes and gallery "
-                    f"differ; say {say(f'columns.probe_{name}', array)} and "
-                    f"{say(f'columns.gallery_{name}')}"
+                    f'differ; say `columns={{"probe_{name}": "{array}"}}` and '
+                    f'`columns={{"gallery_{name}": ...}}`'
                 )
             for _, _, where in sides:
                 self.require(where if where in self.arrays else array, why)
@@ -369,9 +369,9 @@ class Arrays:
         columns = "" if n is None or n == m else f" and {n} columns"
         return DataError(
             f"{self.path}: no labels, the subject of each of {m} rows{columns}; name the arrays "
-            f"with {say('columns.labels')} and, if the columns are other templates, "
-            f"{say('columns.gallery_labels')}, or give CSV files with {say('labels')} and "
-            f"{say('gallery')}. It holds: {self.held}"
+            'with `columns={"labels": ...}` and, if the columns are other templates, '
+            '`columns={"gallery_labels": ...}`, or give CSV files with `labels` and '
+            f"`gallery`. It holds: {self.held}"
         )
 
 
@@ -416,7 +416,7 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
         names = [next(x for x in NAMES[role] if x in arrays) for role in roles]
         raise DataError(
             f"{file.path}: holds both {' and '.join(names)}; choose by "
-            + " or ".join(str(say(f"columns.{r}", x)) for r, x in zip(roles, names, strict=True))
+            + " or ".join(f'`columns={{"{r}": "{x}"}}`' for r, x in zip(roles, names, strict=True))
         )
     if roles == ["indices"]:
         return _lists(file)
@@ -428,8 +428,8 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
         matrices = (k for k, v in arrays.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
         raise DataError(
             f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with "
-            f"{say('columns.scores', next(matrices, None))} or {say('columns.embeddings')}. It "
-            f"holds: {file.held}"
+            f"{backquoted('columns.scores', next(matrices, None))} or "
+            f'`columns={{"embeddings": ...}}`. It holds: {file.held}'
         )
     name = file.name("scores") or ""
     shape = arrays[name].shape
@@ -447,7 +447,7 @@ def _main_roles(file: Arrays) -> list[str]:
     given, arrays = file.given, file.arrays
     if named := [role for role in _OWN if f"columns.{role}" in given]:
         if {*named} >= {"scores", "embeddings"}:
-            both = f"{say('columns.scores')} and {say('columns.embeddings')} are both given"
+            both = '`columns={"scores": ...}` and `columns={"embeddings": ...}` are both given'
             raise DataError(f"{both}; expected one")
         return ["indices"] if "indices" in named else named
     if roles := [role for role in _OWN if role in arrays]:
@@ -500,7 +500,7 @@ def _matrix(file: Arrays, name: str) -> Scores:
     if gallery is None and m != n and probe is not None:
         raise DataError(
             f"{file.path}: {name!r} is {m} x {n}, not square, and there are no gallery labels; "
-            f"name them with {say('columns.gallery_labels')}. It holds: {file.held}"
+            f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.held}'
         )
     file.square = gallery is None and probe is not None
     probe_meta, gallery_meta = file.metadata((probe, gallery), (m, n), plain=file.square)
@@ -548,7 +548,7 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any) -> _ListedPairs:
     """
     if not file.square:
         raise DataError(
-            f"{file.path}: {say('trials')} needs the same templates on both sides, but this file "
+            f"{file.path}: `trials` needs the same templates on both sides, but this file "
             "has a separate gallery"
         )
     path = existing_file(file.given.take("trials"))
@@ -559,7 +559,7 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any) -> _ListedPairs:
             raise DataError(
                 f"{file.path}: {listed.path.name} numbers the images of each subject, but there "
                 f"are no whole numbers called {_IMAGE_NUMBER!r}; name them with "
-                f"{say(f'columns.{_IMAGE_NUMBER}')}. It holds: {file.held}"
+                f'`columns={{"{_IMAGE_NUMBER}": ...}}`. It holds: {file.held}'
             )
         numbers = meta[_IMAGE_NUMBER].tolist()
         names = [f"{who} {i}" for who, i in zip(_people(file, labels), numbers, strict=True)]
@@ -609,7 +609,7 @@ def _pairs(file: Arrays, name: str) -> Scores:
     if genuine is None:
         raise DataError(
             f"{file.path}: {name!r} is a list of {count} scores without classes; name the array of "
-            f"0 and 1 with {say('columns.genuine')}. It holds: {file.held}"
+            f'0 and 1 with `columns={{"genuine": ...}}`. It holds: {file.held}'
         )
     pairs = Scores.from_pairs(
         values,
@@ -742,14 +742,14 @@ def _gallery_size(file: Arrays) -> int:
         return len(read_labels(given.take("gallery"), given).label)
     chosen = given.peek("columns.gallery_labels")
     if chosen is not None:
-        file.require(chosen, say("columns.gallery_labels"))
+        file.require(chosen, '`columns={"gallery_labels": ...}`')
     known = (chosen, "gallery_labels", "labels", *NAMES["gallery_labels"])
     name = next((x for x in known if x in file.arrays), None)
     if name is None:
         raise DataError(
             f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
             "entry, listed or not: an array gallery_labels, or a CSV file by "
-            f"{say('gallery')}. It holds: {file.held}"
+            f"`gallery`. It holds: {file.held}"
         )
     return prod(file.shape(name))
 
@@ -775,7 +775,7 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
     kind = given.take("kind")
     if kind not in (None, "distance"):
         raise DataError(
-            f"{say('kind', kind)} has no meaning for embeddings; they are compared by distances"
+            f'`kind="{kind}"` has no meaning for embeddings; they are compared by distances'
         )
     name, other = file.name("embeddings") or "", file.name("gallery_embeddings")
     for key in filter(None, (name, other)):

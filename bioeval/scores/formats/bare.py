@@ -23,7 +23,7 @@ from bioeval.scores.embeddings import (
 from bioeval.scores.formats.arrays import KIND_ASSUMED
 from bioeval.scores.formats.comparisons import in_order, look_up, read_comparisons
 from bioeval.scores.formats.containers import open_npy
-from bioeval.scores.formats.faults import fault, say, wrong_shape
+from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows, read_templates
 from bioeval.scores.formats.lists import two_classes
@@ -79,7 +79,7 @@ def _checked(path: Path, values: Any) -> Any:
     hint = ""
     if values.ndim == 1:
         hint = (
-            f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "
+            "; give the list of their trials as `trials`, or write a .npz file with scores "
             "and genuine, or a CSV file with the columns score and genuine"
         )
     raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery){hint}")
@@ -143,7 +143,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
         raise fault(
             path,
             f"the templates of its {len(values):,} rows are missing",
-            f"give the list of images with their templates and media as {say('labels')}",
+            "give the list of images with their templates and media as `labels`",
         )
     features, templates = as_embeddings(values, str(path)), read_templates(given.take("labels"))
     average = given.take("average", ())
@@ -153,7 +153,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
             path,
             f"has {len(features):,} rows, and {templates.path} names {images:,} images of "
             f"{number:,} templates",
-            f"expected a row for each template, or, with {say('average')} as template,media, for "
+            "expected a row for each template, or, with `average` as template,media, for "
             "each image",
         )
     listed = read_comparisons(given.take("trials"), given)
@@ -163,7 +163,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
         raise fault(
             listed.path,
             f"does not mark genuine pairs, and {templates.path} has no subjects",
-            f"expected 1 or 0 after the two templates, or {say('labels')} with subject_id",
+            "expected 1 or 0 after the two templates, or `labels` with subject_id",
         )
     if (a == b).any():
         raise fault(
@@ -174,7 +174,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, given: Given) -> Scores:
     if average:
         if average[0] != "template":
             raise DataError(
-                f"{say('average', average[0])}: the pairs are of templates; expected 'template' "
+                f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
                 "first, as in template,media"
             )
         features, _ = average_embeddings(features, templates.columns, average, "template")

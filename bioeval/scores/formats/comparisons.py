@@ -17,7 +17,7 @@ import numpy as np
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message
 from bioeval.scores.columns import places_among, united
-from bioeval.scores.formats.faults import fault, refuse_rows, say
+from bioeval.scores.formats.faults import fault, refuse_rows
 from bioeval.scores.formats.files import content, existing_file, read_text
 from bioeval.scores.formats.layouts import (
     IMPOSTORS,
@@ -195,7 +195,7 @@ def look_up(
         name = columns[int(a[row] >= 0)].objects()[row]
         advice = ""
         if there.any():
-            advice = f"; to leave such pairs out say {say('lists.missing_pairs', 'skip')}"
+            advice = '; to leave such pairs out say `lists={"missing_pairs": "skip"}`'
         raise DataError(
             f"{listed.table.at(row)}: the template {name!r} is not among the {len(names):,}, as of "
             f"{int((~there).sum()):,} of {len(there):,} pairs one is not{advice}"
@@ -314,7 +314,7 @@ def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) 
 def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
     """Return a message on rows that are left out; raise where they may not be, or are all."""
     if not skip or missing.all():
-        advice = f"to leave them out say {say('lists.missing_pairs', 'skip')}"
+        advice = 'to leave them out say `lists={"missing_pairs": "skip"}`'
         refuse_rows(missing, file, f"has {have}", advice)
     if not missing.any():
         return []

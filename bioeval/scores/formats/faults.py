@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, BioevalError, DataError, nearest_name, printable
-
-say = Argument  # an argument of load, for a message: say("kind", "distance")
+from bioeval.base.errors import BioevalError, DataError, nearest_name, printable
 
 _LONGEST = 200  # characters of a library's message
 _EXAMPLES = 3

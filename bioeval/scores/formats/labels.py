@@ -17,7 +17,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted, require_choice
 from bioeval.scores.formats.containers import open_npy, require_text
-from bioeval.scores.formats.faults import fault, guarded, missing, say
+from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
 from bioeval.scores.formats.layouts import COLUMNS, require_names
 from bioeval.scores.formats.options import Given
@@ -83,7 +83,7 @@ class SideLabels:
         names = {column: name for name, column in (meta or {}).items()}
         for column, name in names.items():
             if column not in self.meta:
-                option = say(f"columns.{name}", column)
+                option = f'`columns={{"{name}": "{column}"}}`'
                 raise missing(self.path, "column", column, [*self.meta], option)
         columns = {names.get(name, name): values for name, values in self.meta.items()}
         return SideLabels(self.path, self.label, columns, self.has_header)
@@ -149,13 +149,13 @@ def read_labels(
     if not key and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
             f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
-            f"subject; give the pairs of templates as {say('trials')}, or labels with the columns "
+            "subject; give the pairs of templates as `trials`, or labels with the columns "
             "label, template and media"
         )
     if pattern := looks_like(first):
         raise DataError(
             f"{path}: its labels are names of images in the form of {pattern}, each a different "
-            f"label; give {say('names_of', pattern)} to read the identities"
+            f'label; give `names_of="{pattern}"` to read the identities'
         )
     return labels.renamed(meta)
 
@@ -237,7 +237,7 @@ def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]
     """Return the labels and metadata of a bare matrix, as given or beside it."""
     probe, gallery = given.take("labels"), given.take("gallery")
     if gallery and not probe:
-        raise fault(path, f"{say('labels')} is missing, the labels of the rows")
+        raise fault(path, "`labels` is missing, the labels of the rows")
     if not probe:
         both, *sides = (sibling(path, ending) for ending in SIBLINGS)
         present = [place for place in (both, *sides) if place.exists()]
@@ -246,7 +246,7 @@ def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]
             raise DataError(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
                 f"{both.name} beside it, or {sides[0].name} and {sides[1].name} (there is "
-                f"{there}), or CSV files given by {say('labels')} (and {say('gallery')}, if "
+                f"{there}), or CSV files given by `labels` (and `gallery`, if "
                 "the columns are other templates)"
             )
         probe, gallery = (*present, None)[:2]
@@ -254,7 +254,7 @@ def labels_of_matrix(path: Path, given: Given, m: int, n: int) -> dict[str, Any]
         if m != n:
             raise DataError(
                 f"{path}: is {m} x {n}, not square, so one list of labels ({probe}) does not do; "
-                f"give {say('gallery')}, too, or {say('metric')} if the rows are embeddings"
+                "give `gallery`, too, or `metric` if the rows are embeddings"
             )
         return side_arguments(read_labels(probe, given, given.all_meta()).expect(m, "rows"), None)
     rows = read_labels(probe, given, given.side_meta("probe")).expect(m, "rows")
@@ -269,7 +269,7 @@ def labels_of_rows(
     if place is None:
         place = sibling(path, SIBLINGS[0])
         if not place.exists():
-            other = f", or {say(option)}" if option else ""
+            other = f", or `{option}`" if option else ""
             raise DataError(
                 f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
                 f"it{other}"
@@ -371,7 +371,7 @@ class Templates:
             if name not in columns:
                 if column in left_out:
                     raise fault(self.path, f"{column!r} {left_out[column]}")
-                option = say(f"columns.{name}", column)
+                option = f'`columns={{"{name}": "{column}"}}`'
                 raise missing(self.path, "column", column, [*columns], option)
         return columns, left_out
 

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import DataError, backquoted, nearest_name
 from bioeval.base.kinds import Kind
 from bioeval.scores.bona_fide import is_bona_fide
-from bioeval.scores.formats.faults import fault, missing, say
+from bioeval.scores.formats.faults import fault, missing
 
 # ------------------------------------------------------------------------- spellings
 
@@ -308,8 +308,8 @@ def layout_of(head: Any, given: Any) -> Layout:
         raise fault(
             head.path,
             f"the columns {names} have no name that is known",
-            f"give {say('columns.scores', head.cells[0][layout.score])} and "
-            f"{say('columns.genuine')}, or call them score and genuine",
+            f'give `columns={{"scores": "{head.cells[0][layout.score]}"}}` and '
+            '`columns={"genuine": ...}`, or call them score and genuine',
             line=head.first,
         )
     return layout
@@ -379,7 +379,7 @@ def with_header(head: Any, given: Any) -> Layout | None:
                 head.path,
                 f"{' and '.join(map(repr, several))} could each be the column of "
                 f"{option.removeprefix('columns.')}",
-                f"say {say(option, several[0])}",
+                f"say {backquoted(option, several[0])}",
                 line=head.first,
             )
         elif chosen.get(role) is None and several:
@@ -445,7 +445,7 @@ def _add_metadata(head: Any, layout: Layout, given: Any) -> None:
 
 
 def _no_column(head: Any, name: str, word: str) -> DataError:
-    return missing(head.path, "column", name, head.cells[0], say(f"columns.{word}", name))
+    return missing(head.path, "column", name, head.cells[0], f'`columns={{"{word}": "{name}"}}`')
 
 
 def _are_recordings(head: Any, layout: Layout, called: list[str], given: Any) -> bool:
@@ -492,7 +492,7 @@ def trial_layout(head: Any, given: Any) -> Layout:
             raise DataError(
                 f"{head.path}: no column marks genuine trials; its columns are "
                 f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or "
-                f"label, or another that {say('columns.genuine')} names"
+                'label, or another that `columns={"genuine": ...}` names'
             )
         given.take("columns.genuine")
         return layout
@@ -564,7 +564,7 @@ def _unknown(head: Any) -> DataError:
             return fault(
                 head.path,
                 "is a list of trials without scores",
-                f"give the file with the scores, and this one as {say('trials')}",
+                "give the file with the scores, and this one as `trials`",
             )
         if len(rest) > 1 and len(places["f"]) != 1 and (genuine or head.width > 2):
             return _two_readings(head, rest, "numbers", "could be the scores")
@@ -580,8 +580,8 @@ def no_scores(head: Any, named: bool = False) -> DataError:
     return DataError(
         f"{head.path}: no column 'score'; {problem}; expected a first line with the names of the "
         "columns, such as 'distance,genuine' or 'similarity,subject_a,subject_b' (others by "
-        f"{say('columns.scores')} and {say('columns.genuine')}). A CSV file of labels goes with a "
-        f".npy matrix: give the matrix, and the CSV file as {say('labels')}. A matrix of scores is "
+        '`columns={"scores": ...}` and `columns={"genuine": ...}`). A CSV file of labels goes with '
+        "a .npy matrix: give the matrix, and the CSV file as `labels`. A matrix of scores is "
         f"read from .npy or .npz{misspelt(head.cells[0])}"
     )
 

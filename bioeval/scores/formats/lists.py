@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, backquoted
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
 from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.columns import CodedSides, places_among, united
 from bioeval.scores.formats.comparisons import in_order, join, read_comparisons, truth_of
-from bioeval.scores.formats.faults import fault, say
+from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layouts import (
@@ -129,7 +129,7 @@ def _scores_alone(
         raise DataError(
             f"{path}: holds one number per line; if these are genuine scores, give the file "
             "of the impostor scores as a second one; if they are in the order of a list of "
-            f"trials, give that as {say('trials')}. A command of several systems takes one file of "
+            "trials, give that as `trials`. A command of several systems takes one file of "
             f"each: bioeval convert {path} IMPOSTOR {path.stem}.npz --kind KIND"
         )
     if layout.get("genuine") is not None:
@@ -212,11 +212,11 @@ class Listed:
         self.subjects = self._subjects(genuine is not None)
         if genuine is None and self.subjects is None:
             names = self._every_name()
-            advice = say("subject_from", subject_pattern(names) if names else None)
+            advice = backquoted("subject_from", subject_pattern(names) if names else None)
             raise fault(
                 table.path,
                 "does not mark genuine pairs",
-                f"give the list of trials as {say('trials')}, or the part of a name that is its "
+                "give the list of trials as `trials`, or the part of a name that is its "
                 f"subject as {advice}{misspelt(layout.names)}",
             )
         if genuine is None and self.subjects is not None:
@@ -229,15 +229,15 @@ class Listed:
         """Return the classes of the pairs by the list of trials; keep the pairs that it has."""
         layout, path = self.layout, self.table.path
         if not layout.templates:
-            raise fault(path, f"has no names of templates; {say('trials')} needs them")
+            raise fault(path, "has no names of templates; `trials` needs them")
         if self.words is not None:
             name = layout.names[layout.roles["genuine"]]
-            raise fault(path, f"{name} marks genuine pairs", f"leave out {say('trials')}")
+            raise fault(path, f"{name} marks genuine pairs", "leave out `trials`")
         listed = read_comparisons(existing_file(self.given.take("trials")), self.given)
         if listed.subjects is not None:
             raise fault(
                 path,
-                f"names its templates, and {say('trials')} is a list in LFW's form",
+                "names its templates, and `trials` is a list in LFW's form",
                 "give the scores alone, one per line, in the order of its pairs",
             )
         joined = join(self.table, layout, listed, self.given)
@@ -258,8 +258,8 @@ class Listed:
         rules = ListRules.parse(**given.rules())
         if as_matrix and rules.keep:
             raise DataError(
-                f"{say('lists.keep', rules.keep[0])} has no meaning with "
-                f"{say('lists.as', 'matrix')}: a matrix has one cell for each pair, and none for a "
+                f'`lists={{"keep": "{rules.keep[0]}"}}` has no meaning with '
+                '`lists={"as": "matrix"}`: a matrix has one cell for each pair, and none for a '
                 "template with itself"
             )
         fold = None
@@ -278,7 +278,7 @@ class Listed:
             raise fault(
                 table.path,
                 "has attack presentations; a matrix has no place for them",
-                f"leave out {say('lists.as', 'matrix')}",
+                'leave out `lists={"as": "matrix"}`',
             )
         bona_fide = not self._of_attacks and listed.attack is None
         keep, notes = listed.examined(rules, how["kind"], self.where, bona_fide)
@@ -394,9 +394,9 @@ class Listed:
             name = next(iter(given.meta))
             raise fault(
                 table.path,
-                f"{say(f'columns.{name}')} names metadata, and a list of pairs without names of "
+                f'`columns={{"{name}": ...}}` names metadata, and a list of pairs without names of '
                 "columns has none",
-                f"give the table of its templates as {say('labels')}",
+                "give the table of its templates as `labels`",
             )
         listed: Two | None = None
         from_names: Two | None = None
@@ -404,7 +404,7 @@ class Listed:
             a, b = layout.subjects
             listed = table.words[a], table.words[b]
         for option in (x for x in ("labels", "subject_from") if x in given):
-            (a_names, b_names), every = self._names(say(option)), self._every_name()
+            (a_names, b_names), every = self._names(f"`{option}`"), self._every_name()
             if option == "labels":
                 templates = read_templates(given.take(option))
                 words = {k: v for k, v in given.all_meta().items() if k not in layout.named}
@@ -449,7 +449,7 @@ class Listed:
             for row in np.flatnonzero(place[mine.codes] != theirs.codes)[:1].tolist():
                 raise fault(
                     self.table.at(row),
-                    f"the subject is {mine.values[mine.codes[row]]!r}, and by {say(option)} it is "
+                    f"the subject is {mine.values[mine.codes[row]]!r}, and by `{option}` it is "
                     f"{theirs.values[theirs.codes[row]]!r}",
                     "correct one of the two",
                 )
@@ -459,7 +459,7 @@ class Listed:
     def _matrix(self, rules: ListRules, how: dict[str, Any]) -> Scores:
         """Return the pairs as a matrix of the probes against the gallery."""
         sides = []
-        for i, column in enumerate(self._names(say("lists.as", "matrix"))):
+        for i, column in enumerate(self._names('`lists={"as": "matrix"}`')):
             who = None if self.subjects is None else self._owners(column, self.subjects[i])
             names = column.values
             if self.layout.claims and not i:
@@ -488,7 +488,7 @@ class Listed:
                 raise fault(
                     self.table.at(row),
                     f"the {of} of the template {name!r} is {here!r}, {before} {there!r}",
-                    f"name a column of one side, as in {say(f'columns.probe_{of}', of)}",
+                    f'name a column of one side, as in `columns={{"probe_{of}": "{of}"}}`',
                 )
             raise fault(
                 self.table.at(row),

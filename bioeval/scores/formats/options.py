@@ -16,10 +16,17 @@ from bioeval.base.arguments import (
     require_path,
     require_text,
 )
-from bioeval.base.errors import DataError, counted, nearest_name, received, require_choice
+from bioeval.base.errors import (
+    DataError,
+    backquoted,
+    counted,
+    nearest_name,
+    received,
+    require_choice,
+)
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.scores.embeddings import known_metric
-from bioeval.scores.formats.faults import fault, say
+from bioeval.scores.formats.faults import fault
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.listed_templates import ListRules, subject_pattern
 from bioeval.scores.making import NAN_POLICIES
@@ -64,14 +71,14 @@ class Given:
         for word in columns:
             if word in _MEANT:
                 raise DataError(
-                    f"{say(f'columns.{word}', columns[word])} names no role; did you mean "
+                    f'`columns={{"{word}": "{columns[word]}"}}` names no role; did you mean '
                     f"{_MEANT[word]!r}? The roles are {', '.join(ROLES)}; any other word is the "
                     "name of a metadata column"
                 )
         for key in lists:
             if key not in LISTS:
                 raise DataError(
-                    f"{say('lists')} has the key {received(key)}; expected "
+                    f"`lists` has the key {received(key)}; expected "
                     f"{', '.join(LISTS)}.{nearest_name(key, LISTS)}"
                 )
         given = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
@@ -85,8 +92,8 @@ class Given:
         self._used: set[str] = set()
         if "lists.missing_pairs" in self and "trials" not in self:
             raise DataError(
-                f"{say('lists.missing_pairs')} is about pairs that are listed by name; expected "
-                f"{say('trials')} with it"
+                '`lists={"missing_pairs": ...}` is about pairs that are listed by name; expected '
+                "`trials` with it"
             )
 
     def __contains__(self, name: str) -> bool:
@@ -149,20 +156,20 @@ class Given:
 
     def no_meaning(self, place: Any, name: str, what: str) -> DataError:
         """Return the error of an argument that has no effect."""
-        return fault(place, f"{say(name)} has no meaning for {what}", "leave it out")
+        return fault(place, f"{backquoted(name)} has no meaning for {what}", "leave it out")
 
     def kind_of(self, place: Any, declared: Kind | None, where: str, hint: Any = "") -> Kind:
         """Return the kind of scores that a text declares in a header, or the argument."""
         kind: Kind | None = self.take("kind")
         if declared and kind not in (None, declared):
             raise DataError(
-                f"{place}: {where} declares the kind {declared}; {say('kind', kind)} contradicts it"
+                f'{place}: {where} declares the kind {declared}; `kind="{kind}"` contradicts it'
             )
         if declared or kind:
             return cast(Kind, declared or kind)
         raise DataError(
             f"{place}: does not state whether its scores are distances or similarities; give "
-            f"{say('kind', 'distance')} or {say('kind', 'similarity')}{hint}"
+            f'`kind="distance"` or `kind="similarity"`{hint}'
         )
 
 
@@ -179,7 +186,7 @@ def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         words = [*value, *(value.values() if name == "columns" else ())]
     if name == "columns" and not all(isinstance(x, str) and x for x in words) or words == [0]:
         raise DataError(
-            f"{say(name)} is {received(value)}; expected a mapping of names, such as {example}"
+            f"`{name}` is {received(value)}; expected a mapping of names, such as {example}"
         )
     return {key: entry for key, entry in value.items() if entry is not None}
 
@@ -189,11 +196,11 @@ def _checked(name: str, value: Any) -> Any:
     if name == "metric":
         return known_metric(value)
     if name in _CHOICES:
-        require_choice(say(name), value, _CHOICES[name])
+        require_choice(backquoted(name), value, _CHOICES[name])
     if name in ("lists.unordered", "lists.leave_out_query"):
-        return require_flag(say(name), value)
+        return require_flag(backquoted(name), value)
     if name == "lists.first_index":
-        return require_integer(say(name), value, low=0, high=1)
+        return require_integer(backquoted(name), value, low=0, high=1)
     if name == "failed":
         return require_number("failed", value)
     if name in ("labels", "gallery", "trials"):
@@ -214,13 +221,13 @@ class TemplatePattern:
             self.pattern = re.compile(require_text("subject_from", text))
         except re.error as error:
             raise DataError(
-                f"{say('subject_from', text)} is not a regular expression: {error}"
+                f'`subject_from="{text}"` is not a regular expression: {error}'
             ) from None
         #: The names of the metadata that it takes.
         self.metadata = [name for name in self.pattern.groupindex if name != "subject"]
         if self.pattern.groups != 1 and "subject" not in self.pattern.groupindex:
             raise DataError(
-                f"{say('subject_from', text)} has {counted(self.pattern.groups, 'groups')}; "
+                f'`subject_from="{text}"` has {counted(self.pattern.groups, "groups")}; '
                 "expected one, the subject, as in 'id(\\d+)/', or named ones, as in "
                 "'(?P<subject>\\w+)_day(?P<session>\\d+)'"
             )
@@ -239,7 +246,7 @@ class TemplatePattern:
             parts = {name: self.part(name, group) for name in names}
             for name in (name for name, part in parts.items() if part is None):
                 raise DataError(
-                    f"{where(name)}: {say('subject_from', self.pattern.pattern)} does not match "
+                    f'{where(name)}: `subject_from="{self.pattern.pattern}"` does not match '
                     f"the name {name!r}; expected a regular expression with one group, the "
                     f"{group}, such as '{subject_pattern(names)}'"
                 )

@@ -11,7 +11,7 @@ from bioeval.scores.formats.arrays import scores_of
 from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.comparisons import is_lfw
 from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
-from bioeval.scores.formats.faults import fault, guarded, naming, say
+from bioeval.scores.formats.faults import fault, guarded, naming
 from bioeval.scores.formats.files import COMPRESSED, HDF5, content, existing_file, looks
 from bioeval.scores.formats.labels import lists_templates
 from bioeval.scores.formats.layouts import like_number, names_columns
@@ -204,14 +204,14 @@ def _what_text_is(path: Path, given: Given) -> str:
         raise fault(
             path,
             "is text with other first cells than numbers",
-            f"{say('labels')} and {say('gallery')} label the rows and columns of a matrix of "
+            "`labels` and `gallery` label the rows and columns of a matrix of "
             "numbers alone, without names of rows and columns",
         )
     if not listed and numbers >= 3:  # fewer are a list without its header, more likely
         raise fault(
             path,
             "begins with a line of numbers, as a matrix does",
-            f"a matrix of scores needs {say('labels')} (in a list of pairs, write the names of the "
+            "a matrix of scores needs `labels` (in a list of pairs, write the names of the "
             "columns in a first line, such as 'genuine template_a template_b score')",
         )
     return "text"

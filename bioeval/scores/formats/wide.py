@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
-from bioeval.scores.formats.faults import fault, guarded, say
+from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import optional
 from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layouts import (
@@ -79,7 +79,7 @@ def _matrix(table: Columns, names: Sequence[str], given: Given) -> Scores:
         raise fault(
             path,
             "is a matrix, not a list of pairs",
-            f"leave out {say('lists.as', 'pairs')}, or convert it to a list",
+            'leave out `lists={"as": "pairs"}`, or convert it to a list',
         )
     corner, *columns = names
     listed = labels.tolist()

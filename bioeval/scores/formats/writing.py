@@ -21,7 +21,6 @@ from bioeval.base.replacing import replacing, text_to_write
 from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
-from bioeval.scores.formats.faults import say
 from bioeval.scores.formats.files import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects
 from bioeval.scores.matrix import Scores, require_all_scores
@@ -306,10 +305,10 @@ def _losses_of_pairs(scores: Scores) -> list[str]:
         lost.append(f"the metadata {statement.format(', '.join(names))} left out")
     if scores.kind == "order":
         unsaid = "a list of pairs does not record the kind order: read it with "
-        lost.append(f"{unsaid}{say('kind', 'order')}")
+        lost.append(f'{unsaid}`kind="order"`')
     if scores.nan != "raise":
         unsaid = "what a failed comparison means is not said in a list: read it with "
-        lost.append(f"{unsaid}{say('nan', scores.nan)}")
+        lost.append(f'{unsaid}`nan="{scores.nan}"`')
     return lost
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import check_confidence
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
@@ -199,7 +199,7 @@ def check_assurance(assure: Any, rule: Any) -> float:
     confidence = check_confidence(assure, "assure")
     if rule.name != "far" or not 0 < rule.values[0] < 1:
         raise DataError(
-            f"{Argument('target')} is {rule}; what can be assured is a FAR above 0 and below 1, "
+            f"`target` is {rule}; what can be assured is a FAR above 0 and below 1, "
             "such as far=0.01"
         )
     return confidence

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import check_confidence, require_number
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.progress import steps_reported
 from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.counting.verification import is_symmetric
@@ -95,15 +95,11 @@ def check_promise(
     """
     promises = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
     if len(promises) != 1:
-        raise DataError(
-            f"give one promise, {Argument('far')} or {Argument('frr')}: {len(promises)} given"
-        )
+        raise DataError(f"give one promise, `far` or `frr`: {len(promises)} given")
     ((name, promise),) = promises.items()
     promise = require_number(name, promise, above=0.0, high=1.0)
     if promise == 1:
-        raise DataError(
-            f"{Argument(name)} is 1, a rate that no threshold exceeds; expected less than 1"
-        )
+        raise DataError(f"`{name}` is 1, a rate that no threshold exceeds; expected less than 1")
     confidence = check_confidence(confidence)
     require_scores(scores)
     require_values(scores, "a promise")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import DataError
 from bioeval.counting.thresholds import to_internal
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
@@ -114,8 +114,8 @@ def presentation_limits(
     """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``."""
     if not units:
         raise DataError(
-            f"{Argument('interval', options.method)} leaves out people or objects; give "
-            f"{Argument('subjects')} or {Argument('instrument')}"
+            f'`interval="{options.method}"` leaves out people or objects; give '
+            "`subjects` or `instrument`"
         )
     classes = []
     for i in data.classes:

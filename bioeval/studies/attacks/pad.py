@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_array, require_numbers
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
@@ -141,7 +141,7 @@ def pad(
     data = Presentations.of(values, attack, kind, non_response)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
-        raise DataError(f"{Argument('dev')} needs a rule as {Argument('threshold')}, such as d_eer")
+        raise DataError("`dev` needs a rule as `threshold`, such as d_eer")
     options = interval_of(interval, (PEOPLE,))
     units = {
         name: _codes(name, labels, len(data.codes))
@@ -219,8 +219,7 @@ def _codes(name: str, values: Any, length: int) -> np.ndarray:
     labels = require_array(name, values)
     if labels.shape != (length,):
         raise DataError(
-            f"{Argument(name)} has shape {labels.shape}; expected {(length,)}, one for each "
-            "presentation"
+            f"`{name}` has shape {labels.shape}; expected {(length,)}, one for each presentation"
         )
     return np.unique(labels.astype(str), return_inverse=True)[1]
 
@@ -251,7 +250,7 @@ def _doubts(
     doubts = few_presentations("APCER", targets, number)
     *answered, bona_fide = data.answered
     if silent := [x for x, scores in zip(data.species, answered, strict=True) if not len(scores)]:
-        advice = "; {arg.non_response=reject} counts such presentations as rejected"
+        advice = '; `non_response="reject"` counts such presentations as rejected'
         about = {"rate": "APCER", "species": silent, "has": "has a response", "advice": advice}
         doubts.append(Message("species-without-response", **about))
     if not len(bona_fide):
@@ -273,7 +272,7 @@ def _chosen(
         chosen_on = "given"
     elif dev is not None:
         if not isinstance(dev, (tuple, list)) or len(dev) != 2:
-            raise DataError(f"{Argument('dev')}: expected two arrays, scores and species")
+            raise DataError("`dev`: expected two arrays, scores and species")
         scores, species = dev
         source = Presentations.of(scores, species, kind, data.non_response, "dev: ")
         chosen_on = "the development set"

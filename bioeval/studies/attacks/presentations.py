@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import overflows, require_numbers
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import DataError, received
 from bioeval.counting.points import EqualError, ErrorCurve
 from bioeval.counting.threshold_rules import Rule, is_real
 from bioeval.counting.thresholds import to_user
@@ -164,7 +164,7 @@ class DetectionRule:
                 if not math.isnan(value):
                     return cls("fixed", value)
         raise DataError(
-            f"{Argument('threshold')} is {received(threshold)}; expected a number, d_eer, apcer=X "
+            f"`threshold` is {received(threshold)}; expected a number, d_eer, apcer=X "
             'or bpcer=X with a rate from 0 to 1, such as "apcer=0.05"'
         )
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.arguments import require_text
-from bioeval.base.errors import Argument, DataError, counted, nearest_name, received
+from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.results.support import RuleOf
@@ -56,7 +56,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
             raise DataError(
                 f"there is {lacking} presentation in {counted(len(species), 'rows')}: column "
                 f"{attack!r} of the probes has the species of each attack, and is empty, '-' or "
-                f"'bona fide' elsewhere; or give {Argument('attacks')}"
+                "'bona fide' elsewhere; or give `attacks`"
             )
         gallery = _gallery(scores, attack)
         bona_fide = scores.select(probes=np.flatnonzero(species == ""), gallery=gallery)
@@ -65,7 +65,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         require_scores(attacks, "attacks")
         if attack in _row_meta(scores):
             raise DataError(
-                f"there are {Argument('attacks')} and a column {attack!r} of the scores; expected "
+                f"there are `attacks` and a column {attack!r} of the scores; expected "
                 "one of both: drop the column, or give one matrix"
             )
         _require_same_gallery(scores, attacks)
@@ -73,7 +73,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         species = _species(attacks, attack, "attacks")
         if (species == "").any():
             raise DataError(
-                f"{counted(int((species == '').sum()), 'rows')} of {Argument('attacks')} are bona "
+                f"{counted(int((species == '').sum()), 'rows')} of `attacks` are bona "
                 f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
                 "expected the attack instrument species of each"
             )
@@ -107,7 +107,7 @@ def _species(scores: Scores, name: str, input_name: str) -> np.ndarray:
     if require_text("attack", name) not in meta:
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
-            f"{Argument('attack')} is {received(name)}, but the probe metadata of {input_name} "
+            f"`attack` is {received(name)}, but the probe metadata of {input_name} "
             f"have no such column; {there}.{nearest_name(str(name), [*meta])} Expected the column "
             "with the attack instrument species of each row"
         )
@@ -125,7 +125,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     rows = np.flatnonzero(~attacks.genuine)
     if not len(rows):
         raise DataError(
-            f"all {counted(len(attacks.genuine), 'pairs')} of {Argument('attacks')} are genuine; "
+            f"all {counted(len(attacks.genuine), 'pairs')} of `attacks` are genuine; "
             "expected attacks, as spoof, or with the species of each in a column 'attack'"
         )
     genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
@@ -158,7 +158,7 @@ def _gallery(scores: Scores, attack: str) -> np.ndarray | None:
 
 def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
     """Raise :class:`DataError` unless attacks have the kind and the gallery of the scores."""
-    name = Argument("attacks")
+    name = "`attacks`"
     if scores.kind != attacks.kind:
         raise DataError(
             f"{name} holds {attacks.kind} scores, and the bona fide presentations {scores.kind} "
@@ -274,8 +274,8 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
             f"failed (NaN), the first at row {int(cells.rows_at(row[i : i + 1])[0])}, column "
             f"{int(cells.columns_at(column[i : i + 1])[0])}; choose how to treat failed "
-            f"comparisons: {Argument('nan', 'reject')} (as attempts that no threshold accepts) or "
-            f"{Argument('nan', 'exclude')} (no attempt)"
+            'comparisons: `nan="reject"` (as attempts that no threshold accepts) or '
+            '`nan="exclude"` (no attempt)'
         )
     if attacks.nan == "reject":
         values = with_failures(values, failed)

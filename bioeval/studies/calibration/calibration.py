@@ -11,7 +11,7 @@ import scipy
 import xarray as xr
 
 from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, steps_reported
@@ -279,9 +279,9 @@ def calibration(
     """
     checked, pair = check_priors(priors), check_costs(costs)
     if not len(checked):
-        raise DataError(f"{Argument('priors')} is empty; expected at least one prior")
+        raise DataError("`priors` is empty; expected at least one prior")
     if not isinstance(scores, Scores):
-        raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
+        raise DataError(f"`scores` is {type(scores).__name__}; expected bioeval.Scores")
     intervals = interval_of(interval, BY_PEOPLE)
     if intervals is not None:
         require_ratios_of_people(scores, intervals)
@@ -301,11 +301,11 @@ def require_ratios_of_people(scores: Scores, options: IntervalMethod) -> None:
     """Raise :class:`ProtocolError` unless these are ratios of known subjects."""
     if scores.kind != "llr":
         raise ProtocolError(
-            f"{Argument('interval', options.method)} is of Cllr and of actual costs, which only "
+            f'`interval="{options.method}"` is of Cllr and of actual costs, which only '
             f"log-likelihood ratios have, and these scores are a {scores.kind}; calibrate them "
             "first, or leave it out"
         )
-    require_people(scores, Argument("interval", options.method))
+    require_people(scores, f'`interval="{options.method}"`')
 
 
 def with_intervals(
@@ -419,7 +419,7 @@ def _if_ratios(scores: Scores, name: str, *how: Any) -> float:
     if scores.kind != "llr":
         raise ProtocolError(
             f"{name} is of log-likelihood ratios, and these scores are a {scores.kind}; calibrate "
-            f"them first, or give {Argument('kind', 'llr')}"
+            'them first, or give `kind="llr"`'
         )
     return float(calibration(scores, *how)[name].item())
 

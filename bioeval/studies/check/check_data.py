@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_flag, require_integer
-from bioeval.base.errors import Argument
 from bioeval.base.progress import rows_reported
 from bioeval.counting.points import check_targets
 from bioeval.counting.sorted_attempts import Attempts
@@ -135,7 +134,7 @@ def check_data(
     read_scores = require_flag("read_scores", read_scores)
     worst = require_integer("worst", worst, low=1)
     if claims is not None:
-        require_scores(claims, Argument("claims"))
+        require_scores(claims, "`claims`")
     card = resolve_card(scores, protocol)
     if scores.layout == "top-k":
         read_scores = False

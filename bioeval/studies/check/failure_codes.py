@@ -102,8 +102,8 @@ def failed(scores: Scores, scanned: DataScan) -> Finding:
 _FAILED = {
     "reject": ": rejected at every threshold",
     "exclude": ": left out",
-    "raise": "; choose how to treat them: {arg.nan=reject} (as attempts that no threshold accepts) "
-    "or {arg.nan=exclude} (no attempt)",
+    "raise": '; choose how to treat them: `nan="reject"` (as attempts that no threshold accepts) '
+    'or `nan="exclude"` (no attempt)',
 }
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import (
-    Argument,
     BioevalError,
     DataError,
     ProtocolError,
+    backquoted,
     enumerated,
     received,
     require_choice,
@@ -221,7 +221,7 @@ def _refuse_unused(
     if unused:
         verb, out = ("has", "it") if len(unused) == 1 else ("have", "them")
         raise ProtocolError(
-            f"{enumerated(map(Argument, unused), 'and')} {verb} no effect in a comparison of "
+            f"{enumerated(map(backquoted, unused))} {verb} no effect in a comparison of "
             f"re-identification ({convention}); leave {out} out, or change the card"
         )
 
@@ -230,7 +230,7 @@ def _by_name(a: Any, b: Any) -> Mapping[str, System]:
     """Return systems by their names; of two without distinct names, they are a and b."""
     if isinstance(a, Mapping):
         if b is not None:
-            raise DataError(f"systems are given by name and as {Argument('b')}; give one of both")
+            raise DataError("systems are given by name and as `b`; give one of both")
         if len(a) < 2:
             raise DataError(f"a comparison needs two systems or more, and {len(a)} is given")
         return a

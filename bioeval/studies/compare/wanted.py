@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_text
-from bioeval.base.errors import Argument, DataError, received, require_choice
+from bioeval.base.errors import DataError, received, require_choice
 from bioeval.document.scalars import name_of_scalar
 from bioeval.results.measure import Measure
 from bioeval.results.variables import QUERY_MEANS, VARIABLES, Variable, figure
@@ -74,7 +74,7 @@ class Wanted:
         if isinstance(measure, Measure):
             if measure.name in known:
                 raise DataError(
-                    f"{Argument('measures')} has a Measure called {measure.name}, and there is one "
+                    f"`measures` has a Measure called {measure.name}, and there is one "
                     "of this name already"
                 )
             return cls(measure.name, function=measure)
@@ -85,12 +85,12 @@ class Wanted:
         name, equals, number = text.partition("=")
         if name in QUERY_MEANS and name not in known:
             raise DataError(
-                f"{Argument('measures')} has {name}, a measure of re-identification; give "
-                f"{Argument('protocol', 'market1501')} or another card of it"
+                f"`measures` has {name}, a measure of re-identification; give "
+                '`protocol="market1501"` or another card of it'
             )
         if "cmc" in known and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
-            raise DataError(f"{Argument('measures')} has {name}; expected cmc={rank[1]}")
-        require_choice(f"a measure of {Argument('measures')}", name, list(known))
+            raise DataError(f"`measures` has {name}; expected cmc={rank[1]}")
+        require_choice("a measure of `measures`", name, list(known))
         function = known[name]
         noun, needed = _NUMBERS.get(name, ("", None))
         if function is not None and function.of_prior:
@@ -98,15 +98,14 @@ class Wanted:
         if not equals:
             if needed is not None:
                 raise DataError(
-                    f"{Argument('measures')} has {name}, which needs {noun}; expected as in "
-                    f"{name}={needed}"
+                    f"`measures` has {name}, which needs {noun}; expected as in {name}={needed}"
                 )
             return cls(name, function=function)
         at = _number(number, noun)
         if at is None:
             expected = f"{noun} behind =" if noun else f"{name} alone"
             expected = expected.replace("a rank", "a whole number from 1")
-            raise DataError(f"{Argument('measures')} has {received(text)}; expected {expected}")
+            raise DataError(f"`measures` has {received(text)}; expected {expected}")
         return cls(name, at, function)
 
     def is_of(self, measure: _AtNumber) -> bool:
@@ -178,7 +177,7 @@ class WantedMeasures:
         known |= {x.name: x for x in functions}
         chosen = [Wanted.parse(measure, known) for measure in measures]
         if not chosen:
-            raise DataError(f"{Argument('measures')} is empty; expected names such as eer")
+            raise DataError("`measures` is empty; expected names such as eer")
 
         def targets(given: np.ndarray, *names: str) -> np.ndarray:
             """Return the targets that are asked for, with those given for a bare name."""

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_list
-from bioeval.base.errors import Argument, BioevalError, CardError
+from bioeval.base.errors import BioevalError, CardError
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.document.blocks import Block, Column, Paragraph, ResultsBySystem, Section, Table
@@ -86,7 +86,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     require_scores(scores)
     chosen = [load(x, "cards") for x in require_list("cards", cards)] if cards is not None else None
     if chosen is not None and not chosen:
-        raise CardError(f"{Argument('cards')} is empty; expected the names of cards")
+        raise CardError("`cards` is empty; expected the names of cards")
     tried = _that_may_fit(scores) if chosen is None else chosen
     rows: list[dict[str, Any]] = []
     why_not: list[str] = []

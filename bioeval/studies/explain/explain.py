@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name, received
+from bioeval.base.errors import DataError, ProtocolError, counted, nearest_name, received
 from bioeval.base.kinds import Kept
 from bioeval.counting.identification import role_of
 from bioeval.counting.threshold_rules import Rule
@@ -57,12 +57,12 @@ class _Explainer:
             has = "folds with different thresholds" if self.card.has_folds else "drawn claims"
             raise ProtocolError(
                 f"protocol {self.card.name} has {has}; explain the row under "
-                f"{for_layout(self.card.layout).name}, with {Argument('threshold')} as a number"
+                f"{for_layout(self.card.layout).name}, with `threshold` as a number"
             )
         self.ordered = scores.kind == "order"
         if self.ordered and threshold is not None:
             raise ProtocolError(
-                f"{Argument('threshold')} is given, but these scores are only the order within "
+                "`threshold` is given, but these scores are only the order within "
                 "each row; leave it out"
             )
         if self.ordered:  # within one row, an order is a distance
@@ -97,7 +97,7 @@ class _Explainer:
             i = self.names.index(probe)
             if self.names.count(probe) > 1:
                 raise DataError(
-                    f"{Argument('probe')} is {received(probe)}, the name of "
+                    f"`probe` is {received(probe)}, the name of "
                     f"{self.names.count(probe)} templates; give a position"
                 )
         elif probe.isdecimal():
@@ -106,13 +106,13 @@ class _Explainer:
             i = m
         if i >= m:
             raise DataError(
-                f"{Argument('probe')} is {received(probe)}; expected a position from 0 to {m - 1}, "
+                f"`probe` is {received(probe)}; expected a position from 0 to {m - 1}, "
                 f"or the name of a template.{nearest_name(str(probe), self.names[:10000])}"
             )
         places = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
         if not len(places):
             raise DataError(
-                f"{Argument('probe')} is {i}, an attack presentation (column 'attack'); "
+                f"`probe` is {i}, an attack presentation (column 'attack'); "
                 "be.vulnerability (bioeval vulnerability) counts it"
             )
         return int(places[0])
@@ -199,7 +199,7 @@ class _Explainer:
         if threshold is not None:
             raise ProtocolError(
                 f"protocol {self.card.name} has no verification for a rule to choose on; give "
-                f"{Argument('threshold')} as a number"
+                "`threshold` as a number"
             )
         return None, "none: the protocol has no verification to choose it on; give a number"
 

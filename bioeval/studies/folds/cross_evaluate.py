@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, MessageWarning, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
@@ -295,15 +295,15 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
         if options.far_targets is None:
             raise ProtocolError(
                 "without a threshold there are only the operating points of each test part: give "
-                f"{Argument('far_targets')}"
+                "`far_targets`"
             )
         return
     needs = options.task != "closed_set" and options.rule.name != "fixed"
     if needs and isinstance(splitter, partition.Experiment) and not splitter.chooses:
         raise ProtocolError(
             f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
-            f"{Argument('train')} nor {Argument('validation')} to choose it on; give one of them, "
-            f"such as {Argument('train', 0.5)}, or a threshold that is fixed; a card with "
+            "`train` nor `validation` to choose it on; give one of them, "
+            "such as `train=0.5`, or a threshold that is fixed; a card with "
             'rule = "none" chooses none'
         )
 

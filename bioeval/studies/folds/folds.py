@@ -13,7 +13,6 @@ import numpy as np
 from bioeval import partition
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import (
-    Argument,
     DataError,
     ProtocolError,
     chosen_task,
@@ -78,7 +77,7 @@ class FoldOptions:
         """Raise for options that do not go together."""
         if str(self.task).lower() in ("reid", "re-identification", "gom"):
             raise ProtocolError(
-                f"{Argument('task')} is {self.task!r}; re-identification has no threshold of a "
+                f"`task` is {self.task!r}; re-identification has no threshold of a "
                 'training part: be.repeat(scores, splitter, "market1501") evaluates it in each '
                 "partition, and be.show its mean and standard deviation"
             )
@@ -89,11 +88,11 @@ class FoldOptions:
         for name, number in {**of_verification, "claims": self.claims is not None}.items():
             if number and self.task != "verification":
                 raise ProtocolError(
-                    f"{Argument(name)} applies to verification only; the task is {self.task}"
+                    f"`{name}` applies to verification only; the task is {self.task}"
                 )
         if not isinstance(self.claims, partition.ClaimSampler | None):
             raise DataError(
-                f"{Argument('claims')} is {type(self.claims).__name__}; expected a ClaimSampler, "
+                f"`claims` is {type(self.claims).__name__}; expected a ClaimSampler, "
                 "to draw claims for each part"
             )
 

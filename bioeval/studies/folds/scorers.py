@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.errors import DataError, counted, require_choice
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.collect import CollectAttempts
@@ -151,8 +151,7 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
         return float(np.asarray(value).item())
     except (TypeError, ValueError):
         raise DataError(
-            f"the function given as {Argument('measure')} returned {type(value).__name__}; "
-            "expected a number"
+            f"the function given as `measure` returned {type(value).__name__}; expected a number"
         ) from None
 
 
@@ -240,7 +239,7 @@ def make_scorer(
         require_choice("measure", measure, MEASURES)
         if larger_is_better is not None:
             raise DataError(
-                f"{Argument('larger_is_better')} is for a function; whether a larger {measure} is "
+                f"`larger_is_better` is for a function; whether a larger {measure} is "
                 "better is known"
             )
     kind = kind_of_metric(metric, kind)

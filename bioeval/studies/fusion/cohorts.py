@@ -12,14 +12,13 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats import load
-from bioeval.scores.formats.faults import say
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layouts import KEYED, Layout, matched, with_header
@@ -173,7 +172,7 @@ def _subjects(table: Columns, layout: Layout, names: CodedSides, given: Given) -
         whose = {name: pattern.part(name) for name in names.values}
         if not any(whose.values()):
             raise DataError(
-                f"{table.path}: {say('subject_from', pattern.pattern.pattern)} matches none of "
+                f'{table.path}: `subject_from="{pattern.pattern.pattern}"` matches none of '
                 f"its names, such as {names.values[0]!r}; expected the names of the trials"
             )
     else:
@@ -237,8 +236,8 @@ def refuse_failed(number: int, where: str, input_name: str) -> NoReturn:
     """Raise :class:`DataError` of failed comparisons, of which the scores say nothing."""
     raise DataError(
         f"{input_name} holds {counted(number, 'failed comparisons')} (NaN), the first {where}; "
-        f"choose how to treat failed comparisons: with {Argument('nan', 'reject')} or "
-        f"{Argument('nan', 'exclude')} they are left out of mean and standard deviation"
+        'choose how to treat failed comparisons: with `nan="reject"` or '
+        '`nan="exclude"` they are left out of mean and standard deviation'
     )
 
 
@@ -369,14 +368,14 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
             raise DataError(
                 f"the cohort scores lack {len(lacking):,} of the {values.size:,} pairs of the "
                 f"{name} names of the trials and the cohort, the first is {wanted[i]!r} and "
-                f"{others[of_side[j]]!r}; give the scores of all, or {Argument('nan', 'exclude')} "
+                f'{others[of_side[j]]!r}; give the scores of all, or `nan="exclude"` '
                 "to leave these pairs out of mean and standard deviation"
             )
     else:
         values = cells_of_matrix(cohort, not mine, "the cohort")[at]
     if top is not None and top > values.shape[1]:
         raise DataError(
-            f"{Argument('top', top)} is more than there are in {input_name}, which has "
+            f"`top={top}` is more than there are in {input_name}, which has "
             f"{counted(values.shape[1], 'templates')}"
         )
     mean, sd = moments_of(values, top, scores.kind, input_name, wanted)

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, received, require_choice
+from bioeval.base.errors import DataError, received, require_choice
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Fact, Messages, Paragraph, Section, Table, tables
@@ -133,14 +133,14 @@ class SystemFusion(ScoreTransformer):
         require_choice("normalise", normalise, NORMALISATIONS)
         if method == "product" and normalise != "min-max":
             raise DataError(
-                f"{Argument('method', 'product')} needs scores in [0, 1]; expected "
-                f"{Argument('normalise', 'min-max')}, got {Argument('normalise', normalise)}"
+                '`method="product"` needs scores in [0, 1]; expected '
+                f'`normalise="min-max"`, got `normalise="{normalise}"`'
             )
         if (method == "weighted") != (weights is not None):
             presence = "is missing" if weights is None else "is given"
             raise DataError(
-                f"{Argument('weights')} {presence}, and {Argument('method')} is "
-                f"{received(method)}; expected weights with {Argument('method', 'weighted')}, and "
+                f"`weights` {presence}, and `method` is "
+                f'{received(method)}; expected weights with `method="weighted"`, and '
                 "only with it"
             )
         self.method, self.normalise, self.weights = method, normalise, weights
@@ -351,9 +351,7 @@ def _require_same_attempts(a: Scores, b: Scores) -> None:
     for attribute in ("exclude", "nan"):
         x, y = getattr(a, attribute), getattr(b, attribute)
         if x != y:
-            raise DataError(
-                f"{Argument(attribute)} is {received(x)} and {y!r}; expected the same of both"
-            )
+            raise DataError(f"`{attribute}` is {received(x)} and {y!r}; expected the same of both")
     if a.layout == "pairs":
         return
     mask, other = a.mask, b.mask
@@ -369,30 +367,28 @@ def _require_one_kind(kinds: Mapping[str, str]) -> None:
         held = [f"{name!r} holds {noun_of(kind, plural=True)}" for name, kind in kinds.items()]
         raise DataError(
             f"{', '.join(held)}: they cannot be fused without normalisation; give "
-            f"{Argument('normalise')} as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
+            f"`normalise` as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
         )
 
 
 def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """Return the weights of systems in their order."""
     if not isinstance(weights, Mapping):
-        raise DataError(
-            f"{Argument('weights')} is {received(weights)}; expected a mapping of system to number"
-        )
+        raise DataError(f"`weights` is {received(weights)}; expected a mapping of system to number")
     for name in weights:
-        require_choice(f"{Argument('weights')}: the system", name, names)
+        require_choice("`weights`: the system", name, names)
     for name in names:
         if name not in weights:
-            raise DataError(f"{Argument('weights')} has none for {name!r}")
+            raise DataError(f"`weights` has none for {name!r}")
     values = [require_number(f"the weight of {name!r}", weights[name]) for name in names]
     if negative := [name for name, x in zip(names, values, strict=True) if x < 0]:
         raise DataError(
-            f"{Argument('weights')}: the weight of {negative[0]!r} is {weights[negative[0]]!r}; "
+            f"`weights`: the weight of {negative[0]!r} is {weights[negative[0]]!r}; "
             "expected 0 or more, since a negative weight turns the order of the scores; if their "
-            f"larger values mean the opposite, state their {Argument('kind')}"
+            "larger values mean the opposite, state their `kind`"
         )
     if not any(values) or not math.isfinite(sum(values)):
-        raise DataError(f"{Argument('weights')} are all 0; expected one that is not")
+        raise DataError("`weights` are all 0; expected one that is not")
     return np.array(values)
 
 

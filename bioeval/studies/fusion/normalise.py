@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, received, require_choice
+from bioeval.base.errors import DataError, ProtocolError, received, require_choice
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values
@@ -132,9 +132,7 @@ def normalise(
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of templates against a cohort of other people, and these people."""
         if given is None:
-            raise DataError(
-                f"{Argument(input_name)} is missing; {Argument('method', method)} needs it"
-            )
+            raise DataError(f'`{input_name}` is missing; `method="{method}"` needs it')
         by_rows = _has_rows(input_name, given, labels.tolist(), over)
         people = given.gallery_labels if by_rows else given.probe_labels
         require_other_people(people.tolist(), everyone, f"the cohort of {input_name}", "the data")
@@ -194,7 +192,7 @@ def _normalised_list(
     enrolled_cohort = enrolled_cohort or probe_cohort
     if enrolled_cohort is None:
         raise DataError(
-            f"{Argument('gallery_cohort')} is missing; {Argument('method', method)} needs the "
+            f'`gallery_cohort` is missing; `method="{method}"` needs the '
             "scores of the templates against a cohort"
         )
     cohorts = enrolled_cohort, probe_cohort or enrolled_cohort
@@ -236,8 +234,8 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
         if (value is not None) != (method == needs):
             presence = "is missing" if value is None else "is given"
             raise DataError(
-                f"{Argument(name)} {presence}, and {Argument('method')} is {received(method)}; "
-                f"expected it with {Argument('method', needs)}, and only with it"
+                f"`{name}` {presence}, and `method` is {received(method)}; "
+                f'expected it with `method="{needs}"`, and only with it'
             )
 
 

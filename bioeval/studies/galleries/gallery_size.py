@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted, received
+from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
@@ -292,7 +292,7 @@ def _require_complete(scores: Scores) -> None:
             f"{lists.incomplete:,} of {counted(lists.searches, 'probes')} were compared with only "
             f"a part of the gallery (each probe with at least {low:,} and at most {high:,} of "
             f"{counted(of, 'templates')}). Compare each probe with the whole gallery, count failed "
-            f"comparisons by {Argument('nan', 'reject')}, or select the probes and templates that "
+            'comparisons by `nan="reject"`, or select the probes and templates that '
             "were compared"
         )
 
@@ -306,7 +306,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
     whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
     if not whole or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
         raise DataError(
-            f"{Argument('sizes')} is {received(sizes)}; expected increasing whole numbers of "
+            f"`sizes` is {received(sizes)}; expected increasing whole numbers of "
             f"subjects from 1 to {subjects:,}, the subjects of the gallery"
         )
     return array.astype(np.int64)

@@ -181,7 +181,7 @@ def _undefined(
     """Return why measures of inequity are not defined."""
     if not defined:
         why = "there is no genuine or no impostor attempt to choose a threshold on"
-        return [_inequity("rates", why, groups, "; give a number as {arg.threshold}")]
+        return [_inequity("rates", why, groups, "; give a number as `threshold`")]
     if len(groups) < 2:
         return [_inequity("FDR and GARBE", "there is only one group", groups)]
     remarks = []

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import report_rows, rows_reported
 from bioeval.counting.folds import FoldAttempts, Subset
@@ -147,7 +147,7 @@ def by_group(
     by, scores, messages = _grouped(scores, group)
     if by.people is None and alpha != 0.5:
         raise ProtocolError(
-            f"{Argument('alpha')} has no effect on groups of attempts, which have no FDR and no "
+            "`alpha` has no effect on groups of attempts, which have no FDR and no "
             "GARBE; leave it out"
         )
     codes = scores.codes
@@ -257,7 +257,7 @@ def _of_several(scores: Scores, subject: Any, groups: list[Any], number: int) ->
     if scores.layout == "pairs":
         advice = "; the first array is of the probes, which are the second names of the pairs"
     return DataError(
-        f"{Argument('group')}: subject {subject!r} is in the groups "
+        f"`group`: subject {subject!r} is in the groups "
         f"{', '.join(map(repr, groups))}{more}; expected one group for all templates of a subject, "
         f"or of groups of attempts the values of the probes and None{advice}"
     )
@@ -265,14 +265,14 @@ def _of_several(scores: Scores, subject: Any, groups: list[Any], number: int) ->
 
 def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
     """Return the labels of the groups, sorted, and the place among them of each template's."""
-    codes = Codes(probe, gallery, Argument("group"))
+    codes = Codes(probe, gallery, "`group`")
     there = np.union1d(codes.probe, codes.gallery)
     labels, order = _sorted(codes.values[there])
     place = np.full(len(codes.values), -1, dtype=np.int64)
     place[there[order]] = np.arange(len(order))
     if len(labels) > MOST_GROUPS:
         raise DataError(
-            f"{Argument('group')} has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
+            f"`group` has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
             "group is of many subjects"
         )
     return labels, (place[codes.probe], place[codes.gallery])

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.errors import Argument, DataError, ProtocolError, enumerated, require_choice
+from bioeval.base.errors import DataError, ProtocolError, backquoted, enumerated, require_choice
 from bioeval.counting.points import check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import Use
@@ -41,7 +41,7 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     if unused:
         raise ProtocolError(
             f"protocol {card.name} divides the data, and no part has curves or intervals: leave "
-            f"out {enumerated(map(Argument, unused), 'and')}"
+            f"out {enumerated(map(backquoted, unused))}"
         )
     if galleries:
         inner = replace(
@@ -56,8 +56,8 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
     method = options.interval or IntervalMethod(uncertainty.interval, uncertainty.confidence)
     if method.method not in INTERVALS:
         raise ProtocolError(
-            f"{Argument('interval', method.method)} is not for folds, as protocol {card.name} "
-            f"makes them; give {Argument('interval', 'nadeau-bengio')}"
+            f'`interval="{method.method}"` is not for folds, as protocol {card.name} '
+            'makes them; give `interval="nadeau-bengio"`'
         )
     decision = card.section("decision")
     rule = Rule("none")

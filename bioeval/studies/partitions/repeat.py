@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, BioevalError, DataError, ProtocolError
+from bioeval.base.errors import BioevalError, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.counting.thresholds import to_user
@@ -221,7 +221,7 @@ def repeat(
     )
     if not require_flag("curves", curves):
         for name in options.those_set("thresholds", "max_rank"):
-            raise DataError(f"{Argument(name)} is of curves; give {Argument('curves', True)}")
+            raise DataError(f"`{name}` is of curves; give `curves=True`")
     return repeated(scores, partitions, protocol, options, curves=curves)
 
 

@@ -13,7 +13,7 @@ import scipy.special
 import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import Argument, DataError, counted, received
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.counting.threshold_rules import Rule
@@ -187,7 +187,7 @@ def sample_size(
     else:
         if frr is not None or icc is not None:
             raise DataError(
-                f"{Argument('frr')} and {Argument('icc')} are assumed instead of a pilot; give one "
+                "`frr` and `icc` are assumed instead of a pilot; give one "
                 "or the other"
             )  # fmt: skip
         errors = _of_pilot(pilot, far, threshold, n_templates)
@@ -196,7 +196,7 @@ def sample_size(
     if width > rate:
         why = (
             "the interval may be wider than the rate itself, and is then far from normal; plan a "
-            "smaller width with {arg.frr_width}"
+            "smaller width with `frr_width`"
         )
         messages.append(Message("plan-uncertain", why=why))
     subjects, variances, effects = [], [], []
@@ -208,7 +208,7 @@ def sample_size(
         effects.append(plan.variance / (rate * (1 - rate) / pairs))
         if subjects[-1] >= MOST:
             raise DataError(
-                f"{Argument('frr_width')} is {width:g} and takes more than {MOST:,} subjects; "
+                f"`frr_width` is {width:g} and takes more than {MOST:,} subjects; "
                 "expected a larger width"
             )
     over, every = "templates", "all_templates"
@@ -265,9 +265,9 @@ class _Errors(NamedTuple):
 def _assumed(frr: float | None, icc: float | None, threshold: Any, n_templates: Any) -> _Errors:
     """Return 0-or-1 errors from their rate and their correlation."""
     if threshold is not None:
-        raise DataError(f"{Argument('threshold')} needs a pilot; without one, state frr and icc")
+        raise DataError("`threshold` needs a pilot; without one, state frr and icc")
     if frr is None or icc is None:
-        missing = Argument("frr" if frr is None else "icc")
+        missing = f"`{'frr' if frr is None else 'icc'}`"
         raise DataError(
             f"{missing} is missing; expected a pilot, or the FRR that is expected and the "
             "correlation of two genuine errors of a person (0.1 to 0.3 is usual)"
@@ -292,7 +292,7 @@ def _of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any) -> _E
         if n_templates is not None:
             raise DataError(
                 "a pilot of claims plans attempts for the interval of its FRR; leave out "
-                f"{Argument('n_templates')}"
+                "`n_templates`"
             )
         components, *without = (replace(x, template=0.0) for x in (components, *without))
         attrs = {"use": pilot.claims, "most_tries": pilot.tries, "threshold": at}
@@ -365,7 +365,7 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
         statement = "nothing but genuine errors" if wrong else "no genuine error"
         raise DataError(
             f"the pilot has {statement} at the threshold, so their variation is unknown; give "
-            f"another {Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead "
+            "another `threshold`, or `frr` and `icc` instead "
             "of the pilot"
         )
     if wrong < _FEW:
@@ -392,9 +392,7 @@ def _sizes(n_templates: Any) -> list[int]:
         template_numbers = [n_templates]
     sizes = [require_integer("n_templates", x, low=2) for x in template_numbers]
     if not sizes or sizes != sorted(set(sizes)):
-        raise DataError(
-            f"{Argument('n_templates')} is {received(n_templates)}; expected increasing numbers"
-        )
+        raise DataError(f"`n_templates` is {received(n_templates)}; expected increasing numbers")
     return sizes
 
 

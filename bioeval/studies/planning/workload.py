@@ -14,7 +14,7 @@ import scipy.special
 import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_list, require_number
-from bioeval.base.errors import Argument, DataError, nearest_name, received
+from bioeval.base.errors import DataError, nearest_name, received
 from bioeval.base.kinds import Kept
 from bioeval.base.messages import message_attrs, messages_of
 from bioeval.base.version import __version__
@@ -235,15 +235,14 @@ def workload(
     periods = [require_integer("days", x, low=1) for x in require_list("days", days)]
     if not periods or len(set(periods)) < len(periods):
         raise DataError(
-            f"{Argument('days')} is {received(days)}; expected different numbers of days, such as "
-            "[1, 30]"
+            f"`days` is {received(days)}; expected different numbers of days, such as [1, 30]"
         )
     attrs: dict[str, Any] = {}
     far = None
     if alarms_per_day is not None:
         if threshold is not None:
             chooses = " chooses the operating point; expected it without "
-            raise DataError(f"{Argument('alarms_per_day')}{chooses}{Argument('threshold')}")
+            raise DataError(f"`alarms_per_day`{chooses}`threshold`")
         far = far_of_alarms(alarms_per_day, people, share)
         attrs = {"alarms_per_day": float(alarms_per_day), "far": far}
     if isinstance(rates, xr.Dataset):
@@ -252,7 +251,7 @@ def workload(
         attrs |= message_attrs([x for x in messages_of(rates.attrs) if x.code in MISSING])
     elif threshold is not None:
         point_of = " chooses a point of a result; rates by name are of one point already"
-        raise DataError(f"{Argument('threshold')}{point_of}")
+        raise DataError(f"`threshold`{point_of}")
     else:
         point = _by_name(rates, far)
     attrs |= {
@@ -309,7 +308,7 @@ def far_of_alarms(alarms: Any, people: int, share: float) -> float:
     most = people * share
     if alarms > most:
         raise DataError(
-            f"{Argument('alarms_per_day')} is {alarms:g}, and {most:g} people a day can cause a "
+            f"`alarms_per_day` is {alarms:g}, and {most:g} people a day can cause a "
             "false alarm; expected at most as many"
         )
     return float(alarms / most)
@@ -348,8 +347,7 @@ def _by_name(rates: Any, far: float | None) -> _Rates:
     alarm, rejected = names
     if far is not None and alarm in rates:
         raise DataError(
-            f"{Argument('alarms_per_day')} gives the {alarm.upper()}; expected rates without "
-            f"{alarm}"
+            f"`alarms_per_day` gives the {alarm.upper()}; expected rates without {alarm}"
         )
     alarms = _estimate(rates, alarm) if far is None else Estimate(far)
     rejections = Estimate()
@@ -386,7 +384,7 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         )
     if threshold is None and ds.sizes["threshold"] != 1:
         raise DataError(
-            f"{Argument('threshold')} is not given; expected the operating point in use, a number "
+            "`threshold` is not given; expected the operating point in use, a number "
             "or a rule such as eer or far=0.001"
         )
     iso = "_iso" if "fta" in ds.attrs else ""
@@ -396,7 +394,7 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         (target,) = rule.values
         if target not in at.far_targets:
             raise DataError(
-                f"{Argument('threshold', str(rule))} is not a FAR target of the results; "
+                f'`threshold="{rule}"` is not a FAR target of the results; '
                 f"{at.other_targets(target)}"
             )
         place = {"far_target": at.far_targets.tolist().index(target), "rank": 0}
@@ -415,7 +413,7 @@ def _of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
         places = np.flatnonzero(ds["threshold"].values == value)
         if not len(places):
             raise DataError(
-                f"{Argument('threshold')} is {received(value)}; expected one of the "
+                f"`threshold` is {received(value)}; expected one of the "
                 f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
                 f"threshold: be.verification(scores, thresholds=[{value!r}], interval=...)"
             )

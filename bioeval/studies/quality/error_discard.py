@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import DataError, received
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
 from bioeval.counting.threshold_rules import Rule
@@ -221,7 +221,7 @@ def _numbers(values: np.ndarray) -> np.ndarray:
     if (wrong := np.isnan(numbers)).any():
         place = int(np.argmax(wrong))
         raise DataError(
-            f"{Argument('quality')} is {received(plain(values[place]))} at position {place}; "
+            f"`quality` is {received(plain(values[place]))} at position {place}; "
             "expected a number for each template"
         )
     return numbers
@@ -242,7 +242,7 @@ def _places(
     if differ.any():
         i = int(np.argmax(differ))
         raise DataError(
-            f"{Argument('quality')}: {int(differ.sum())} templates that are on both sides have two "
+            f"`quality`: {int(differ.sum())} templates that are on both sides have two "
             f"qualities, the first {both[first][sample[i]]:g} as a probe and {both[i]:g} in the "
             "gallery; expected one"
         )

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
+from bioeval.base.errors import DataError, ProtocolError, chosen_task
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
@@ -487,7 +487,7 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
         return
     require_integer(name, number, low=low, of_draws=True)
     if scores.layout == "pairs" and scores.pair_folds is not None:
-        raise DataError(f"{Argument(name)} is {number}, but these pairs define folds; leave it out")
+        raise DataError(f"`{name}` is {number}, but these pairs define folds; leave it out")
 
 
 def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:

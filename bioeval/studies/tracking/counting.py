@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, DataError, Part, require_choice
+from bioeval.base.errors import DataError, require_choice
 from bioeval.base.messages import Message
 from bioeval.base.progress import report
 from bioeval.studies.tracking.inputs import LAYOUTS, Layout, Pair, SequenceSource, read_pairs
@@ -102,8 +102,7 @@ class TrackingOptions:
         require_choice("columns", self.columns, LAYOUTS)
         if self.classes is not None and "class" not in LAYOUTS[self.columns]:
             raise DataError(
-                f"{Argument('classes')} is given, and {Argument('columns', self.columns)} has no "
-                "column of classes"
+                f"`classes` is given, and `columns={self.columns}` has no column of classes"
             )
 
     def attrs(self) -> dict[str, str | int | float]:
@@ -121,7 +120,7 @@ class TrackingOptions:
         if missing := [x for x in self.classes or () if x not in present]:
             held = _listed_classes(present) or "no rows"
             raise DataError(
-                f"{Argument('classes')} has {missing[0]}, which no row of the ground truth has; "
+                f"`classes` has {missing[0]}, which no row of the ground truth has; "
                 f"its classes are: {held}"
             )
 
@@ -130,7 +129,7 @@ class TrackingOptions:
         truths: Mapping[str, SequenceSource],
         results: Mapping[str, SequenceSource],
         frames: Mapping[str, int],
-        role: Part = "result",
+        role: str = "result",
     ) -> Evaluated:
         """Read and match each sequence; errors call the result by its `role`."""
         pairs, messages = read_pairs(

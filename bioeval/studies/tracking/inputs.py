@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_path
-from bioeval.base.errors import Argument, DataError, Part, nearest_name
+from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
 from bioeval.scores.formats.layouts import is_number
@@ -100,7 +100,7 @@ class BoxRows:
 
 
 def read_rows(
-    value: Any, layout: str, role: Part = "", of_result: bool = False, with_class: bool = False
+    value: Any, layout: str, role: str = "", of_result: bool = False, with_class: bool = False
 ) -> BoxRows:
     """Read a box in each row of a file or an array.
 
@@ -158,7 +158,7 @@ def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
 
 
 def _named(
-    columns: Mapping[str, np.ndarray], names: tuple[str, ...], least: int, role: Part
+    columns: Mapping[str, np.ndarray], names: tuple[str, ...], least: int, role: str
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Return the columns of a table by their names, as an array, and which of them are there."""
     known = {name.casefold(): name for name in columns}
@@ -175,7 +175,7 @@ def _named(
     return there, np.column_stack([columns[str(called[name])] for name in there])
 
 
-def _array(value: Any, role: Part, names: tuple[str, ...], of_result: bool) -> np.ndarray:
+def _array(value: Any, role: str, names: tuple[str, ...], of_result: bool) -> np.ndarray:
     """Return an array with a box in each row."""
     least, listed = len(names), ", ".join(names)
     try:
@@ -226,7 +226,7 @@ class SequenceSource:
     """A file or an array not yet read, with the length of its sequence where a file states it."""
 
     value: Any
-    role: Part
+    role: str
     length: int | None = None
     length_from: str = ""
 
@@ -256,7 +256,7 @@ def _depth(value: Any) -> int:
     return 0
 
 
-def sources_of(value: Any, role: Part) -> dict[str, SequenceSource]:
+def sources_of(value: Any, role: str) -> dict[str, SequenceSource]:
     """Return the sequences of an input by name; a single one has the empty name."""
     if isinstance(value, Mapping):
         sources = {}
@@ -331,7 +331,7 @@ def read_pairs(
     results: Mapping[str, SequenceSource],
     frames: Mapping[str, int],
     layout: str,
-    role: Part,
+    role: str,
     with_class: bool = False,
 ) -> tuple[list[Pair], list[Message]]:
     """Return the pairs of ground truth and result, and remarks on skipped results."""
@@ -375,7 +375,7 @@ def frames_given(frames: Any, truths: Mapping[str, SequenceSource]) -> dict[str,
         name = str(key)
         if name not in truths:
             raise DataError(
-                f"{Argument('frames')} has {name!r}; expected a number, or one for each sequence "
+                f"`frames` has {name!r}; expected a number, or one for each sequence "
                 f"by its name.{nearest_name(name, truths)}"
             )
         given[name] = require_integer("frames", number, low=1, high=LAST_FRAME)

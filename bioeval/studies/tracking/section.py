@@ -88,7 +88,7 @@ def classes_fact(attrs: Mapping[Any, Any]) -> Fact:
     if world:
         why = say(
             "; in {sequences:count sequences} column 8 is a world coordinate and no class "
-            "({arg.classes} reads it as a class)",
+            "(`classes` reads it as a class)",
             sequences=world,
         )
     if {evaluated, ignored} <= {"", "without class"}:

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_list, require_numbers
-from bioeval.base.errors import Argument, DataError, received, require_choice
+from bioeval.base.errors import DataError, received, require_choice
 from bioeval.base.messages import Message, joined_messages, message_attrs
 from bioeval.base.progress import stage
 from bioeval.base.version import __version__
@@ -231,7 +231,7 @@ def tracking(
     if not are_trackers(truth, result):
         if [*map(str, require_list("measures", measures))] != [*COMPARED]:
             raise DataError(
-                f"{Argument('measures')} is given, and trackers are compared by it; expected the "
+                "`measures` is given, and trackers are compared by it; expected the "
                 'results of several, as {"A": result, "B": result}'
             )
         truths = sources_of(truth, "truth")
@@ -319,12 +319,10 @@ def compare_trackers(
     wanted = _measures(measures)
     for name in trackers:
         if not isinstance(name, str) or not name:
-            raise DataError(
-                f"{Argument('result')} has the name {name!r}; expected text that is not empty"
-            )
+            raise DataError(f"`result` has the name {name!r}; expected text that is not empty")
     if len(trackers) < 2:
         raise DataError(
-            f"{Argument('result')} has {len(trackers)} tracker by name; expected two or more to "
+            f"`result` has {len(trackers)} tracker by name; expected two or more to "
             "compare, or its result alone"
         )
     truths = sources_of(truth, "truth")
@@ -362,21 +360,20 @@ def compare_trackers(
 
 def _role(name: str) -> str:
     """Return what errors call the result of a tracker."""
-    return f"{Argument('result')}[{name!r}]"
+    return f"`result`[{name!r}]"
 
 
 def _measures(names: Sequence[str]) -> list[str]:
     """Return the measures of these names."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
         raise DataError(
-            f"{Argument('measures')} is {received(names)}; expected a list of names, such as "
-            f"{list(COMPARED)}"
+            f"`measures` is {received(names)}; expected a list of names, such as {list(COMPARED)}"
         )
     names = [x.casefold() if isinstance(x, str) else x for x in names]  # HOTA is hota
     for name in names:
-        require_choice(f"a name in {Argument('measures')}", name, MEASURES)
+        require_choice("a name in `measures`", name, MEASURES)
         if names.count(name) > 1:
-            raise DataError(f"{Argument('measures')} names {name!r} twice; expected each once")
+            raise DataError(f"`measures` names {name!r} twice; expected each once")
     return list(names)
 
 

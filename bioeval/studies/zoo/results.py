@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.document.blocks import Column, Fact, Paragraph, ResultsBySystem, Section, Table
 from bioeval.document.cells import Count, Label, Labels, Rate
@@ -155,7 +155,7 @@ def number_of_best(quantile: float, subjects: int) -> int:
     number = math.ceil(Fraction(str(quantile)) * subjects)  # 0.1 of 30 is 3, and not more
     if 2 * number > subjects:
         raise DataError(
-            f"{Argument('quantile')} {quantile:g} of {counted(subjects, 'subjects')} with both "
+            f"`quantile` {quantile:g} of {counted(subjects, 'subjects')} with both "
             f"genuine and impostor scores are {number} best and {number} worst, more than there "
             f"are; expected at least {2 * number} subjects, or a smaller quantile"
         )

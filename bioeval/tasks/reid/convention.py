@@ -19,7 +19,6 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import (
-    Argument,
     CardError,
     DataError,
     ProtocolError,
@@ -186,7 +185,7 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
         raise ProtocolError(
             "the convention removes gallery entries by camera, but there is no column 'camera' in "
             f"{where}; give the cameras of both sides (of a file, "
-            f"{Argument('columns.probe_camera')} and {Argument('columns.gallery_camera')}), or "
+            '`columns={"probe_camera": ...}` and `columns={"gallery_camera": ...}`), or '
             "choose a convention that removes none"
         )
     queries, gallery = (meta[names[side]] for side, meta in sides.items())

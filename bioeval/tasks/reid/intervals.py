@@ -195,6 +195,6 @@ def _independent(
             "no-interval",
             of="means of other values than proportions, such as mAP",
             why=f"{options.method} intervals are of proportions; choose an interval by subject "
-            "with {arg.interval}",
+            "with `interval`",
         ),
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.counting.identification import check_max_rank
 from bioeval.protocol.card import Protocol
@@ -59,7 +59,7 @@ TOP_K = {
 def refused_thresholds() -> ProtocolError:
     """Return the error that lists have no sets that are retrieved within thresholds."""
     return ProtocolError(
-        f"{Argument('thresholds')}: lists that are cut do not hold all that is within a threshold; "
+        "`thresholds`: lists that are cut do not hold all that is within a threshold; "
         "leave them out, or give a matrix of scores"
     )
 
@@ -237,7 +237,7 @@ def _rank(name: str, requested: int | None, reach: int | None, depth: int) -> in
     rank = require_integer(name, requested, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
-            f"{Argument(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
+            f"`{name}` is {rank}, but a list covers only {reach} ranks (of its {depth} "
             f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
             "scores"
         )

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import PlainTies, Ties, check_max_rank
@@ -223,7 +223,7 @@ def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
     grid = check_thresholds(thresholds)
     if isinstance(grid, int):
         raise DataError(
-            f"{Argument('thresholds')} = {grid}; of {task} expected None or an increasing array, "
+            f"`thresholds` = {grid}; of {task} expected None or an increasing array, "
             "not a number of them"
         )
     return grid
@@ -381,7 +381,7 @@ def gom_of_card(
     if isinstance(options["ties"], str) and options["ties"] == rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
-            f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
+            '`ties="stable"`, "pessimistic" or "optimistic"'
         )
     place = f"protocol {rules.name}: [gom] max_rank"
     if options.get("max_rank") is not None:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 import xarray as xr
 
+from bioeval.base.errors import enumerated
 from bioeval.base.messages import Message
 from bioeval.document.blocks import Fact, Facts
 from bioeval.document.results import data_facts, is_doubt, messages_of_result
 from bioeval.document.terms import rates_are_of
 from bioeval.document.text import Text, say
 from bioeval.protocol.loading import CARD_OF_LAYOUT
-from bioeval.results.words import enumerated
 from bioeval.views.tasks import system_of
 
 #: Caveat where operating points were selected on the evaluated data.

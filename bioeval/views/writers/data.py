@@ -18,7 +18,7 @@ from bioeval.document.blocks import (
 )
 from bioeval.document.cells import Label, Labels, Picture, Quantity
 from bioeval.document.text import Phrase, Strong, Text, parts
-from bioeval.views.writers.lines import Lines, Naming, python_naming
+from bioeval.views.writers.lines import Lines
 
 #: A row of a table: a value for each key.
 Row = dict[str, Any]
@@ -79,15 +79,13 @@ def columns_of_table(table: Table) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in names}
 
 
-def as_data(
-    section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
-) -> dict[str, list[Row]]:
+def as_data(section: Section, vocabulary: str = "lecture") -> dict[str, list[Row]]:
     """Return the rows of the tables of a document, by the names of these.
 
     Tables of one name are one; a table without a column for data, such as one with a column for
     each system, is left out.
     """
-    lines = Lines(vocabulary, section.task, naming)
+    lines = Lines(vocabulary, section.task)
     in_data: dict[str, list[Row]] = {}
     for table in tables(section):
         if has_data(table):
@@ -130,11 +128,9 @@ def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]
     return plain | {"sentence": (lines or Lines()).message(message)}
 
 
-def messages_data(
-    section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
-) -> list[Row]:
+def messages_data(section: Section, vocabulary: str = "lecture") -> list[Row]:
     """Return the messages of a document as data."""
-    lines = Lines(vocabulary, section.task, naming)
+    lines = Lines(vocabulary, section.task)
     listed = list[Message]()
     for _, block in walk(section):
         if isinstance(block, Messages):
@@ -156,9 +152,9 @@ def _messages_in(text: Text) -> list[Message]:
     return []
 
 
-def answer_of(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
+def answer_of(section: Section, vocabulary: str = "lecture") -> str:
     """Return the answer of a document as text; empty where it has none."""
-    lines = Lines(vocabulary, section.task, naming)
+    lines = Lines(vocabulary, section.task)
     sentences = []
     for place, block in walk(section):
         if isinstance(block, Paragraph) and block.role == "answer":

@@ -9,7 +9,7 @@ from html import escape
 from bioeval.base.errors import printable
 from bioeval.document.blocks import Block, Facts, Messages, Paragraph, Section, Table
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
-from bioeval.views.writers.lines import Lines, Naming, python_naming
+from bioeval.views.writers.lines import Lines
 
 _DIGIT = "\u2007"  # a blank that is as wide as a digit
 _BLANKS = re.compile(r"^ +| {2,}| +$")
@@ -47,14 +47,18 @@ class HtmlLines(Lines):
         """Return text with its characters escaped."""
         return _safe(text)
 
+    def code(self, text: str) -> str:
+        """Return text as code."""
+        return f"<code>{self.literal(text)}</code>"
+
     def strong(self, text: str) -> str:
         """Return bold text."""
         return f"<b>{text}</b>"
 
 
-def as_html(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
+def as_html(section: Section, vocabulary: str = "lecture") -> str:
     """Return a document as one element with its style."""
-    written = "".join(body(section, HtmlLines(vocabulary, section.task, naming), section))
+    written = "".join(body(section, HtmlLines(vocabulary, section.task), section))
     css = CSS.replace("\n", "")
     return f'<div class="bioeval"><style>{css}</style>{written}</div>'
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bioeval.base.errors import escaped
 from bioeval.document.blocks import Section
 from bioeval.views.writers.columns import PrintedColumn
-from bioeval.views.writers.lines import Lines, Naming, python_naming
+from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed
 from bioeval.views.writers.pieces import pieces_of
 
@@ -37,6 +37,10 @@ class LatexLines(Lines):
         text = text.replace("<=", "\u2264").replace(">=", "\u2265")
         return " ".join(text.split("\n")).translate(_ESCAPED)
 
+    def code(self, text: str) -> str:
+        """Return text as code."""
+        return rf"\texttt{{{self.literal(text)}}}"
+
     def number(self, number: Printed) -> str:
         """Return a number with a minus sign, its unit after a thin space."""
         if number.number == NOT_DEFINED:
@@ -65,10 +69,10 @@ def _signed(number: str) -> str:
     return f"$-${number[1:]}" if number.startswith("-") else number
 
 
-def as_latex(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
+def as_latex(section: Section, vocabulary: str = "lecture") -> str:
     """Return the tables of a document as LaTeX, and its other parts as comments."""
-    words = _Words(vocabulary, section.task, naming)
-    cells = LatexLines(vocabulary, section.task, naming)
+    words = _Words(vocabulary, section.task)
+    cells = LatexLines(vocabulary, section.task)
     written: list[str] = []
     comments: list[str] = []
     packages = "booktabs"
@@ -97,14 +101,12 @@ def _commented(texts: list[str]) -> str:
     return "\n".join(f"% {escaped(text)}" for text in texts)
 
 
-def as_latex_document(
-    section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
-) -> str:
+def as_latex_document(section: Section, vocabulary: str = "lecture") -> str:
     """Return a document as LaTeX that compiles on its own.
 
     Names with letters that the font of pdfLaTeX lacks need LuaLaTeX or XeLaTeX.
     """
-    lines = LatexLines(vocabulary, section.task, naming)
+    lines = LatexLines(vocabulary, section.task)
     written = [_HEAD]
     for kind, value, level in pieces_of(section, lines, lines):
         match kind:

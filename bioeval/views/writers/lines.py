@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
 
-from bioeval.base.errors import Argument, escaped, python_words
+from bioeval.base.errors import escaped
 from bioeval.base.messages import Message
 from bioeval.document.blocks import (
     Block,
@@ -25,30 +25,20 @@ from bioeval.document.terms import in_other_vocabulary, rate_of_term, word_for
 from bioeval.document.text import Enumeration, Phrase, Strong, Term, Text, parts
 from bioeval.views.writers.numbers import Printed, printed_column, printed_in_sentence
 
-#: How a surface writes an argument: from its name, and its value as text or None.
-Naming = Callable[[str, "str | None"], str]
-
-
-def python_naming(name: str, value: str | None) -> str:
-    """Return an argument in the words of Python."""
-    if name == "exclude" and value is not None:  # of scores, and not of the call that counts
-        return f"`be.load(exclude={value})` or `be.Scores(exclude={value})`"
-    return f"`{python_words(name, value)}`"
-
 
 class Lines:
     """Writes lines of text; this one as plain text.
 
-    `vocabulary` is ``"lecture"`` or ``"iso"``, `task` that of rates that say none, and `naming`
-    writes the names of arguments. Another form overrides :meth:`literal`, :meth:`number`,
+    `vocabulary` is ``"lecture"`` or ``"iso"``, `task` that of rates that say none. Another form
+    overrides :meth:`literal`, :meth:`code`, :meth:`number`,
     :meth:`quantity`, :meth:`strong`, :meth:`picture` and `line_break`.
     """
 
     line_break = "\n"  # in a text of several lines
     surface = ""  # whose columns a table has besides those of all readers
 
-    def __init__(self, vocabulary: str = "lecture", task: str = "", naming: Naming = python_naming):
-        self.vocabulary, self.task, self.naming = vocabulary, task, naming
+    def __init__(self, vocabulary: str = "lecture", task: str = ""):
+        self.vocabulary, self.task = vocabulary, task
 
     def within(self, section: Section) -> Lines:
         """Return the writer of the lines of a section."""
@@ -65,6 +55,10 @@ class Lines:
     def literal(self, text: str) -> str:
         """Return plain text in this form."""
         return text
+
+    def code(self, text: str) -> str:
+        """Return what a sentence has in backquotes, such as an argument."""
+        return f"`{text}`"
 
     def number(self, number: Printed) -> str:
         """Return a number with its unit and its interval."""
@@ -95,13 +89,10 @@ class Lines:
             case None:
                 return ""
             case str():
-                return self.literal(text)
+                return self._prose(text)
             case Term():
                 word = word_for(text.name, text.task or self.task, self.vocabulary)
                 return self.literal(word)
-            case Argument():
-                value = None if text.value is None else _python_value(text.value)
-                return self.literal(self.naming(text.name, value))
             case Phrase():
                 return self._phrase(text)
             case Message():
@@ -121,6 +112,12 @@ class Lines:
                 others = [x for x in rates if x != text.value]
                 return self.quantity(text, printed_in_sentence(text, others))
         raise TypeError(f"{type(text).__name__} is no text")
+
+    def _prose(self, text: str) -> str:
+        pieces = text.split("`")
+        if len(pieces) % 2 == 0:
+            return self.literal(text)
+        return "".join((self.literal, self.code)[i % 2](x) for i, x in enumerate(pieces))
 
     def _phrase(self, phrase: Phrase) -> str:
         typed = list(parts(phrase))
@@ -166,13 +163,9 @@ class Lines:
         return [(fact, text) for fact, text in written if text and fact.name]
 
 
-def written(text: Text, task: str = "", naming: Naming = python_naming) -> str:
+def written(text: Text, task: str = "") -> str:
     """Return a text as plain text, in the lecture's words."""
-    return Lines(task=task, naming=naming).write(text)
-
-
-def _python_value(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) and value != "True" else str(value)
+    return Lines(task=task).write(text)
 
 
 def rates_shown(section: Section) -> dict[str, set[str]]:

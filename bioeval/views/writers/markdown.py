@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from bioeval.document.blocks import Section
 from bioeval.views.writers.columns import PrintedColumn
-from bioeval.views.writers.lines import Lines, Naming, python_naming
+from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.pieces import pieces_of
 
 # What Markdown would read as its marks, within a line and at its start.
@@ -33,16 +33,18 @@ class MarkdownLines(Lines):
         text = " ".join(text.split("\n"))
         return _MARKS.sub(lambda mark: "&amp;" if mark[0] == "&" else f"\\{mark[0]}", text)
 
+    def code(self, text: str) -> str:
+        """Return text as code."""
+        return super().code(text).replace("|", r"\|")
+
     def strong(self, text: str) -> str:
         """Return bold text."""
         return f"**{text}**"
 
 
-def as_markdown(
-    section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
-) -> str:
+def as_markdown(section: Section, vocabulary: str = "lecture") -> str:
     """Return a document as Markdown."""
-    lines = MarkdownLines(vocabulary, section.task, naming)
+    lines = MarkdownLines(vocabulary, section.task)
     written = []
     for kind, value, _ in pieces_of(section, lines, lines):
         match kind:

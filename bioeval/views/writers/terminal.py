@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from rich.cells import cell_len
@@ -27,8 +27,9 @@ from bioeval.document.blocks import (
     walk,
     with_notes,
 )
+from bioeval.document.text import Text
 from bioeval.views.writers.columns import PrintedColumn, printed_columns, sharing_widths
-from bioeval.views.writers.lines import Lines, Naming, python_naming
+from bioeval.views.writers.lines import Lines
 
 #: Lines of a short view.
 SCREEN = 40
@@ -51,6 +52,14 @@ _STYLES = {"": "", "note": "dim", "answer": "bold", "warning": "bold red"}
 class _TerminalLines(Lines):
     """Lines of plain text; what stands out is between control characters that rich takes out."""
 
+    def __init__(self, vocabulary: str, task: str, words: Callable[[str], str]):
+        super().__init__(vocabulary, task)
+        self._words = words
+
+    def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
+        """Return a text in the words of the surface."""
+        return self._words(super().write(text, rates))
+
     def strong(self, text: str) -> str:
         """Return text between marks of bold letters."""
         return f"{_BOLD}{text}{_PLAIN}"
@@ -65,50 +74,53 @@ Form = Literal["latex", "latex document", "markdown"]
 
 
 class TerminalDocument:
-    """A section that rich can print, with the words of a vocabulary and of a surface."""
+    """A section that rich can print, with the terms of a vocabulary.
+
+    `words` returns a text with arguments as a surface has them, such as the options of a command.
+    """
 
     def __init__(
         self,
         section: Section,
         vocabulary: str = "lecture",
-        naming: Naming = python_naming,
+        words: Callable[[str], str] = str,
         *,
         brief: bool = False,
     ):
-        self.section, self._vocabulary, self._naming = section, vocabulary, naming
+        self.section, self._vocabulary, self._words = section, vocabulary, words
         self._brief = brief  # whether notes are left out that do not fit on a screen
         self._columns: dict[int, list[PrintedColumn]] = {}
         self._headed: dict[int, bool] = {}  # a short view does not repeat the headings
-        self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
+        self._lines: Lines = _TerminalLines(vocabulary, section.task, words)
 
     def in_brief(self) -> TerminalDocument:
         """Return the document for one screen."""
         short = in_brief(self.section)
-        return TerminalDocument(short, self._vocabulary, self._naming, brief=True)
+        return TerminalDocument(short, self._vocabulary, self._words, brief=True)
 
     def supported(self) -> TerminalDocument:
         """Return the document without the numbers that the data do not support."""
-        return TerminalDocument(supported(self.section), self._vocabulary, self._naming)
+        return TerminalDocument(supported(self.section), self._vocabulary, self._words)
 
     def html(self) -> str:
         """Return the document as HTML."""
         from bioeval.views.writers.html import as_html
 
-        return as_html(self.section, self._vocabulary, self._naming)
+        return as_html(self.section, self._vocabulary)
 
     def marked_up(self, form: Form) -> str:
         """Return the document as LaTeX or as Markdown."""
         if form == "latex":
             from bioeval.views.writers.latex import as_latex
 
-            return as_latex(self.section, self._vocabulary, self._naming)
+            return as_latex(self.section, self._vocabulary)
         if form == "latex document":
             from bioeval.views.writers.latex import as_latex_document
 
-            return as_latex_document(self.section, self._vocabulary, self._naming)
+            return as_latex_document(self.section, self._vocabulary)
         from bioeval.views.writers.markdown import as_markdown
 
-        return as_markdown(self.section, self._vocabulary, self._naming)
+        return as_markdown(self.section, self._vocabulary)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what rich prints of each block, with blank lines between those that need one."""
@@ -190,11 +202,9 @@ class TerminalDocument:
         yield grid
 
 
-def as_text(
-    section: Section, width: int, vocabulary: str = "lecture", naming: Naming = python_naming
-) -> str:
+def as_text(section: Section, width: int, vocabulary: str = "lecture") -> str:
     """Return a document as plain text of a width."""
-    return plain(TerminalDocument(section, vocabulary, naming), width)
+    return plain(TerminalDocument(section, vocabulary), width)
 
 
 def plain(renderable: Any, width: int) -> str:

@@ -99,7 +99,7 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys):
     np.testing.assert_allclose(again.values, expected, rtol=1e-12)
     with pytest.raises(be.DataError, match="has 3 rows, .* names 6 images of 3 templates"):
         be.load(path, average="template", **files)
-    with pytest.raises(be.DataError, match="templates of its 3 rows are missing; .* as labels"):
+    with pytest.raises(be.DataError, match="templates of its 3 rows are missing; .* as `labels`"):
         be.load(path, metric="cosine", trials=pairs)
 
 
@@ -108,11 +108,11 @@ def test_errors_of_the_lists_of_ijb(tmp_path):
     path, files = tmp_path / "features.npy", {"labels": media, "trials": pairs}
     with pytest.raises(be.DataError, match="6 rows, .* 6 images of 3 templates.*template,media"):
         be.load(path, metric="cosine", **files)
-    with pytest.raises(be.DataError, match="expected 'template' first"):
+    with pytest.raises(be.DataError, match='expected "template" first'):
         be.load(path, average="media", **files)
-    with pytest.raises(be.DataError, match="kind='similarity'|kind has no meaning"):
+    with pytest.raises(be.DataError, match="`kind`='similarity'|`kind` has no meaning"):
         be.load(path, average="template", kind="similarity", **files)
-    with pytest.raises(be.DataError, match="no subject; give the pairs of templates as trials"):
+    with pytest.raises(be.DataError, match="no subject; give the pairs of templates as `trials`"):
         be.load(path, labels=media, average=["template", "media"])
     pairs.write_text("7 9 1\n7 7 1\n")
     with pytest.raises(be.DataError, match="1 pair of a template with itself.* pair 2"):

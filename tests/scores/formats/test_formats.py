@@ -248,7 +248,7 @@ def test_csv_labels_for_npz(tmp_path):
                     "gallery_labels": "columns_of",
                 },
             },
-            "metric has no meaning for a matrix of scores",
+            "`metric` has no meaning for a matrix of scores",
         ),
         ({"columns": {"scores": "rows_of"}}, "scores without classes"),
         ({"kind": "similarity", "columns": {"embeddings": "junk"}}, "compared by distances"),
@@ -304,9 +304,9 @@ def test_options_overrule_the_file_but_not_its_kind(tmp_path):
     scores = be.load(tmp_path / "x.npz", kind="llr")
     assert scores.kind == "llr"
     assert scores.reading == ("taken as llr; the file declares similarity",)
-    with pytest.raises(DataError, match=r"x\.npz: kind.*declares the kind similarity; kind="):
+    with pytest.raises(DataError, match=r"x\.npz: kind.*declares the kind similarity; `kind="):
         be.load(tmp_path / "x.npz", kind="distance")
-    with pytest.raises(DataError, match="kind is 'distanse'.*Did you mean 'distance'"):
+    with pytest.raises(DataError, match="`kind` is 'distanse'.*Did you mean 'distance'"):
         be.load(tmp_path / "x.npz", kind="distanse")
 
 
@@ -468,7 +468,7 @@ def test_labels_that_are_not_there(matrix):
     with pytest.raises(DataError, match="there is x.labels.csv and x.probe.csv"):
         be.load(matrix)
     assert be.load(matrix, labels=matrix.parent / "x.labels.csv").shape == (2, 2)
-    with pytest.raises(DataError, match="labels is missing"):
+    with pytest.raises(DataError, match="`labels` is missing"):
         be.load(matrix, gallery=matrix.parent / "x.probe.csv")
     with pytest.raises(DataError, match="nowhere.csv: no such file"):
         be.load(matrix, labels=matrix.parent / "nowhere.csv")
@@ -500,7 +500,7 @@ def test_a_matrix_as_text_is_told_apart(tmp_path):
     with pytest.raises(DataError, match="p.txt: begins with a line of numbers"):
         be.load(tmp_path / "p.txt")
     (tmp_path / "p.csv").write_text("distance,genuine\n1,1\n")
-    with pytest.raises(DataError, match="metric has no meaning for a list of pairs"):
+    with pytest.raises(DataError, match="`metric` has no meaning for a list of pairs"):
         be.load(tmp_path / "p.csv", metric="l2")
 
 
@@ -519,7 +519,7 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
     assert found.gallery_labels.tolist() == list("abcabc") == wanted.gallery_labels.tolist()
     (tmp_path / "t.csv").rename(tmp_path / "t.txt")
     np.testing.assert_array_equal(be.load(tmp_path / "t.txt", **sides).values, wanted.values)
-    with pytest.raises(DataError, match=r"is 4 x 6, not square.*or metric if the rows are emb"):
+    with pytest.raises(DataError, match="is 4 x 6, not square.*or `metric` if the rows are emb"):
         be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv")
     features = be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv", metric="linf")
     assert features.layout == "all-against-all" and "metric linf" in features.origin
@@ -536,7 +536,7 @@ def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
     with pytest.raises(DataError, match="line 2: column 2 is 'x'; expected a number"):
         be.load(tmp_path / "t.csv", **sides)
     (tmp_path / "t.csv").write_text("label,a,b\na,0,5\nb,5,0\n")
-    with pytest.raises(DataError, match="with other first cells than numbers; labels and g"):
+    with pytest.raises(DataError, match="with other first cells than numbers; `labels` and `g"):
         be.load(tmp_path / "t.csv", **sides)
     (tmp_path / "t.csv").write_text(",".join(["0.5"] * 2000) + "\n")
     with pytest.raises(DataError, match="more than 1,000 columns; a matrix of scores is read from"):
@@ -697,7 +697,7 @@ def test_what_cannot_be_saved(tmp_path, scores, name, message):
 
 def test_an_array_named_where_a_csv_file_is_meant(tmp_path):
     np.savez(tmp_path / "x.npz", d=np.ones((2, 2)), who=np.array([1, 2]))
-    with pytest.raises(DataError, match=r"'who' is an array in the file: name it with columns"):
+    with pytest.raises(DataError, match="'who' is an array in the file: name it with `columns"):
         be.load(tmp_path / "x.npz", labels="who", columns={"scores": "d"})
 
 

@@ -105,7 +105,7 @@ def test_what_does_not_go_with_it(folder):
     given = {"trials": folder / "pairs.txt"}
     with raises_about(DataError, "columns.image_number"):
         be.load(folder / "d.npz", **given)
-    with pytest.raises(DataError, match="missing_pairs.*expected trials"):
+    with pytest.raises(DataError, match="missing_pairs.*expected `trials`"):
         be.load(folder / "x.npz", lists={"missing_pairs": "skip"})
     with raises_about(DataError, "lists.missing_pairs"):
         be.load(folder / "x.npz", lists={"missing_pairs": "drop"}, **given)

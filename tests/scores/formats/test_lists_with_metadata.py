@@ -78,7 +78,7 @@ def test_subjects_of_the_list_and_of_the_table_agree(tmp_path):
     pairs = be.load(tmp_path / "x.csv", labels=tmp_path / "t.csv")
     assert pairs.probe_meta["gender"].tolist() == ["f", "m"]
     (tmp_path / "x.csv").write_text(text.replace("a,c,1,2,2", "a,c,1,3,2"))
-    with pytest.raises(be.DataError, match="line 3: the subject is '3', and by labels it is '2'"):
+    with pytest.raises(be.DataError, match="line 3: the subject is '3', and by `labels` it is '2'"):
         be.load(tmp_path / "x.csv", labels=tmp_path / "t.csv")
 
 

@@ -161,7 +161,7 @@ def test_a_value_of_both_sides_that_is_of_probes_alone_is_refused(tmp_path):
 
 def test_a_code_has_no_meaning_for_a_matrix(tmp_path):
     np.savez(tmp_path / "x.npz", scores=np.eye(2), labels=["a", "b"])
-    with pytest.raises(be.DataError, match="failed has no meaning for a matrix of scores"):
+    with pytest.raises(be.DataError, match="`failed` has no meaning for a matrix of scores"):
         be.load(tmp_path / "x.npz", failed=-1)
     np.savez(tmp_path / "p.npz", scores=[0.5, -1.0], genuine=[1, 0])
     assert np.isnan(be.load(tmp_path / "p.npz", failed=-1, nan="reject").values).tolist() == [

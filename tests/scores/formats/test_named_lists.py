@@ -183,7 +183,7 @@ def test_places_among_names_of_npz(tmp_path, places, names, message):
 def test_what_is_to_be_kept_of_a_matrix(tmp_path):
     d = np.arange(9.0).reshape(3, 3)
     np.savez(tmp_path / "x.npz", scores=d, probe_labels=["a", "a", "b"])
-    with pytest.raises(be.DataError, match='lists={"keep": ...} has no meaning for a matrix'):
+    with pytest.raises(be.DataError, match='`lists={"keep": ...}` has no meaning for a matrix'):
         be.load(tmp_path / "x.npz", lists={"keep": "self"})
 
 

@@ -140,7 +140,9 @@ def test_a_format_that_loses_who_is_no_person_says_so(tmp_path):
     assert said in losses(scores, "x.csv")
     assert losses(scores, "x.npz") == []
     np.savez(tmp_path / "x.npz", scores=np.eye(2), labels=[0, 1], distractor_ids=[0.5])
-    with pytest.raises(be.DataError, match=r"x\.npz: distractor_ids is 0\.5; expected an integer"):
+    with pytest.raises(
+        be.DataError, match=r"x\.npz: `distractor_ids` is 0\.5; expected an integer"
+    ):
         be.load(tmp_path / "x.npz")
     splitter = be.partition.SubjectKFold(2)
     whole = be.Scores(np.eye(6), [1, 1, 2, 2, 0, 0], distractor_ids=[0])

@@ -103,7 +103,7 @@ def test_what_does_not_go_with_a_matrix_as_a_table(tmp_path, suffix):
     for options, message in (
         ({"lists": {"unordered": True}}, "no meaning for a matrix of scores"),
         ({"lists": {"as": "pairs"}}, "is a matrix, not a list of pairs"),
-        ({"trials": path}, "trials has no meaning for a matrix of scores"),
+        ({"trials": path}, "`trials` has no meaning for a matrix of scores"),
     ):
         with pytest.raises(DataError, match=message):
             be.load(path, kind="distance", **options)

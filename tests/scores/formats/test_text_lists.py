@@ -110,7 +110,7 @@ def test_compressed(tmp_path, compress):
 def test_the_kind_is_declared_or_required(tmp_path):
     with pytest.raises(DataError, match="does not state whether its scores are distances or simil"):
         load(tmp_path, "score,genuine\n1,1\n", kind=None)
-    with pytest.raises(DataError, match="'similarity' declares the kind similarity; kind="):
+    with pytest.raises(DataError, match="'similarity' declares the kind similarity; `kind="):
         load(tmp_path, "similarity,genuine\n1,1\n", kind="distance")
     assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "llr"
 
@@ -258,7 +258,7 @@ def test_subjects_from_names(tmp_path):
     holds(found)
     assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
     with pytest.raises(
-        DataError, match="line 3: subject_from=.* does not match the name 'id2/c'; expect"
+        DataError, match="line 3: `subject_from=.* does not match the name 'id2/c'; expect"
     ):
         load(tmp_path, text, subject_from=r"id(1)/")
     for pattern in ("id", "(", "(a)(b)"):
@@ -294,7 +294,7 @@ def test_what_is_no_list_of_trials(tmp_path, text):
         return
     with pytest.raises(DataError, match="is not a list of trials|columns 3 and 4 each hold words"):
         load(tmp_path, KEYED, trials=tmp_path / "trials")
-    with pytest.raises(DataError, match="genuine marks genuine pairs; leave out trials"):
+    with pytest.raises(DataError, match="genuine marks genuine pairs; leave out `trials`"):
         load(tmp_path, "target a b 0.5\n", trials=tmp_path / "trials")
 
 
@@ -307,7 +307,7 @@ def test_a_list_of_subjects_may_have_them_in_its_names_again(tmp_path):
     assert again.genuine.tolist() == plain.genuine.tolist() == [True, False]
     assert again.pair_subjects.tolist() == plain.pair_subjects.tolist()
     assert again.reading == ("subjects as listed, equal to those from names",)
-    wrong = "line 2: the subject is 'id1', and by subject_from it is '1'; correct one of the two"
+    wrong = "line 2: the subject is 'id1', and by `subject_from` it is '1'; correct one of the two"
     with pytest.raises(DataError, match=wrong):
         load(tmp_path, text, subject_from=r"id(\d+)/")
 
@@ -402,7 +402,7 @@ def test_cells_that_are_listed_twice(tmp_path):
     assert arguments(ds, "repeated-pairs")["pairs"] == 1
     with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
         load(tmp_path, bob.format(2), lists={"as": "matrix"})
-    with pytest.raises(DataError, match=r'has no names of templates for lists=."as": "matrix"'):
+    with pytest.raises(DataError, match='has no names of templates for `lists=."as": "matrix"'):
         load(tmp_path, "1 2\n0 3.5\n", lists={"as": "matrix"})
 
 

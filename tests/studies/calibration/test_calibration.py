@@ -230,10 +230,10 @@ def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"priors": [0.0]}, "priors is"),
-        ({"priors": "many"}, "priors is"),
+        ({"priors": [0.0]}, "`priors` is"),
+        ({"priors": "many"}, "`priors` is"),
         ({"priors": [0.5, 0.5]}, "each prior once"),
-        ({"costs": (1, 0)}, "costs is"),
+        ({"costs": (1, 0)}, "`costs` is"),
     ],
 )
 def test_bad_options_are_refused(people, options, message):

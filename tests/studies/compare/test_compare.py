@@ -15,7 +15,6 @@ from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
 from bioeval.studies.compare.measures import by_attempts
 from bioeval.studies.compare.section import comparison_section
 from bioeval.studies.compare.wanted import WantedMeasures
-from bioeval.views.writers.lines import python_naming
 from bioeval.views.writers.terminal import as_text as text_of_section
 
 FEW = be.stats.IntervalMethod("people", replicates=200)
@@ -28,7 +27,7 @@ ALL = [
 
 
 def as_text(ranking):
-    return text_of_section(comparison_section({"": ranking}), 140, "lecture", python_naming)
+    return text_of_section(comparison_section({"": ranking}), 140, "lecture")
 
 
 def few_scores(seed, people=7, kind="distance"):
@@ -200,10 +199,10 @@ def test_systems_are_read_one_after_another():
         ({"measures": ["frr_at_far=2"]}, "'frr_at_far=2'; expected a FAR target behind ="),
         ({"measures": ["frr_at_threshold=5%"]}, "'frr_at_threshold=5%'; expected a threshold"),
         ({"measures": ["far_at_frr=2"]}, "'far_at_frr=2'; expected an FRR target behind ="),
-        ({"measures": ["erd"]}, "a measure of measures is 'erd'"),
-        ({"measures": []}, "measures is empty"),
-        ({"measures": ["mean_ap"]}, "mean_ap, a measure of re-identification; give protocol"),
-        ({"adjust": "bonferroni"}, "adjust is 'bonferroni'"),
+        ({"measures": ["erd"]}, "a measure of `measures` is 'erd'"),
+        ({"measures": []}, "`measures` is empty"),
+        ({"measures": ["mean_ap"]}, "mean_ap, a measure of re-identification; give `protocol"),
+        ({"adjust": "bonferroni"}, "`adjust` is 'bonferroni'"),
     ],
 )
 def test_wrong_options_are_refused(options, says):
@@ -215,7 +214,7 @@ def test_one_system_is_refused():
     scores = be.simulate(6, 3)
     with pytest.raises(be.DataError, match="needs two systems or more, and 1 is given"):
         be.compare({"only": scores})
-    with pytest.raises(be.DataError, match="systems are given by name and as b"):
+    with pytest.raises(be.DataError, match="systems are given by name and as `b`"):
         be.compare({"a": scores, "c": scores}, scores)
 
 

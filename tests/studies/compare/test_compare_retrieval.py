@@ -100,9 +100,9 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
 
 def test_what_has_no_meaning_is_refused(pair):
     a, b = pair
-    with pytest.raises(be.ProtocolError, match="far_targets has no effect .*leave it out"):
+    with pytest.raises(be.ProtocolError, match="`far_targets` has no effect .*leave it out"):
         be.compare(a, b, protocol="market1501", far_targets=[0.5])
-    with pytest.raises(be.ProtocolError, match="fusion and ties"):
+    with pytest.raises(be.ProtocolError, match="`fusion` and `ties`"):
         be.compare(a, b, protocol="market1501", fusion="mean", ties="stable")
     with pytest.raises(be.CardError, match="GOM, by which systems are not compared; .*be.gom"):
         be.compare(*pair, protocol="gom-market1501")

@@ -79,7 +79,7 @@ def test_pairs_and_data_without_cameras_have_no_re_identification():
 @pytest.mark.parametrize(
     ("cards", "says"),
     [
-        ([], "cards is empty"),
+        ([], "`cards` is empty"),
         (["gom-market1501"], "gom-market1501 does not fit: it has no task"),
         (["course-kfold"], "course-kfold does not fit: .*layout"),
         (["prcc"], "prcc does not fit: .*clothes"),

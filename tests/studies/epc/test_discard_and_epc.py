@@ -110,13 +110,13 @@ def test_qualities_as_text_and_as_a_column(scores):
             "'sharp', but the metadata have no such column; probes and gallery have no column in",
         ),
         ([math.nan] * 200, {}, "200 missing values"),
-        (["a"] * 200, {}, "quality is 'a' at position 0"),
-        (["1"] * 199 + ["nan"], {}, "quality is 'nan' at position 199"),
+        (["a"] * 200, {}, "`quality` is 'a' at position 0"),
+        (["1"] * 199 + ["nan"], {}, "`quality` is 'nan' at position 199"),
         ([1.0] * 7, {}, "7 values; expected 200"),
-        ([1.0] * 200, {"fractions": [0.2, 0.1]}, "fractions is .*increasing"),
+        ([1.0] * 200, {"fractions": [0.2, 0.1]}, "`fractions` is .*increasing"),
         ([1.0] * 200, {"fractions": [1.1]}, "from 0 to 1"),
         ([1.0] * 200, {"fractions": []}, "from 0 to 1"),
-        ([1.0] * 200, {"threshold": "eerr"}, "threshold is 'eerr'"),
+        ([1.0] * 200, {"threshold": "eerr"}, "`threshold` is 'eerr'"),
         (([1.0] * 200, [2.0] * 200), {}, "200 templates that are on both sides have two qualities"),
     ],
 )
@@ -178,9 +178,9 @@ def test_ties_of_epc_are_exact_and_go_to_the_stricter():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alphas": [0.5, 0.4]}, "alphas is .*increasing"),
+        ({"alphas": [0.5, 0.4]}, "`alphas` is .*increasing"),
         ({"alphas": [-0.1]}, "from 0 to 1"),
-        ({"alphas": "x"}, "alphas is 'x'"),
+        ({"alphas": "x"}, "`alphas` is 'x'"),
     ],
 )
 def test_wrong_options_of_epc_are_named(scores, options, message):
@@ -190,7 +190,7 @@ def test_wrong_options_of_epc_are_named(scores, options, message):
 
 def test_epc_refuses_two_kinds_of_scores(scores):
     other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    with pytest.raises(DataError, match="dev holds distance scores and test similarity scores"):
+    with pytest.raises(DataError, match="`dev` holds distance scores and `test` similarity scores"):
         be.epc(scores, other)
 
 

@@ -205,7 +205,7 @@ def test_an_order_has_no_threshold():
         ({"probe": 5}, be.DataError, "position from 0 to 4"),
         ({"probe": -1}, be.DataError, "expected an integer >= 0"),
         ({"probe": "b1x"}, be.DataError, "Did you mean 'b1'"),
-        ({"probe": 0, "threshold": "eeer"}, be.DataError, "threshold is 'eeer'"),
+        ({"probe": 0, "threshold": "eeer"}, be.DataError, "`threshold` is 'eeer'"),
         ({"probe": 0, "protocol": "course-kfold"}, be.ProtocolError, "has folds"),
     ],
 )

@@ -198,7 +198,7 @@ def test_bad_input_is_refused(scores):
     folds = be.partition.SubjectKFold(3)
     with pytest.raises(DataError, match="only 30 subjects"):
         crossed(scores, be.partition.SubjectKFold(31))
-    with pytest.raises(DataError, match=r"threshold is 'err'.*Did you mean '(eer|frr)'"):
+    with pytest.raises(DataError, match="`threshold` is 'err'.*Did you mean '(eer|frr)'"):
         crossed(scores, folds, threshold="err")
     for wrong in ("far=2.0", "far=", ("far", 0.1), "cost=0.5,1", math.nan, "far=x"):
         with pytest.raises(DataError):
@@ -311,7 +311,7 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"rank_unit": "person"}, "rank_unit is 'person'; expected one of"),
+        ({"rank_unit": "person"}, "`rank_unit` is 'person'; expected one of"),
         ({"ties": "expected"}, "expected one of 'pessimistic', 'optimi"),
     ],
 )

@@ -262,7 +262,7 @@ def test_claims_of_an_experiment_are_drawn_for_each_part():
 
 def test_what_an_experiment_cannot_do():
     scores = be.simulate(8, 3, random_state=1)
-    with pytest.raises(ProtocolError, match="neither train nor validation"):
+    with pytest.raises(ProtocolError, match="neither `train` nor `validation`"):
         crossed(scores, Experiment(gallery_templates=1))
     fixed = crossed(scores, Experiment(gallery_templates=1), threshold=4.0)
     assert np.isnan(fixed.train_far).all() and fixed.attrs["chosen_on"] == "given"

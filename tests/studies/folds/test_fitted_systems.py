@@ -184,5 +184,7 @@ def test_a_callable_metric_states_its_kind(faces):
         lambda: be.make_scorer("eer", metric=near),
         lambda: be.cross_evaluate(x, splitter, metric=near, **given),
     ):
-        with pytest.raises(DataError, match='is a function.*kind="distance" or kind="similarity"'):
+        with pytest.raises(
+            DataError, match='is a function.*`kind="distance"` or `kind="similarity"`'
+        ):
             call()

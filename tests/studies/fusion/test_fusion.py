@@ -187,14 +187,14 @@ def test_pairs_and_selections_and_masks():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "product"}, 'expected normalise="min-max"'),
-        ({"method": "weighted"}, "weights is missing"),
-        ({"weights": {"a": 1, "b": 1}}, "weights is given"),
+        ({"method": "product"}, 'expected `normalise="min-max"`'),
+        ({"method": "weighted"}, "`weights` is missing"),
+        ({"weights": {"a": 1, "b": 1}}, "`weights` is given"),
         ({"method": "weighted", "weights": {"a": 1}}, "none for 'b'"),
         ({"method": "weighted", "weights": {"a": 1, "b": 1, "c": 2}}, "system is 'c'"),
         ({"method": "weighted", "weights": {"a": 0, "b": 0}}, "all 0"),
         ({"method": "weighted", "weights": {"a": 2, "b": -1}}, "weight of 'b' is -1; expected 0"),
-        ({"method": "median"}, "method is 'median'"),
+        ({"method": "median"}, "`method` is 'median'"),
         ({"normalise": "minmax"}, "Did you mean 'min-max'"),
     ],
 )
@@ -211,7 +211,7 @@ def test_systems_that_do_not_fit_together_are_refused(systems):
         be.fuse({"face": systems["face"], "x": system(2, "distance", other)})
     with pytest.raises(be.DataError, match="two or more systems"):
         be.fuse({"face": systems["face"]})
-    with pytest.raises(be.DataError, match="nan is 'raise' and 'reject'"):
+    with pytest.raises(be.DataError, match="`nan` is 'raise' and 'reject'"):
         be.fuse({"a": system(1, "llr"), "b": system(2, "llr", nan="reject")})
     with pytest.raises(be.DataError, match="order within each row"):
         be.fuse({"a": system(1, "order", nan="reject"), "b": system(2, "order", nan="reject")})

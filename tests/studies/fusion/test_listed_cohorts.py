@@ -307,7 +307,7 @@ def test_more_closest_scores_than_the_cohort_has_are_refused():
         rows, EVERYONE, COHORT, kind="similarity",
         probe_meta={"template": EVERYONE}, gallery_meta={"template": COHORT},
     )  # fmt: skip
-    with pytest.raises(be.DataError, match="top=10 is more than there are in the cohort of"):
+    with pytest.raises(be.DataError, match="`top=10` is more than there are in the cohort of"):
         be.normalise(scores, "as", listed, top=10)
     assert len(be.normalise(scores, "as", listed, top=9).values) == len(trials)
 

@@ -88,10 +88,10 @@ def test_far_of_enrolled_probes_ends_one_subject_early():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sizes": [5, 2]}, "sizes is"),
-        ({"sizes": [0, 2]}, "sizes is"),
-        ({"sizes": [2.5]}, "sizes is"),
-        ({"sizes": []}, "sizes is"),
+        ({"sizes": [5, 2]}, "`sizes` is"),
+        ({"sizes": [0, 2]}, "`sizes` is"),
+        ({"sizes": [2.5]}, "`sizes` is"),
+        ({"sizes": []}, "`sizes` is"),
         ({"sizes": [2, 5]}, "from 1 to 4"),
         ({"fusion": "most"}, "fusion"),
         ({"impostors": "all"}, "impostors"),

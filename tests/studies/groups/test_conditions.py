@@ -203,11 +203,11 @@ def test_a_column_of_probes_alone_and_unknown_values():
         assert ds.impostor_attempts.values.tolist() == [4, 2]  # of the whole gallery
         (said,) = (x for x in be.messages(ds) if x.code == "unknown-values")
         assert said.arguments["probes"] == 2
-    with pytest.raises(be.DataError, match="group has 4 values; expected 5"):
+    with pytest.raises(be.DataError, match="`group` has 4 values; expected 5"):
         be.by_group(scores, (light[:4], None))
     with pytest.raises(be.DataError, match="'lihgt'.* probes have: light.* 'light'"):
         be.by_group(scores, ("lihgt", None))
-    with pytest.raises(be.ProtocolError, match="alpha has no effect on groups of attempts"):
+    with pytest.raises(be.ProtocolError, match="`alpha` has no effect on groups of attempts"):
         be.by_group(scores, "light", alpha=0.2)
 
 
@@ -222,7 +222,7 @@ def test_a_column_of_a_list_is_the_attempts_own(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text(head + "".join(",".join(map(str, row)) + "\n" for row in rows))
     read = {"lists": {"keep": "repeated"}}
-    with pytest.raises(be.DataError, match="name a column of the list by columns"):
+    with pytest.raises(be.DataError, match="name a column of the list by `columns`"):
         be.by_group(be.load(path, **read), "light")
     ds = be.by_group(be.load(path, columns={"light": "light"}, **read), "light", threshold=0.25)
     assert ds.group.values.tolist() == ["day", "night"]

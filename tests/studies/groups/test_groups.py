@@ -217,11 +217,11 @@ def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     [
         ("race", be.DataError, "'race', but .* no such column; both sides have: sex, height"),
         ("sx", be.DataError, "Did you mean 'sex'"),
-        (["a"] * 119, be.DataError, "group has 119 values; expected 120"),
+        (["a"] * 119, be.DataError, "`group` has 119 values; expected 120"),
         ([math.nan] * 120, be.DataError, "120 missing values"),
         ((["a"] * 119 + ["b"],) * 2, be.DataError, "subject 30 is in the groups 'a', 'b'; .* None"),
         ((["a", "b"] * 60,) * 2, be.DataError, r"1 is in the groups 'a', 'b' \(30 subjects have"),
-        (7, be.DataError, "group is int; expected a sequence"),
+        (7, be.DataError, "`group` is int; expected a sequence"),
     ],
 )  # fmt: skip
 def test_wrong_groups_are_named(scores, group, error, message):
@@ -232,10 +232,10 @@ def test_wrong_groups_are_named(scores, group, error, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": "err"}, "threshold is 'err'.*eer"),
+        ({"threshold": "err"}, "`threshold` is 'err'.*eer"),
         ({"threshold": math.nan}, "NaN"),
-        ({"alpha": 1.5}, "alpha is 1.5"),
-        ({"interval": "wilson"}, "interval is 'wilson'"),
+        ({"alpha": 1.5}, "`alpha` is 1.5"),
+        ({"interval": "wilson"}, "`interval` is 'wilson'"),
     ],
 )
 def test_wrong_options_are_named(scores, options, message):

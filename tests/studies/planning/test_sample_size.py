@@ -175,15 +175,15 @@ def test_what_is_refused():
     scores = be.simulate(20, 3, random_state=1)
     stated = {"frr": 0.02, "icc": 0.2}
     for pilot, options, message in (
-        (None, {}, "frr is missing"),
-        (None, {"frr": 0.1}, "icc is missing"),
-        (None, {**stated, "icc": 2}, "icc is 2"),
-        (None, {**stated, "far": 0}, "far is 0"),
-        (None, {**stated, "frr_width": 0}, "frr_width is 0"),
+        (None, {}, "`frr` is missing"),
+        (None, {"frr": 0.1}, "`icc` is missing"),
+        (None, {**stated, "icc": 2}, "`icc` is 2"),
+        (None, {**stated, "far": 0}, "`far` is 0"),
+        (None, {**stated, "frr_width": 0}, "`frr_width` is 0"),
         (None, {**stated, "frr_width": 1e-9}, "takes more than 10,000,000,000 subjects"),
         (None, {**stated, "n_templates": [3, 2]}, "expected increasing numbers"),
-        (None, {**stated, "n_templates": 1}, "n_templates is 1"),
-        (None, {**stated, "threshold": 1.0}, "threshold needs a pilot"),
+        (None, {**stated, "n_templates": 1}, "`n_templates` is 1"),
+        (None, {**stated, "threshold": 1.0}, "`threshold` needs a pilot"),
         (scores, stated, "assumed instead of a pilot"),
         (scores, {"threshold": 1e9}, "no genuine error at the threshold"),
         (scores, {"threshold": -1.0}, "nothing but genuine errors"),

@@ -78,7 +78,7 @@ def test_pairs_with_folds_have_no_others():
     ds = be.study_threshold(pairs, "accuracy")
     assert dict(ds.sizes) == {"repeat": 1, "fold": 4}
     assert 0 < ds.optimistic_far_low < ds.optimistic_far < ds.optimistic_far_high
-    with pytest.raises(be.DataError, match="folds is 5, but these pairs define folds"):
+    with pytest.raises(be.DataError, match="`folds` is 5, but these pairs define folds"):
         be.study_threshold(pairs, folds=5)
     unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, pair_folds=fold), "eer")
     assert math.isnan(unknown.optimistic_far_low.item())

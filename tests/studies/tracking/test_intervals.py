@@ -108,5 +108,5 @@ def test_no_interval_claims_certainty(fourteen):
 
 
 def test_an_unknown_interval(fourteen):
-    with pytest.raises(be.DataError, match="interval is 'wilson'; expected 'sequence-jack"):
+    with pytest.raises(be.DataError, match="`interval` is 'wilson'; expected 'sequence-jack"):
         be.tracking(*fourteen, interval="wilson")

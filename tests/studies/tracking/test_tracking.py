@@ -185,14 +185,14 @@ def test_a_table_of_pandas_is_read_by_its_names():
 
 def test_classes_that_no_row_has_are_refused_and_world_coordinates_read_as_classes_if_told():
     with pytest.raises(
-        be.DataError, match=r"classes has 4, which no row .*; its classes are: 1, 3"
+        be.DataError, match="`classes` has 4, which no row .*; its classes are: 1, 3"
     ):
         be.tracking(GROUND, RESULT, classes=[1, 4])
-    with pytest.raises(be.DataError, match="classes is .*; expected whole numbers"):
+    with pytest.raises(be.DataError, match="`classes` is .*; expected whole numbers"):
         be.tracking(GROUND, RESULT, classes=[1.5])
     with pytest.raises(be.DataError, match="its classes are: without class"):
         be.tracking(TRUTH, RESULT, classes=[1])
-    with pytest.raises(be.DataError, match="classes is given, and columns"):
+    with pytest.raises(be.DataError, match="classes` is given, and `columns"):
         be.tracking([(1, 1, 1, *BOX)], [(1, 1, 1, *BOX)], columns="cityflow", classes=[1])
     # Whole world coordinates: 5 is no visibility, so that 3 is no class, unless it is called one.
     world = [(1, 1, *BOX, 1, 3, 5, 0)]
@@ -298,7 +298,7 @@ def test_what_a_folder_lacks(folders):
         be.tracking(truth, result)
     with pytest.raises(be.DataError, match="truth has several files and result is a single one"):
         be.tracking(truth, result / "b.txt")
-    with pytest.raises(be.DataError, match="frames has 'wlk'; .* Did you mean 'walk'"):
+    with pytest.raises(be.DataError, match="`frames` has 'wlk'; .* Did you mean 'walk'"):
         be.tracking(truth, {"walk": RESULT, "b": RESULT[:1]}, frames={"wlk": 3})
     (truth / "b" / "seqinfo.ini").write_text("[Sequence]\nseqLength = ten\n")
     with pytest.raises(be.DataError, match=r"seqinfo.ini: has no length .*ten"):
@@ -378,19 +378,22 @@ def test_malformed_rows(tmp_path, text, says):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"iou": 0}, r"iou is 0; expected a number in \(0, 1\]"),
-        ({"iou": 1.5}, "iou is 1.5"),
-        ({"iou": "0.5"}, "iou is '0.5'"),
-        ({"iou": math.nan}, "iou is nan"),
-        ({"pairing": "last"}, "pairing is 'last'; expected one of 'last-known', 'previous-frame'"),
-        ({"mostly_tracked": ">"}, "mostly_tracked is '>'"),
-        ({"ignored": True}, "ignored is True"),
-        ({"frames": 0}, "frames is 0; expected an integer >= 1"),
-        ({"frames": {"a": 5}}, "frames has 'a'; expected a number, or one for each sequence"),
+        ({"iou": 0}, r"`iou` is 0; expected a number in \(0, 1\]"),
+        ({"iou": 1.5}, "`iou` is 1.5"),
+        ({"iou": "0.5"}, "`iou` is '0.5'"),
+        ({"iou": math.nan}, "`iou` is nan"),
+        (
+            {"pairing": "last"},
+            "`pairing` is 'last'; expected one of 'last-known', 'previous-frame'",
+        ),
+        ({"mostly_tracked": ">"}, "`mostly_tracked` is '>'"),
+        ({"ignored": True}, "`ignored` is True"),
+        ({"frames": 0}, "`frames` is 0; expected an integer >= 1"),
+        ({"frames": {"a": 5}}, "`frames` has 'a'; expected a number, or one for each sequence"),
         ({"truth": {1: TRUTH, "1": TRUTH}}, "truth has '1', twice or for several sequences"),
         ({"result": np.ma.masked_equal(RESULT, 1)}, "result is MaskedArray of shape .* numbers"),
         ({"result": [(1, 2**53, 0, 0, 9, 9), (1, 2**53 + 1, 20, 0, 9, 9)]}, "result: row 1: id is"),
-        ({"columns": "cityflw"}, "columns is 'cityflw'; .*Did you mean 'cityflow'"),
+        ({"columns": "cityflw"}, "`columns` is 'cityflw'; .*Did you mean 'cityflow'"),
         ({"truth": [(1, 1, 0, 0, 10)]}, r"truth is list of shape \(1, 5\); .* 6 columns or more"),
         ({"result": 5}, "result is int; expected the path"),
         ({"result": [("a",)]}, "result is list; expected the path"),

@@ -59,7 +59,7 @@ def test_exclusions():
         (be.Scores([[1, 2]], ["a"], ["a", "b"], kind="order"), {}, be.ProtocolError, "order"),
         (be.Scores([[1, 2]], mask=[[1, 2]]), {}, be.ProtocolError, "labels"),
         (be.Scores([[1, np.nan]], ["a"], ["a", "b"]), {}, be.DataError, "1 NaN"),
-        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"n": 0}, be.DataError, "n is 0"),
+        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"n": 0}, be.DataError, "`n` is 0"),
     ],
 )
 def test_bad_input(scores, options, error, message):

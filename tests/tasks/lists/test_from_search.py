@@ -69,10 +69,18 @@ def test_batches_of_a_search_are_joined():
 @pytest.mark.parametrize(
     ("positions", "more", "match"),
     [
-        ([0], {}, r"query_positions has shape \(1,\) and dtype int64; expected the gallery entry"),
-        ([0, 9], {}, "query_positions of query 1 is 9; expected an entry from 0 to 2, or -1"),
-        ([1, 1], {}, "query_positions of query 0 is entry 1, which has another label than the q"),
-        ([0, 1], {"leave_out_query": False}, "query_positions is given, and leave_out_query is F"),
+        (
+            [0],
+            {},
+            r"`query_positions` has shape \(1,\) and dtype int64; expected the gallery entry",
+        ),
+        ([0, 9], {}, "`query_positions` of query 1 is 9; expected an entry from 0 to 2, or -1"),
+        ([1, 1], {}, "`query_positions` of query 0 is entry 1, which has another label than the q"),
+        (
+            [0, 1],
+            {"leave_out_query": False},
+            "`query_positions` is given, and `leave_out_query` is F",
+        ),
     ],
 )
 def test_positions_that_do_not_fit(positions, more, match):
@@ -82,7 +90,7 @@ def test_positions_that_do_not_fit(positions, more, match):
 
 def test_exchanged_arguments_are_an_error():
     d, i = search(np.arange(36), 8)
-    with pytest.raises(DataError, match="their scores are distances"):
+    with pytest.raises(DataError, match="their scores are `distances`"):
         be.Scores.from_top_k(d, WHO, distances=i)
 
 

@@ -66,7 +66,7 @@ def test_lists_that_seem_to_begin_with_their_query_are_a_warning():
 def test_the_first_entries_may_be_the_queries():
     lists = be.Scores.from_top_k([[0, 2, 1]], [1], [1, 1, 2], leave_out_query=True)
     np.testing.assert_array_equal(lists.indices, [[2, 1]])
-    with pytest.raises(be.DataError, match="leave_out_query is stated, but the labels of the 1"):
+    with pytest.raises(be.DataError, match="`leave_out_query` is stated, but the labels of the 1"):
         be.Scores.from_top_k([[0, 2, 1]], [2], [1, 1, 2], leave_out_query=True)
     with raises_about(be.DataError, "leave_out_query"):
         be.Scores.from_top_k([[0, 2, 1]], [1], [1, 1, 2], leave_out_query="yes")

@@ -132,7 +132,7 @@ def test_what_is_removed_shortens_what_a_list_tells():
     lists = be.Scores.from_top_k([[0, 1, 2]], ["ann"], ["ann", "bob", "eve", "ann"], **meta)
     result = be.reid(lists, "top-k", removed="same-id-same-camera")
     assert result.sizes["rank"] == 2 and int(result.rank_k) == 2
-    with pytest.raises(ProtocolError, match="rank_k is 3, but a list covers only 2 ranks"):
+    with pytest.raises(ProtocolError, match="`rank_k` is 3, but a list covers only 2 ranks"):
         be.reid(lists, "top-k", removed="same-id-same-camera", rank_k=3)
     with raises_about(ProtocolError, "max_rank"):
         be.reid(lists, "top-k", removed="same-id-same-camera", max_rank=3)
@@ -220,8 +220,8 @@ def test_a_part_of_the_queries():
         ([[0, 1]], {"distances": [[1.0, 0.5]]}, "decrease along the list.*kind=.similarity"),
         ([[0, 1]], {"distances": [[0.5, np.nan]]}, "query 0 hold NaN"),
         ([[0, 1]], {"distances": [[1, 2]], "kind": "similarity"}, "increase along .*kind=.dist"),
-        ([[0, 1]], {"kind": "order"}, "kind is 'order'"),
-        ([[0, 1], [1, 2]], {}, "labels has 1 labels for 2 lists"),
+        ([[0, 1]], {"kind": "order"}, "`kind` is 'order'"),
+        ([[0, 1], [1, 2]], {}, "`labels` has 1 labels for 2 lists"),
     ],
 )
 def test_lists_that_are_none(indices, options, message):
@@ -331,9 +331,9 @@ def test_features_as_npy(tmp_path):
     with raises_about(DataError, "metric"):
         be.load(tmp_path / "q.npy", metric="l3")
     (tmp_path / "q.labels.csv").write_text("id\n7\n8\n")
-    with pytest.raises(DataError, match="kind has no meaning for embeddings"):
+    with pytest.raises(DataError, match="`kind` has no meaning for embeddings"):
         be.load(tmp_path / "q.npy", metric="l2", kind="distance")
     (tmp_path / "q.labels.csv").unlink()
     (tmp_path / "t.csv").write_text("label\na\n")
-    with pytest.raises(DataError, match="labels is missing, the labels of the rows"):
+    with pytest.raises(DataError, match="`labels` is missing, the labels of the rows"):
         be.load(tmp_path / "q.npy", gallery=tmp_path / "t.csv")

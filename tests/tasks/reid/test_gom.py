@@ -169,7 +169,9 @@ def test_options_without_effect_are_refused():
     scores = searched()
     with pytest.raises(be.ProtocolError, match="does nothing under protocol gom-market"):
         be.evaluate(scores, CARD, far_targets=[0.1])
-    with pytest.raises(be.ProtocolError, match="per_query applies to re-identification only"):
+    with pytest.raises(be.ProtocolError, match="`per_query` applies to re-identification only"):
         be.evaluate(scores, CARD, per_query=True)
-    with pytest.raises(be.DataError, match="thresholds = 5; of GOM expected None or an increasing"):
+    with pytest.raises(
+        be.DataError, match="`thresholds` = 5; of GOM expected None or an increasing"
+    ):
         be.evaluate(scores, CARD, thresholds=5)

@@ -134,11 +134,11 @@ def test_names_beside_a_matrix(tmp_path):
     sides = {"labels": tmp_path / "q.txt", "gallery": tmp_path / "g.csv"}
     scores = be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
-    with pytest.raises(DataError, match='give names_of="market1501"'):
+    with pytest.raises(DataError, match='give `names_of="market1501"`'):
         be.load(tmp_path / "dist.npy", **sides)
     with pytest.raises(DataError, match="q.txt: 2 of 2 names are not of the form of veri776"):
         be.load(tmp_path / "dist.npy", names_of="veri776", **sides)
-    with pytest.raises(DataError, match="names_of is 'markt1501'.*Did you mean 'market1501'"):
+    with pytest.raises(DataError, match="`names_of` is 'markt1501'.*Did you mean 'market1501'"):
         be.load(tmp_path / "dist.npy", names_of="markt1501", **sides)
     sides["labels"] = sides["gallery"]
     with pytest.raises(DataError, match="3 labels for 2 rows"):

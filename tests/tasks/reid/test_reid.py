@@ -368,16 +368,16 @@ def test_errors_say_what_is_wrong():
         (lambda: be.reid(scores), be.ProtocolError, "no column 'camera' in probe_meta and"),
         (lambda: be.reid(scores, "market"), be.CardError, "Did you mean 'market1501'"),
         (lambda: be.reid(scores, "pairs"), be.CardError, r"has no \[reid\] section"),
-        (lambda: be.reid(scores, "viper", max_rank=0), be.DataError, "max_rank is 0; expected"),
+        (lambda: be.reid(scores, "viper", max_rank=0), be.DataError, "`max_rank` is 0; expected"),
         (lambda: be.reid(scores, "viper", max_rank=10**10), be.DataError, "at most 10000: the ga"),
         (
             lambda: be.gom(scores, convention="viper", max_rank=10**10),
             be.DataError,
             "the gallery has 2 templates",
         ),
-        (lambda: be.reid(scores, "viper", rank_k=0), be.DataError, "rank_k is 0"),
-        (lambda: be.reid(scores, "viper", ties="none"), be.DataError, "ties is 'none'"),
-        (lambda: be.reid(scores, "viper", ap="area"), be.DataError, "ap is 'area'"),
+        (lambda: be.reid(scores, "viper", rank_k=0), be.DataError, "`rank_k` is 0"),
+        (lambda: be.reid(scores, "viper", ties="none"), be.DataError, "`ties` is 'none'"),
+        (lambda: be.reid(scores, "viper", ap="area"), be.DataError, "`ap` is 'area'"),
         (lambda: be.reid(scores, "viper", junk_ids=3), be.DataError, "junk_ids is 3"),
         (
             lambda: be.reid(be.Scores([[1, 2]], [9], [1, 2]), "viper"),
@@ -386,7 +386,7 @@ def test_errors_say_what_is_wrong():
         ),
         (lambda: be.reid([[1, 2]]), be.DataError, "expected bioeval.Scores"),
         (lambda: be.gom(scores, thresholds=5, convention="viper"), be.DataError, "increasing"),
-        (lambda: be.gom(scores, budget=0, convention="viper"), be.DataError, "budget is 0"),
+        (lambda: be.gom(scores, budget=0, convention="viper"), be.DataError, "`budget` is 0"),
         (
             lambda: be.gom(be.Scores([[1, 1]], [1], [1, 2]), convention="viper"),
             be.DataError,
@@ -430,7 +430,7 @@ def test_gom_of_a_card_with_expected_ties(tmp_path):
     text = load("viper").to_toml().replace('"stable"', '"expected"').replace('"viper"', '"mine"')
     (tmp_path / "mine.toml").write_text(text)
     scores = be.Scores([[1, 2]], [1], [1, 2])
-    with pytest.raises(be.ProtocolError, match='mine has expected ties.*give ties="stable"'):
+    with pytest.raises(be.ProtocolError, match='mine has expected ties.*give `ties="stable"`'):
         be.gom(scores, convention=tmp_path / "mine.toml")
     result = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
     assert result.attrs["ties"] == "stable"
@@ -463,7 +463,7 @@ def test_what_lists_do_not_tell_of_a_convention():
         (
             lambda: be.reid(be.Scores.from_top_k([[0, 1]], [1], [2, 3, 1]), "cityflow"),
             be.ProtocolError,
-            "rank_k is 100, but a list covers only 2 ranks",
+            "`rank_k` is 100, but a list covers only 2 ranks",
         ),
     ):
         with pytest.raises(error, match=message):
@@ -550,7 +550,7 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     np.testing.assert_array_equal(other.probe_meta["camera"], scores.probe_labels)
 
     np.savez(place, **arrays, qf=np.eye(40), gf=np.eye(40))
-    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by columns="):
+    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by `columns="):
         be.load(place)
     assert be.load(place, columns={"scores": matrix}).shape == scores.shape
     np.savez(place, **arrays, qf=np.eye(40, 3), gf=np.eye(72, 3))
