@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.counting.counted import CountedAttempts
 from bioeval.scores import blocks
 
 
@@ -60,17 +59,3 @@ def test_a_large_matrix_has_the_points_of_its_dtype(monkeypatch, dtype, shape):
                 np.testing.assert_allclose(found, expected, rtol=1e-12)
             elif "threshold" not in expected.dims:
                 np.testing.assert_array_equal(found, expected.values, name)
-
-
-@pytest.fixture
-def looks(monkeypatch) -> list[bool]:
-    """Whether another look followed, of each look of each kind of attempts."""
-    seen = []
-    finish = CountedAttempts.finish
-
-    def noted(self, *args):
-        seen.append(finish(self, *args))
-        return seen[-1]
-
-    monkeypatch.setattr(CountedAttempts, "finish", noted)
-    return seen

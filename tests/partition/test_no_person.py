@@ -50,26 +50,6 @@ def square(**options) -> be.Scores:
     return be.Scores(values + values.T, who, **options)
 
 
-def mean_ap(rows: np.ndarray, columns: np.ndarray) -> float:
-    """The mAP of Market-1501 in a plain loop."""
-    d, found = distances(), []
-    for i in rows:
-        listed = [
-            (d[i, j], GALLERY[j] == QUERIES[i])
-            for j in columns
-            if GALLERY[j] != -1
-            and not (GALLERY[j] == QUERIES[i] and CAMERAS[0][i] == CAMERAS[1][j])
-        ]
-        hits, precisions = 0, []
-        for rank, (_, match) in enumerate(sorted(listed), 1):
-            hits += match
-            if match:
-                precisions.append(hits / rank)
-        if precisions:
-            found.append(np.mean(precisions))
-    return float(np.mean(found))
-
-
 @pytest.mark.parametrize(
     "splitter",
     [

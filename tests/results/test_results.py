@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
-from named_arguments import raises_about
 from optional import optional_import
 from result_messages import arguments, codes
 from twins import one_thread  # noqa: F401
@@ -243,21 +242,6 @@ def test_a_tree_of_systems():
 def test_tasks_are_in_the_order_of_the_protocol_whatever_their_depth():
     tree = be.evaluate({"one": scores()}, thresholds=[0.1])
     assert [*tree["one"].children] == ["verification", "open_set", "closed_set"]
-
-
-def test_the_ranks_that_are_reported():
-    square = scores()
-    assert len(be.closed_set(square)["rank"]) == 19  # all but the probe itself
-    assert len(be.closed_set(square, rank_unit="subject")["rank"]) == 5
-    assert len(be.open_set(square, thresholds=[1.0])["rank"]) == 19
-    beyond = be.closed_set(square, max_rank=30)
-    assert len(beyond.cms) == 30 and (beyond.cms[19:] == beyond.cms[18]).all()
-    opened = be.open_set(square, thresholds=[9.0], max_rank=30)
-    assert (opened.di[:, 19:] == 0).all() and (opened.dir[:, 19:] == opened.dir[:, 18]).all()
-    for wrong in (0, -1, 2.0, True, "5"):
-        for task in (be.closed_set, be.open_set, be.evaluate):
-            with raises_about(be.DataError, "max_rank"):
-                task(square, max_rank=wrong)
 
 
 def test_where_there_are_too_many_ranks_the_first_hundred_are_reported_with_a_note():

@@ -311,24 +311,6 @@ def test_booleans_of_a_mask_are_attempts():
         be.verification(be.Scores(d, labels, mask=kept.astype(int)))
 
 
-def test_a_mask_alone_says_what_is_genuine():
-    d = np.array([[0.1, 0.5, 0.2], [0.3, 0.4, 0.6]])
-    mask = np.array([[2, 1, 0], [1, 2, 1]])
-    scores = be.Scores(d, mask=mask)
-    assert scores.layout == "probe-against-gallery" and not scores._labelled
-    genuine, impostor = [0.1, 0.4], [0.5, 0.3, 0.6]
-    assert_verification(
-        be.verification(scores, thresholds=[0.1, 0.3, 0.5]), genuine, impostor, "distance"
-    )
-    closed = be.closed_set(scores)
-    assert closed.cms_count.values.tolist() == [1, 2, 2]
-    for options in ({"templates": "multi"}, {"claims": [0, 1]}):
-        with pytest.raises(be.ProtocolError, match="a mask does not give"):
-            be.verification(scores, **options)
-    with pytest.raises(be.ProtocolError, match="a mask does not give"):
-        be.closed_set(scores, rank_unit="subject")
-
-
 def test_a_square_mask_alone_is_all_against_all_where_its_diagonal_is_ignored():
     d = np.array([[NAN, 0.1, 0.5], [0.2, NAN, 0.3], [0.4, 0.6, NAN]])
     mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])

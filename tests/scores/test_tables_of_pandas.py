@@ -8,8 +8,6 @@ import pytest
 
 import bioeval as be
 
-RNG = np.random.default_rng(0)
-
 
 def message(call, *args, **options) -> str:
     with pytest.raises(be.DataError) as caught:

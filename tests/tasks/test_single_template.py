@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import naive_galleries
-import numba
 import numpy as np
 import pytest
 import strategies as own
@@ -13,7 +12,6 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import single_template as kernel
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
 OPEN = ("di", "dir", "fa", "far", "frr", "ttr", "ttr_identity", "ftr", "tied")
@@ -90,9 +88,6 @@ def test_galleries_are_drawn_for_each_probe_and_not_for_all():
 # ------------------------------------------------------------------------------ the kernel
 
 
-SUCCESSES = numba.njit(kernel.successes)  # as kernels compile it
-
-
 def test_mates_that_are_out_of_reach_still_tie():
     """Beyond the ranks that are reported, ties are counted all the same."""
     rng = np.random.default_rng(6)
@@ -103,31 +98,6 @@ def test_mates_that_are_out_of_reach_still_tie():
     few, all_ = (be.closed_set(scores, gallery="single", max_rank=k) for k in (2, 300))
     assert few.tied == all_.tied
     np.testing.assert_allclose(few.cms, all_.cms[:2], rtol=0, atol=1e-15)
-
-
-def successes(chance, more, u, limit, times=None) -> np.ndarray:
-    """Call the kernel; trials are made once each unless `times` says."""
-    terms = np.full((3, limit), np.nan)
-    times = np.ones(len(chance), dtype=np.int64) if times is None else times
-    SUCCESSES(kernel.Trials(chance, more, times), len(chance), u, limit, terms)
-    return terms[0]
-
-
-def convolved(closer: np.ndarray, tied: np.ndarray) -> np.ndarray:
-    """Chances of each rank of a mate, by convolving the numbers closer and tied."""
-    n = len(closer)
-    joint = np.zeros((n + 1, n + 1))
-    joint[0, 0] = 1.0
-    for p, e in zip(closer, tied, strict=True):
-        after = joint * (1 - p - e)
-        after[1:, :] += joint[:-1, :] * p
-        after[:, 1:] += joint[:, :-1] * e
-        joint = after
-    out = np.zeros(n + 1)
-    for x in range(n + 1):
-        for y in range(n + 1 - x):
-            out[x : x + y + 1] += joint[x, y] / (y + 1)
-    return out
 
 
 # ------------------------------------------------------------------------- more than a handful

@@ -198,22 +198,6 @@ def faces(tmp_path) -> Path:
     return tmp_path / "faces.npz"
 
 
-def test_gallery_embeddings(tmp_path):
-    np.savez(
-        tmp_path / "x.npz",
-        embeddings=np.eye(2),
-        labels=["a", "b"],
-        gallery_embeddings=[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]],
-        gallery_labels=["a", "b", "c"],
-        metric="l1",
-        gallery_camera=[1, 2, 3],
-    )
-    scores = be.load(tmp_path / "x.npz")
-    assert scores.layout == "probe-against-gallery"
-    assert scores.values.tolist() == [[0, 2, 1], [2, 0, 1]]
-    assert scores.gallery_meta["camera"].tolist() == [1, 2, 3]
-
-
 def test_csv_labels_for_npz(tmp_path):
     np.savez(tmp_path / "x.npz", scores=np.eye(2))
     (tmp_path / "who.csv").write_text("person,camera\n007,1\nNA,2\n")

@@ -171,24 +171,6 @@ def test_the_threshold_says_where_it_comes_from(scores):
     assert alone.tasks[0].counts is None and alone.lists[0].entries[0].outcome == "GA | FR"
 
 
-def test_step_by_step_ends_in_the_rates_of_evaluate():
-    scores = be.simulate(6, 3, random_state=3)
-    steps = be.step_by_step(scores)
-    tree = be.evaluate(scores, thresholds=[steps.walks[0].threshold])
-    for task, rates in steps.rates.items():
-        ds = tree[task]
-        for name, value in rates.items():
-            if isinstance(value, dict):
-                whole = ds[name].isel(threshold=0) if name == "dir" else ds[name]
-                np.testing.assert_allclose(
-                    list(value.values()), whole.sel(rank=list(value)), rtol=1e-12
-                )
-            else:
-                assert value == pytest.approx(ds[name].item(), rel=1e-12), (task, name)
-    text = str(steps)
-    assert "Step 18 of 18" in text and "GAR = GA / TG" in text
-
-
 def test_an_order_has_no_threshold():
     scores = be.Scores(D.argsort(axis=1), WHO, kind="order")
     row = be.explain(scores, 0)

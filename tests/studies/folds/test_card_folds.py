@@ -35,11 +35,6 @@ def scores():
     return be.simulate(20, 4, random_state=3)
 
 
-@pytest.fixture(scope="module")
-def kfold(scores):
-    return expanded(be.evaluate(scores, "course-kfold"))
-
-
 # ------------------------------------------------------------------------------ the cards
 
 

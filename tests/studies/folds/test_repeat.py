@@ -108,27 +108,6 @@ def test_the_tree_has_the_nodes_and_descriptions_of_evaluate():
             assert values.attrs == whole[node.path][str(name)].attrs
 
 
-@pytest.mark.parametrize(
-    "splitter",
-    [
-        be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0),
-        be.partition.SubjectKFold(4),
-        be.partition.Experiment(
-            train=0.5, gallery_templates=2, unenrolled=0.25, repeats=3, random_state=1
-        ),
-    ],
-)
-def test_splitters(splitter):
-    scores = be.simulate(16, 4, random_state=2)
-    card = replace(OPEN["square"], closed_set=None)
-    if isinstance(splitter, be.partition.SubjectKFold):
-        sets = [(test, test) for _, test in splitter.split(scores)]
-    else:
-        card = OPEN["other"]
-        sets = [(x.probes, x.gallery) for x in splitter.split(scores)]
-    check(be.repeat(scores, splitter, card), scores, sets, card)
-
-
 def test_an_asymmetric_matrix_is_judged_by_partition():
     values = np.random.default_rng(0).random((30, 30))
     values[:10, :10] = values[:10, :10] + values[:10, :10].T

@@ -14,7 +14,6 @@ import pytest
 import strategies
 from hypothesis import given, strategies as st
 from kept_pairs import kept
-from result_messages import codes
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -231,17 +230,6 @@ def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options:
 # ------------------------------------------------------------------------ worked by hand
 
 
-def lists(distances, matches, cameras=None, probe_camera=1, **options: Any):
-    """One query of identity 1 on camera 1; entry i is its match or somebody else."""
-    gallery = [1 if match else 10 + i for i, match in enumerate(matches)]
-    cameras = [2] * len(gallery) if cameras is None else cameras
-    scores = be.Scores(
-        [distances], [1], gallery, probe_meta={"camera": [probe_camera]},
-        gallery_meta={"camera": cameras},
-    )  # fmt: skip
-    return be.reid(scores, **options)
-
-
 @pytest.mark.parametrize("places", [1 << 22, 3])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind, places, monkeypatch):
@@ -263,30 +251,6 @@ def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind, places, monkeypatch
     for i in range(12):
         each = ndcg_score(relevant[[i]], values[[i]])
         assert ds.query_ndcg[i].item() == pytest.approx(each, abs=1e-12)
-
-
-def test_a_list_by_hand():
-    """Matches at ranks 1, 3 and 6 of six."""
-    row, matches = [1, 2, 3, 4, 5, 6], [1, 0, 1, 0, 0, 1]
-    ds = lists(row, matches, max_rank=4, rank_k=3)
-    assert ds.mean_ap == pytest.approx((1 / 1 + 2 / 3 + 3 / 6) / 3)
-    assert ds.mean_inp == pytest.approx(3 / 6)
-    assert (ds.mrr, ds.r_precision) == (1, pytest.approx(2 / 3))
-    assert ds.mean_ap_at_r == pytest.approx((1 / 1 + 2 / 3) / 3)  # of the first three
-    assert ds.ndcg == pytest.approx((1 + 1 / 2 + 1 / np.log2(7)) / (1 + 1 / np.log2(3) + 1 / 2))
-    assert ds.rank_k_mean_ap == pytest.approx((1 + 2 / 3) / 3)
-    assert lists(row, matches, rank_k=2, rank_k_over="smaller").rank_k_mean_ap == 0.5
-    assert lists(row, matches, rank_k=3, rank_k_over="found").rank_k_mean_ap == (1 + 2 / 3) / 2
-    assert lists(row, matches, precision_over="smaller").precision_at_k.values[:6] == pytest.approx(
-        [1, 1 / 2, 2 / 3, 2 / 3, 2 / 3, 1]  # over 1, 2, 3, 3, 3 and 3
-    )
-    none = lists([1, 2, 3], [0, 0, 1], rank_k=2, rank_k_over="found")
-    assert none.rank_k_mean_ap == 0 and "more-matches-than-places" not in codes(none)
-    assert lists(row, matches, ap="trapezoid").mean_ap == pytest.approx(
-        (1 + (1 / 2 + 2 / 3) / 2 + (2 / 5 + 3 / 6) / 2) / 3
-    )
-    shots = lists(row, matches, cmc="allshots", max_rank=4).cmc
-    np.testing.assert_allclose(shots, [1 / 3, 2 / 3, 2 / 3, 1])
 
 
 @pytest.mark.parametrize("unmatched", ["skip", "zero"])
@@ -339,24 +303,6 @@ def test_gom_where_a_threshold_falls_on_0(kind):
     expected = [1, 2] if kind == "distance" else [0, 1]
     assert hits[[49, 50]].tolist() == expected
     assert ds.precision.values[50] == (2 / 3 if kind == "distance" else 1 / 3)
-
-
-def test_gom_by_hand():
-    """The reference stops counting what is returned at the last match."""
-    scores = be.Scores([[0.0, 0.5, 1.0], [0.2, 0.4, 0.9]], [1, 2], [1, 3, 4])
-    options: dict[str, Any] = {"convention": "vehicleid", "budget": 2}
-    paper = be.gom(scores, **options)
-    assert len(paper.threshold) == 101
-    np.testing.assert_allclose(paper.mvp[[0, 50, 100]], [1, 1 / 2, 1 / 3])
-    np.testing.assert_allclose(paper.mfr[[0, 20, 40, 100]], [0, 0.5, 1, 1])
-    assert (paper.tau_max, paper.tau_nz) == (0, 0.2)
-    reference = be.gom(scores, variant="reference", **options)
-    np.testing.assert_allclose(reference.mvp[[0, 50, 100]], [0.5, 0.5, 0.5])
-    shifted = be.Scores(7 + 3 * scores.values, [1, 2], [1, 3, 4])
-    np.testing.assert_allclose(be.gom(shifted, **options).mvp, paper.mvp)
-    with np.errstate(divide="ignore"):
-        inverse = 1 / paper.precision + 1 / paper.recall - 1
-    np.testing.assert_allclose(1 / paper.mvp, inverse)  # of a single query
 
 
 # ------------------------------------------------------------------------ errors
