@@ -16,7 +16,6 @@ from strategies import examples_of
 from twins import assert_same_but_d_prime, in_folds, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import BioevalError
 from bioeval.counting import squares
 from bioeval.scores import blocks
 from bioeval.scores.embedding_tiles import LARGEST
@@ -166,7 +165,7 @@ def found_by(call, *args, **options) -> Any:
         with warnings.catch_warnings():  # of subjects who look like distractors
             warnings.simplefilter("ignore", be.BioevalWarning)
             result = call(*args, **options)
-    except BioevalError as error:
+    except be.BioevalError as error:
         return str(error)
     for name in ("messages", "warnings"):  # no distances computed are failure codes
         result.attrs.pop(name, None)

@@ -24,7 +24,6 @@ from strategies import FUSIONS, TIES, UNITS, examples_of, matrices
 from twins import assert_all_tasks, in_folds
 
 import bioeval as be
-from bioeval.base.errors import BioevalError
 from bioeval.counting import counted as cells, folds, parts
 from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.scores import blocks, rows
@@ -236,7 +235,7 @@ def found_by(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Return a result, or why there is none."""
     try:
         return call(*args, **options)
-    except BioevalError as error:
+    except be.BioevalError as error:
         return f"{type(error).__name__}: {error}"
 
 

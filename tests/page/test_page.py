@@ -9,7 +9,6 @@ import pytest
 from report_text import EVIL, Elements, answer, plain, points, rates, written
 
 import bioeval as be
-from bioeval.base.errors import DataError
 from bioeval.cli import main
 
 QUICK = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
@@ -239,20 +238,20 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
     used = [*pairs["probe_meta_file"].values, *pairs["gallery_meta_file"].values]
     assert sorted(attrs["alt"] for attrs in shown) == sorted(x for x in used if x != files[-1])
     assert "7.png: no image" in text and 'aria-label="Worst pairs"' in text
-    with pytest.raises(DataError, match="no metadata column 'photo' of images"):
+    with pytest.raises(be.DataError, match="no metadata column 'photo' of images"):
         be.report(pairs, tmp_path / "x.html", images="photo")
 
 
 def test_what_is_no_result_is_refused(tmp_path):
     tree = be.verification(matrix(1))
     for wrong, what in ((3, "int"), (None, "NoneType"), ({"a": None, "b": tree}, "NoneType")):
-        with pytest.raises(DataError, match=f"a report got {what}; expected a Dataset"):
+        with pytest.raises(be.DataError, match=f"a report got {what}; expected a Dataset"):
             be.report(wrong, tmp_path / "x.html")
-    with pytest.raises(DataError, match="hold no dataset"):
+    with pytest.raises(be.DataError, match="hold no dataset"):
         be.report({}, tmp_path / "x.html")
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(be.DataError, match="is a folder"):
         be.report(tree, tmp_path)
-    with pytest.raises(DataError, match="two results are called 'verification/single' of 'x'"):
+    with pytest.raises(be.DataError, match="two results are called 'verification/single' of 'x'"):
         be.report({"x": [tree, tree]}, tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []
 
@@ -264,7 +263,7 @@ def test_what_is_no_result_is_refused(tmp_path):
 @pytest.mark.parametrize("study_of", [be.zoo, be.check_data, be.study_threshold])
 def test_other_scores_under_the_same_labels_are_refused(study_of, scores, tmp_path):
     other = scores.with_values(scores.values + 0.01, scores.kind)
-    with pytest.raises(DataError, match="other scores, labels"):
+    with pytest.raises(be.DataError, match="other scores, labels"):
         be.report([be.verification(scores), study_of(other)], tmp_path / "a.html")
     be.report([be.verification(scores), study_of(scores)], tmp_path / "a.html")
 
@@ -275,7 +274,7 @@ def test_results_of_other_probes_kinds_and_exclusions_are_refused(scores, tmp_pa
     own = be.Scores(scores.values, labels, probe_meta=camera, name=name)
     similar = be.Scores(-scores.values, labels, kind="similarity", name=name)
     for others in (scores.select(probes=range(100)), similar, own.excluding("camera")):
-        with pytest.raises(DataError, match="do not belong on one page"):
+        with pytest.raises(be.DataError, match="do not belong on one page"):
             be.report([be.verification(own), be.zoo(others)], tmp_path / "a.html")
 
 
@@ -285,7 +284,7 @@ def test_a_comparison_of_other_scores_is_refused(scores, tmp_path):
 
     a, b = named("a", scores.values), named("b", np.sqrt(scores.values))
     pages = {"a": be.verification(a), "b": be.verification(b)}
-    with pytest.raises(DataError, match="do not belong on one page"):
+    with pytest.raises(be.DataError, match="do not belong on one page"):
         compared = be.compare(a, named("b", scores.values**2))
         be.report([pages, compared], tmp_path / "a.html")
 
@@ -296,7 +295,7 @@ def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
     text = written(results, tmp_path)
     assert "<summary>Check: a</summary>" in text and "<summary>Check: b</summary>" in text
     results["b"][1] = results["a"][1]
-    with pytest.raises(DataError, match="results of 'b' do not belong on one page"):
+    with pytest.raises(be.DataError, match="results of 'b' do not belong on one page"):
         be.report(results, tmp_path / "a.html")
 
 

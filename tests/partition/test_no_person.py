@@ -9,7 +9,6 @@ import pytest
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.partition import (
     EnrolledSplit,
     Experiment,
@@ -101,13 +100,13 @@ def test_names_of_images_and_cards_say_who_is_no_person(tmp_path):
 
 def test_plain_labels_are_divided_as_before_with_a_warning():
     plain = queries_and_gallery()
-    with pytest.warns(BioevalWarning, match=r"identity 0 has 60 gallery templates.*ds=\(0,\)"):
+    with pytest.warns(be.BioevalWarning, match=r"identity 0 has 60 gallery templates.*ds=\(0,\)"):
         ds = be.cross_evaluate(plain, SubjectKFold(11))
     assert ds.sizes["fold"] == 11  # of 22 labels
     words = be.Scores(
         distances(), QUERIES.astype(str), np.where(GALLERY == 0, "x", GALLERY.astype(str))
     )
-    with pytest.warns(BioevalWarning, match=r"identity 'x' .*distractor_ids=\(their number,\)"):
+    with pytest.warns(be.BioevalWarning, match=r"identity 'x' .*distractor_ids=\(their number,\)"):
         be.cross_evaluate(words, SubjectKFold(2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -123,9 +122,9 @@ def test_scores_take_distractors_as_reid_does():
     made = be.Scores.from_embeddings(x, [1, 0, 0], x, [1, 0, 0], distractor_ids=[0])
     assert made.select(probes=[0]).distractor_ids == (0,)
     for wrong in ("0", [0.5], 0):
-        with raises_about(DataError, "distractor_ids"):
+        with raises_about(be.DataError, "distractor_ids"):
             queries_and_gallery(distractor_ids=wrong)
-    with pytest.raises(DataError, match=r"all 2 templates are of distractors or junk"):
+    with pytest.raises(be.DataError, match=r"all 2 templates are of distractors or junk"):
         next(SubjectKFold(2).split(be.Scores(np.eye(2), [0, 0], distractor_ids=[0])))
-    with pytest.raises(DataError, match=r"all 2 templates are of distractors or junk \(0\)"):
+    with pytest.raises(be.DataError, match=r"all 2 templates are of distractors or junk \(0\)"):
         be.repeat(be.Scores(np.eye(2), [0, 0], distractor_ids=[0]), SubjectKFold(2))

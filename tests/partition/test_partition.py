@@ -22,7 +22,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import bioeval as be
 from bioeval import partition as bp
-from bioeval.base.errors import DataError
 from bioeval.partition.any_splitter import split_samples
 from bioeval.partition.base import Splitter
 
@@ -218,7 +217,7 @@ def test_subjects_stratified_by_metadata():
         assert spread(np.bincount(fold)) <= 1
         for value in "fm":
             assert spread(np.bincount(fold[sex == value], minlength=4)) <= 1
-    with pytest.raises(DataError, match=r"the subject .* has several values in meta\['other'\]"):
+    with pytest.raises(be.DataError, match=r"the subject .* has several values in meta\['other'\]"):
         bp.SubjectKFold(2, stratify="other").split(y=subject, meta=meta)
 
 
@@ -309,7 +308,7 @@ def test_gallery_and_probes(labels, data, seed):
     gallery_left = too_few == "enrol" or set(people) - few
     probes_left = too_few == "probe" or set(people) - few
     if (few and too_few == "raise") or not gallery_left or not probes_left:
-        with pytest.raises(DataError, match="too few templates"):
+        with pytest.raises(be.DataError, match="too few templates"):
             splitter.split(y=labels)
         return
     for probe, gallery in splitter.split(y=labels):
@@ -356,10 +355,10 @@ def test_the_best_by_quality():
     assert [index.tolist() for index in next(split)] == [[0, 3, 4, 5], [1, 2]]
     split = bp.ProbeGallerySplit(2, quality="sharpness").split(y=labels, meta=meta)
     assert next(split).gallery.tolist() == [1, 2, 3, 4]
-    with pytest.raises(DataError, match="expected numbers"):
+    with pytest.raises(be.DataError, match="expected numbers"):
         bp.ProbeGallerySplit(1, quality="name").split(y=labels, meta=meta)
     for missing in ([1, 2, np.nan, 4, 5, 6], [1, 2, None, 4, 5, 6]):
-        with pytest.raises(DataError, match="1 missing value, the first at position 2"):
+        with pytest.raises(be.DataError, match="1 missing value, the first at position 2"):
             bp.ProbeGallerySplit(1, quality="q").split(y=labels, meta={"q": missing})
 
 
@@ -382,15 +381,15 @@ def test_enrolment_by_metadata():
     assert split(enrol={"session": 3}, too_few="drop") == [[3, 4], [5]]
     assert split(enrol={"session": 3}, too_few="probe") == [[0, 1, 2, 3, 4], [5]]
     assert split(enrol={"session": 3}, too_few="enrol") == [[3, 4], [0, 1, 2, 5]]
-    with pytest.raises(DataError, match=r"1 of 2 subjects have too few templates \('a'\): each"):
+    with pytest.raises(be.DataError, match=r"1 of 2 subjects have too few templates \('a'\): each"):
         split(enrol={"session": 3})
-    with pytest.raises(DataError, match="no template has this value; meta.* has 1, 2, 3"):
+    with pytest.raises(be.DataError, match="no template has this value; meta.* has 1, 2, 3"):
         split(enrol={"session": "1"})
-    with pytest.raises(DataError, match="no template has this value"):
+    with pytest.raises(be.DataError, match="no template has this value"):
         split(enrol={"session": [[1]]})
-    with pytest.raises(DataError, match="no template has this value"):
+    with pytest.raises(be.DataError, match="no template has this value"):
         split(enrol={"session": []})
-    with pytest.raises(DataError, match="Did you mean 'session'"):
+    with pytest.raises(be.DataError, match="Did you mean 'session'"):
         split(enrol={"sesion": 1})
 
 
@@ -415,7 +414,7 @@ def test_unenrolled_subjects(labels, data, seed):
 def test_folds_as_given_are_tested_in_sorted_order():
     given_folds = ["b", "a", "a", "c"]
     assert fold_codes(bp.PredefinedFolds(given_folds), list("wxyz")).tolist() == [1, 0, 0, 2]
-    with pytest.raises(DataError, match="has 1 folds to test"):
+    with pytest.raises(be.DataError, match="has 1 folds to test"):
         bp.PredefinedFolds([2, 2, 2])
     assert fold_codes(bp.PredefinedFolds([2, -1, 2]), list("xyz")).tolist() == [0, -1, 0]
 
@@ -426,7 +425,7 @@ def test_pair_folds():
     scores = be.Scores.from_pairs([1.0, 2, 3, 4], [1, 0, 0, 1], subjects=pairs)
     for options in ({"groups": pairs, "y": [1, 0, 0, 1]}, {"X": scores}):
         assert [test.tolist() for _, test in splitter.split(**options)] == [[0, 1], [2, 3]]
-    with pytest.raises(DataError, match="folds are given for 4 pairs, but there are 5"):
+    with pytest.raises(be.DataError, match="folds are given for 4 pairs, but there are 5"):
         splitter.split(X=range(5))
 
 
@@ -484,7 +483,7 @@ def test_parameters(splitter):
         assert repr(other) == repr(splitter)
         for mine, its in zip(splitter.split(y=SUBJECT), other.split(y=SUBJECT), strict=True):
             assert all((a == b).all() for a, b in zip(mine, its, strict=True))
-    with pytest.raises(DataError, match="; expected " if params else "there is none"):
+    with pytest.raises(be.DataError, match="; expected " if params else "there is none"):
         splitter.set_params(n_fold=3)
 
 
@@ -500,10 +499,10 @@ def test_scores_are_divided_by_their_own_labels():
     assert scores.select(probes=probe, gallery=gallery).layout == "probe-against-gallery"
     part = scores.select(probes=[0, 1, 2], gallery=[0, 1, 2])
     assert fold_codes(bp.SubjectKFold(2), part).tolist() == [0, 0, 1]
-    with pytest.raises(DataError, match="different templates"):
+    with pytest.raises(be.DataError, match="different templates"):
         bp.SubjectKFold(2).split(be.Scores(np.ones((2, 3)), [1, 2], [1, 2, 3]))
     mask_only = be.Scores(np.ones((2, 2)), mask=[[0, 1], [1, 0]])
-    with pytest.raises(DataError, match="no subjects are given"):
+    with pytest.raises(be.DataError, match="no subjects are given"):
         bp.SubjectKFold(2).split(mask_only)
 
 
@@ -628,7 +627,7 @@ WRONG_ARGUMENTS = [
 
 @pytest.mark.parametrize(("make", "message"), WRONG_ARGUMENTS, ids=[m for _, m in WRONG_ARGUMENTS])
 def test_wrong_arguments(make, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         make()
 
 
@@ -709,7 +708,7 @@ WRONG_DATA = [
 
 @pytest.mark.parametrize(("splitter", "given_data", "message"), WRONG_DATA)
 def test_what_cannot_be_done_is_refused_at_once(splitter, given_data, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         splitter.split(**given_data)
 
 

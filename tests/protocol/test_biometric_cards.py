@@ -10,7 +10,6 @@ from result_text import as_text
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.base.errors import ProtocolError
 from bioeval.protocol.pairs import with_pairs
 
 RNG = np.random.default_rng(11)
@@ -69,11 +68,11 @@ def test_pairs_of_a_selection_in_another_order_and_with_a_mask():
 def test_rules_that_do_not_go_with_the_rest(tmp_path):
     square = be.Scores(np.eye(4), [1, 1, 2, 2])
     rectangle = be.Scores(np.eye(4), [1, 1, 2, 2], [1, 1, 2, 2])
-    with pytest.raises(ProtocolError, match="these scores are probe-against-gallery, 4 x 4"):
+    with pytest.raises(be.ProtocolError, match="these scores are probe-against-gallery, 4 x 4"):
         with_pairs(rectangle, "unordered")
-    with pytest.raises(ProtocolError, match="probes from the gallery, 2 x 4"):
+    with pytest.raises(be.ProtocolError, match="probes from the gallery, 2 x 4"):
         with_pairs(square.select(probes=[0, 3]), "unordered")
-    with pytest.raises(ProtocolError, match="needs labels"):
+    with pytest.raises(be.ProtocolError, match="needs labels"):
         with_pairs(be.Scores(np.eye(2), mask=[[0, 2], [2, 0]]), "unordered")
     text = protocol.load("fvc2004").to_toml()
     for old, new in (

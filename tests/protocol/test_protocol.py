@@ -15,7 +15,6 @@ from hypothesis import given, strategies as st
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.base.errors import CardError
 from bioeval.cli import main
 from bioeval.protocol import fields as card_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS
@@ -50,7 +49,7 @@ far_targets = [0.5]
 
 def problems(text: str) -> list[str]:
     """The lines of the error that a card makes."""
-    with pytest.raises(CardError) as caught:
+    with pytest.raises(be.CardError) as caught:
         protocol.parse(text, "mine.toml")
     return str(caught.value).splitlines()
 
@@ -186,7 +185,7 @@ def test_cards_as_editors_save_them(tmp_path, raw):
 
 
 def test_an_unknown_name_lists_the_names_and_the_nearest():
-    with pytest.raises(CardError) as caught:
+    with pytest.raises(be.CardError) as caught:
         protocol.load("course-all-vs-al")
     message = str(caught.value)
     assert all(name in message for name in protocol.available())
@@ -195,13 +194,13 @@ def test_an_unknown_name_lists_the_names_and_the_nearest():
 
 
 def test_an_unknown_layout():
-    with pytest.raises(CardError, match="Did you mean 'all-against-all'"):
+    with pytest.raises(be.CardError, match="Did you mean 'all-against-all'"):
         protocol.for_layout("all-vs-all")
 
 
 def test_a_file_that_is_no_card(tmp_path):
     def refusal(path):
-        with pytest.raises(CardError) as caught:
+        with pytest.raises(be.CardError) as caught:
             protocol.load(path)
         assert str(path)[:100] in str(caught.value)
         return str(caught.value)
@@ -337,7 +336,7 @@ def in_python(name: str, section: str, **fields: object) -> protocol.Protocol:
     ids=lambda x: x if isinstance(x, str) else x.name,
 )
 def test_a_card_made_in_python_is_checked_as_a_file_is(card, expected):
-    with pytest.raises(CardError, match=f"protocol {card.name}: ") as caught:
+    with pytest.raises(be.CardError, match=f"protocol {card.name}: ") as caught:
         be.evaluate(be.simulate(4, 2), card)
     assert expected in str(caught.value)
 
@@ -390,7 +389,7 @@ def test_any_value_of_any_field_is_taken_or_refused(section, data):
     for name, fields in table.items():
         text += f"\n[{name}]\n" * bool(name)
         text += "".join(f"{k} = {card_text.write_toml(v)}\n" for k, v in fields.items() if name)
-    with pytest.raises(CardError):  # [open_set] of pairs, at least
+    with pytest.raises(be.CardError):  # [open_set] of pairs, at least
         protocol.parse(text)
 
 
@@ -456,7 +455,7 @@ def test_an_experiment_reads_back_as_it_is_written():
     ],
 )
 def test_experiments_that_a_card_cannot_say(text, words):
-    with pytest.raises(CardError, match=re.escape(words)):
+    with pytest.raises(be.CardError, match=re.escape(words)):
         protocol.parse(EXPERIMENT + text + "\n")
 
 

@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 
 D = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
 WHO = ["ann", "ann", "bob", "bob"]
@@ -68,19 +67,21 @@ def test_what_is_refused():
     scores = be.Scores(D, WHO, probe_meta={"visit": [1, 1, 1, 2]})
     ds = be.verification(scores)
     for wrong in (-0.1, 1.5, np.nan, "some", True):
-        with raises_about(DataError, "fta"):
+        with raises_about(be.DataError, "fta"):
             be.with_failures(ds, fta=wrong)
-    with pytest.raises(ProtocolError, match="include failures already"):
+    with pytest.raises(be.ProtocolError, match="include failures already"):
         be.with_failures(be.with_failures(ds, fta=0.1), fta=0.1)
-    with pytest.raises(ProtocolError, match="attempts are of several"):
+    with pytest.raises(be.ProtocolError, match="attempts are of several"):
         be.with_failures(be.verification(be.claim_scores(scores, attempts="visit")), fta=0.1)
-    with pytest.raises(DataError, match=r"not a result of be\.verification"):
+    with pytest.raises(be.DataError, match=r"not a result of be\.verification"):
         be.with_failures(be.open_set(scores), fta=0.1)
-    with pytest.raises(DataError, match="need results of verification"):
+    with pytest.raises(be.DataError, match="need results of verification"):
         be.with_failures(xr.DataTree(be.closed_set(scores)), fta=0.1)
     failed = np.array(D, dtype=float)
     failed[0, 1] = np.nan
-    with pytest.raises(ProtocolError, match="1 failed comparisons are rejected attempts already"):
+    with pytest.raises(
+        be.ProtocolError, match="1 failed comparisons are rejected attempts already"
+    ):
         be.with_failures(be.verification(be.Scores(failed, WHO, nan="reject")), fta=0.1)
     be.with_failures(be.verification(be.Scores(failed, WHO, nan="exclude")), fta=0.1)
     be.with_failures(be.verification(be.Scores(D, WHO, nan="reject")), fta=0.1)

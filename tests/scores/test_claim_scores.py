@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.scores import blocks, rows
 
 RELAXED = settings(
@@ -102,33 +101,35 @@ def test_they_keep_names_exclusions_and_the_metadata_of_the_first_try():
 def test_searches_take_the_scores_themselves():
     claims = be.claim_scores(door())
     for search in (be.open_set, be.closed_set, be.ranks, be.gallery_size):
-        with pytest.raises(ProtocolError, match="give the scores that the claims were made of"):
+        with pytest.raises(be.ProtocolError, match="give the scores that the claims were made of"):
             search(claims)
-    with pytest.raises(ProtocolError, match="re-identification ranks the templates"):
+    with pytest.raises(be.ProtocolError, match="re-identification ranks the templates"):
         be.reid(claims, "market1501")
-    with pytest.raises(ProtocolError, match="give the scores that the claims were made of"):
+    with pytest.raises(be.ProtocolError, match="give the scores that the claims were made of"):
         be.evaluate(claims, "course-probe-vs-gallery")
     assert [node.path for node in be.evaluate(claims).leaves] == ["/verification/single"]
 
 
 def test_errors_say_what_and_where():
-    with pytest.raises(DataError, match=r"`attempts` names 'sesion'.*Did you mean 'session'\?"):
+    with pytest.raises(be.DataError, match=r"`attempts` names 'sesion'.*Did you mean 'session'\?"):
         be.claim_scores(door(), attempts="sesion")
     gaps = be.Scores(np.ones((3, 3)), ["a", "a", "b"], probe_meta={"visit": ["x", None, "y"]})
-    with pytest.raises(DataError, match="1 probe without a value in 'visit', the first is probe 1"):
+    with pytest.raises(
+        be.DataError, match="1 probe without a value in 'visit', the first is probe 1"
+    ):
         be.claim_scores(gaps, attempts="visit")
-    with pytest.raises(ProtocolError, match="fixed pairs"):
+    with pytest.raises(be.ProtocolError, match="fixed pairs"):
         be.claim_scores(be.Scores.from_pairs([0.1, 0.2], [1, 0]), attempts="visit")
     for wrong in (3, "3", "first", "first:", "first:0", "first:x", "first:2:", "last:2"):
-        with pytest.raises(DataError, match="expected the first templates of each subject"):
+        with pytest.raises(be.DataError, match="expected the first templates of each subject"):
             be.claim_scores(door(), enrol=wrong)
-    with pytest.raises(DataError, match="no subject has more than 4 templates"):
+    with pytest.raises(be.DataError, match="no subject has more than 4 templates"):
         be.claim_scores(door(), enrol="first:5")
-    with pytest.raises(DataError, match="names 'taken'"):
+    with pytest.raises(be.DataError, match="names 'taken'"):
         be.claim_scores(door(), enrol="first:2:taken")
-    with pytest.raises(DataError, match="expected kth:2 or less"):
+    with pytest.raises(be.DataError, match="expected kth:2 or less"):
         be.claim_scores(door(), enrol="first:2", fusion="kth:3")
-    with pytest.raises(DataError, match="leaves no template to probe with"):
+    with pytest.raises(be.DataError, match="leaves no template to probe with"):
         be.claim_scores(gaps.select(range(2), range(2)), enrol="first:2")
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.errors import ProtocolError
 from bioeval.cli import main
 from bioeval.scores import making
 from bioeval.scores.formats import losses
@@ -138,7 +137,7 @@ def test_the_numbers_are_those_of_a_loop(seed):
 
 
 def test_gallery_size_needs_all_candidates():
-    with pytest.raises(ProtocolError, match="2 of 3 probes were compared with only a part"):
+    with pytest.raises(be.ProtocolError, match="2 of 3 probes were compared with only a part"):
         be.gallery_size(door(mask=COMPARED))
     whole = door(mask=COMPARED).select(probes=[0, 1], gallery=[0, 1, 3])
     assert float(be.gallery_size(whole).recognition_rate[-1]) == 1

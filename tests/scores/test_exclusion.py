@@ -9,7 +9,6 @@ import pytest
 from limits import streaming
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 
 
 def by_hand(values, probe, gallery, removed, square):
@@ -179,18 +178,18 @@ def test_files_say_what_is_excluded(tmp_path):
 def test_wrong_columns_are_refused():
     d = np.ones((2, 2))
     with pytest.raises(
-        DataError, match="'session', but the probe metadata have no such column; there are"
+        be.DataError, match="'session', but the probe metadata have no such column; there are"
     ):
         be.Scores(d, [1, 2], exclude=("session",))
-    with pytest.raises(DataError, match="the gallery metadata have no such column"):
+    with pytest.raises(be.DataError, match="the gallery metadata have no such column"):
         be.Scores(d, [1, 2], [1, 2], probe_meta={"camera": [1, 2]}, exclude=("camera",))
     mask = np.array([[0, 1], [1, 0]])
-    with pytest.raises(DataError, match="exclude needs labels"):
+    with pytest.raises(be.DataError, match="exclude needs labels"):
         be.Scores(d, mask=mask, probe_meta={"session": [1, 1]}, exclude=("session",))
-    with pytest.raises(ProtocolError, match="pair list"):
+    with pytest.raises(be.ProtocolError, match="pair list"):
         be.Scores.from_pairs([0.1], [True]).excluding("session")
     scores = be.Scores(d, [1, 1], probe_meta={"session": [1, 1]}, exclude=("session",))
-    with pytest.raises(DataError, match="1 pair left out by exclude=session"):
+    with pytest.raises(be.DataError, match="1 pair left out by exclude=session"):
         scores.at_pairs([0], [1])
 
 
@@ -206,5 +205,5 @@ def test_wrong_columns_are_refused():
 )
 def test_what_is_no_form_is_refused(exclude, message):
     meta = {"camera": [1, 2, 3]}
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.Scores(np.ones((3, 3)), [1, 1, 2], probe_meta=meta, exclude=exclude)

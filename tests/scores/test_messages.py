@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.errors import DataError, printable
+from bioeval.base.errors import printable
 
 EVIL = "\x1b[31mX"
 
 
 def test_control_characters_are_escaped_and_letters_stay():
     assert printable(f"{EVIL}\tÅsa\u200b\nb") == "\\x1b[31mX\\tÅsa\\u200b\nb"
-    assert str(DataError(f"label {EVIL}")) == "label \\x1b[31mX"
+    assert str(be.DataError(f"label {EVIL}")) == "label \\x1b[31mX"
     assert str(be.BioevalWarning(EVIL)) == "\\x1b[31mX"
     assert printable("\udc80") == "\\udc80"
 

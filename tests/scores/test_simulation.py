@@ -11,7 +11,6 @@ from closed_forms import GaussianScores
 from scipy import stats
 
 import bioeval as be
-from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli import main
 
@@ -216,7 +215,7 @@ OBLONG = {"layout": "probe-against-gallery"}
     ],
 )
 def test_bad_arguments_are_named_with_what_was_expected(arguments, words):
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(be.DataError) as caught:
         be.simulate(**{"n_subjects": 5, "n_templates": 2, **arguments})
     for word in words:
         assert word in str(caught.value)

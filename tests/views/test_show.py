@@ -13,7 +13,6 @@ from shown import SHOWN, WHO, square, street
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.document.blocks import Column, Fact, Facts, Section, Table
 from bioeval.document.cells import Label, Rate
@@ -124,7 +123,7 @@ def test_in_a_narrow_pipe_a_table_is_as_narrow(capsys, monkeypatch):
     ],
 )
 def test_what_is_no_result_is_refused(given, said):
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(be.DataError, match=said):
         be.show(given())
 
 

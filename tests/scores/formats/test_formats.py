@@ -12,7 +12,6 @@ import pytest
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.base.errors import DataError
 
 DTYPES = ["f2", "f4", "f8", ">f8", "i1", "u1", "i4", "u8", ">i2", "?"]
 
@@ -161,7 +160,7 @@ def test_reads_schema_1_of_npz(tmp_path):
 @pytest.mark.parametrize("schema", [0, 2])
 def test_refuses_other_schemas(tmp_path, schema):
     np.savez(tmp_path / "x.npz", schema=schema, scores=np.eye(2), probe_labels=[1, 2])
-    with pytest.raises(DataError, match=rf"of schema {schema}; .* reads schema 1"):
+    with pytest.raises(be.DataError, match=rf"of schema {schema}; .* reads schema 1"):
         be.load(tmp_path / "x.npz")
 
 
@@ -243,27 +242,27 @@ def test_csv_labels_for_npz(tmp_path):
     ],
 )
 def test_what_is_missing_is_told(reid, options, message):
-    with pytest.raises(DataError, match=message) as error:
+    with pytest.raises(be.DataError, match=message) as error:
         be.load(reid, **options)
     assert "\n" not in str(error.value)
 
 
 def test_metadata_that_do_not_fit(reid):
     named = {"scores": "matrix", "labels": "rows_of", "gallery_labels": "columns_of"}
-    with raises_about(DataError, "columns.probe_camera", "columns.gallery_camera"):
+    with raises_about(be.DataError, "columns.probe_camera", "columns.gallery_camera"):
         be.load(reid, columns={"camera": "q_cam", **named})
-    with pytest.raises(DataError, match=r"'g_cam' have shape \(3,\); expected \(2,\)"):
+    with pytest.raises(be.DataError, match=r"'g_cam' have shape \(3,\); expected \(2,\)"):
         be.load(reid, columns={"probe_camera": "g_cam", **named})
-    with pytest.raises(DataError, match="no array 'q_camm'.*Did you mean 'q_cam'"):
+    with pytest.raises(be.DataError, match="no array 'q_camm'.*Did you mean 'q_cam'"):
         be.load(reid, columns={"probe_camera": "q_camm", **named})
 
 
 def test_a_native_file_with_metadata_of_the_wrong_length(tmp_path):
     np.savez(tmp_path / "x.npz", scores=np.eye(2), probe_labels=[1, 2], probe_camera=[1, 2, 3])
-    with pytest.raises(DataError, match=r"'probe_camera' have shape \(3,\); expected \(2,\)"):
+    with pytest.raises(be.DataError, match=r"'probe_camera' have shape \(3,\); expected \(2,\)"):
         be.load(tmp_path / "x.npz")
     np.savez(tmp_path / "y.npz", scores=np.eye(2), probe_labels=[1, 2], gallery_camera=[1, 2])
-    with pytest.raises(DataError, match="gallery metadata, 'gallery_camera', but no gallery_la"):
+    with pytest.raises(be.DataError, match="gallery metadata, 'gallery_camera', but no gallery_la"):
         be.load(tmp_path / "y.npz")
 
 
@@ -277,7 +276,7 @@ def test_one_set_of_templates_has_its_metadata_once_or_under_both_names(tmp_path
 def test_only_what_is_requested_is_read(faces):
     """A pickled array elsewhere in the file does no harm; requested, it is refused."""
     be.load(faces, columns={"embeddings": "net", "labels": "who"})
-    with pytest.raises(DataError, match="never unpickles"):
+    with pytest.raises(be.DataError, match="never unpickles"):
         be.load(faces, columns={"embeddings": "net", "labels": "objects"})
 
 
@@ -288,9 +287,9 @@ def test_options_overrule_the_file_but_not_its_kind(tmp_path):
     scores = be.load(tmp_path / "x.npz", kind="llr")
     assert scores.kind == "llr"
     assert scores.reading == ("taken as llr; the file declares similarity",)
-    with pytest.raises(DataError, match=r"x\.npz: kind.*declares the kind similarity; `kind="):
+    with pytest.raises(be.DataError, match=r"x\.npz: kind.*declares the kind similarity; `kind="):
         be.load(tmp_path / "x.npz", kind="distance")
-    with pytest.raises(DataError, match="`kind` is 'distanse'.*Did you mean 'distance'"):
+    with pytest.raises(be.DataError, match="`kind` is 'distanse'.*Did you mean 'distance'"):
         be.load(tmp_path / "x.npz", kind="distanse")
 
 
@@ -345,9 +344,9 @@ def test_labels_in_an_array(kind, tmp_path):
         found = be.load(tmp_path / name, **sides)
         np.testing.assert_array_equal(found.probe_labels, expected)
         np.testing.assert_array_equal(found.gallery_labels, expected[:2])
-    with pytest.raises(DataError, match=r"two.npy: 2 labels for 4 rows"):
+    with pytest.raises(be.DataError, match=r"two.npy: 2 labels for 4 rows"):
         be.load(tmp_path / "m.npy", labels=tmp_path / "two.npy")
-    with pytest.raises(DataError, match="who.npy: has labels alone, and no column 'cam'"):
+    with pytest.raises(be.DataError, match="who.npy: has labels alone, and no column 'cam'"):
         be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy", columns={"camera": "cam"})
 
 
@@ -362,7 +361,7 @@ def test_labels_in_an_array(kind, tmp_path):
 )
 def test_bad_labels_in_an_array(array, says, tmp_path, matrix):
     np.save(tmp_path / "who.npy", array)
-    with pytest.raises(DataError, match=says):
+    with pytest.raises(be.DataError, match=says):
         be.load(matrix, labels=tmp_path / "who.npy")
 
 
@@ -413,7 +412,7 @@ def test_csv_metadata_can_be_renamed(matrix):
     (matrix.parent / "x.gallery.csv").write_text("label,cam\na,1\nb,2\n")
     scores = be.load(matrix, columns={"camera": "cam"})
     assert list(scores.probe_meta) == list(scores.gallery_meta) == ["camera"]
-    with pytest.raises(DataError, match="no column 'camm'.*Did you mean 'cam'"):
+    with pytest.raises(be.DataError, match="no column 'camm'.*Did you mean 'cam'"):
         be.load(matrix, columns={"camera": "camm"})
 
 
@@ -438,23 +437,23 @@ def test_csv_metadata_can_be_renamed(matrix):
 )
 def test_bad_csv(matrix, text, message):
     (matrix.parent / "x.labels.csv").write_bytes(text)
-    with pytest.raises(DataError, match=f"(?i){message}"):
+    with pytest.raises(be.DataError, match=f"(?i){message}"):
         be.load(matrix)
 
 
 def test_labels_that_are_not_there(matrix):
-    with pytest.raises(DataError, match=r"x.labels.csv beside it, or x.probe.csv and x.gallery"):
+    with pytest.raises(be.DataError, match=r"x.labels.csv beside it, or x.probe.csv and x.gallery"):
         be.load(matrix)
     (matrix.parent / "x.probe.csv").write_text("label\na\nb\n")
-    with pytest.raises(DataError, match="there is x.probe.csv"):
+    with pytest.raises(be.DataError, match="there is x.probe.csv"):
         be.load(matrix)
     (matrix.parent / "x.labels.csv").write_text("label\na\nb\n")
-    with pytest.raises(DataError, match="there is x.labels.csv and x.probe.csv"):
+    with pytest.raises(be.DataError, match="there is x.labels.csv and x.probe.csv"):
         be.load(matrix)
     assert be.load(matrix, labels=matrix.parent / "x.labels.csv").shape == (2, 2)
-    with pytest.raises(DataError, match="`labels` is missing"):
+    with pytest.raises(be.DataError, match="`labels` is missing"):
         be.load(matrix, gallery=matrix.parent / "x.probe.csv")
-    with pytest.raises(DataError, match="nowhere.csv: no such file"):
+    with pytest.raises(be.DataError, match="nowhere.csv: no such file"):
         be.load(matrix, labels=matrix.parent / "nowhere.csv")
 
 
@@ -475,16 +474,18 @@ def test_csv_pairs(tmp_path):
 
 def test_a_matrix_as_text_is_told_apart(tmp_path):
     (tmp_path / "wide.csv").write_text(",".join(["0.25"] * 20_000) + "\n")
-    with pytest.raises(DataError, match="more than 1,000 columns; a matrix of scores is read from"):
+    with pytest.raises(
+        be.DataError, match="more than 1,000 columns; a matrix of scores is read from"
+    ):
         be.load(tmp_path / "wide.csv", labels="people.csv")
     (tmp_path / "p.csv").write_text("1,2,3\n0.5,1,0\n")  # columns may have such names
     pairs = be.load(tmp_path / "p.csv", kind="distance", columns={"scores": "1", "genuine": "2"})
     assert pairs.values.tolist() == [0.5]
     (tmp_path / "p.txt").write_text("0 1 2\n1 0 3\n2 3 0\n")
-    with pytest.raises(DataError, match="p.txt: begins with a line of numbers"):
+    with pytest.raises(be.DataError, match="p.txt: begins with a line of numbers"):
         be.load(tmp_path / "p.txt")
     (tmp_path / "p.csv").write_text("distance,genuine\n1,1\n")
-    with pytest.raises(DataError, match="`metric` has no meaning for a list of pairs"):
+    with pytest.raises(be.DataError, match="`metric` has no meaning for a list of pairs"):
         be.load(tmp_path / "p.csv", metric="l2")
 
 
@@ -503,7 +504,7 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
     assert found.gallery_labels.tolist() == list("abcabc") == wanted.gallery_labels.tolist()
     (tmp_path / "t.csv").rename(tmp_path / "t.txt")
     np.testing.assert_array_equal(be.load(tmp_path / "t.txt", **sides).values, wanted.values)
-    with pytest.raises(DataError, match="is 4 x 6, not square.*or `metric` if the rows are emb"):
+    with pytest.raises(be.DataError, match="is 4 x 6, not square.*or `metric` if the rows are emb"):
         be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv")
     features = be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv", metric="linf")
     assert features.layout == "all-against-all" and "metric linf" in features.origin
@@ -517,23 +518,25 @@ def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
     assert (square.layout, square.values[0].tolist()) == ("all-against-all", [0, 5, 7])
     assert be.load(tmp_path / "t.csv", **sides).layout == "probe-against-gallery"
     (tmp_path / "t.csv").write_text("0,5,7\n5,x,2\n7,2,0\n")
-    with pytest.raises(DataError, match="line 2: column 2 is 'x'; expected a number"):
+    with pytest.raises(be.DataError, match="line 2: column 2 is 'x'; expected a number"):
         be.load(tmp_path / "t.csv", **sides)
     (tmp_path / "t.csv").write_text("label,a,b\na,0,5\nb,5,0\n")
-    with pytest.raises(DataError, match="with other first cells than numbers; `labels` and `g"):
+    with pytest.raises(be.DataError, match="with other first cells than numbers; `labels` and `g"):
         be.load(tmp_path / "t.csv", **sides)
     (tmp_path / "t.csv").write_text(",".join(["0.5"] * 2000) + "\n")
-    with pytest.raises(DataError, match="more than 1,000 columns; a matrix of scores is read from"):
+    with pytest.raises(
+        be.DataError, match="more than 1,000 columns; a matrix of scores is read from"
+    ):
         be.load(tmp_path / "t.csv", **sides)
 
 
 def test_a_file_in_the_place_of_a_folder(tmp_path):
     (tmp_path / "afile").write_text("x")
-    with pytest.raises(DataError, match="afile is a file, not a folder"):
+    with pytest.raises(be.DataError, match="afile is a file, not a folder"):
         be.load(tmp_path / "afile" / "x.npz")
-    with pytest.raises(DataError, match="afile is a file, not a folder"):
+    with pytest.raises(be.DataError, match="afile is a file, not a folder"):
         be.save(square(), tmp_path / "afile" / "b" / "x.npz")
-    with pytest.raises(DataError, match="there is no folder .*nowhere; make it first"):
+    with pytest.raises(be.DataError, match="there is no folder .*nowhere; make it first"):
         be.save(square(), tmp_path / "nowhere" / "x.npz")
 
 
@@ -564,7 +567,7 @@ def test_the_first_cell_of_a_square_matrix_may_be_empty(tmp_path, corner):
 )
 def test_bad_csv_pairs(tmp_path, text, message):
     (tmp_path / "p.csv").write_text(text)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.load(tmp_path / "p.csv", kind="distance")
 
 
@@ -634,7 +637,7 @@ BROKEN[5000] ^= 255  # in the scores, so that the checksum does not fit
 def test_bad_files(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     (tmp_path / "x.labels.csv").write_text("label\na\n")
-    with pytest.raises(DataError, match=message) as error:
+    with pytest.raises(be.DataError, match=message) as error:
         be.load(tmp_path / name)
     assert str(tmp_path / name) in str(error.value)
     assert "\n" not in str(error.value)
@@ -642,11 +645,11 @@ def test_bad_files(tmp_path, name, content, message):
 
 def test_a_file_that_is_not_there(tmp_path):
     (tmp_path / "scores.npz").write_bytes(WHOLE)
-    with pytest.raises(DataError, match=r"scors.npz: no such file. Did you mean 'scores.npz'\?"):
+    with pytest.raises(be.DataError, match=r"scors.npz: no such file. Did you mean 'scores.npz'\?"):
         be.load(tmp_path / "scors.npz")
-    with pytest.raises(DataError, match="there is no folder"):
+    with pytest.raises(be.DataError, match="there is no folder"):
         be.load(tmp_path / "nowhere" / "scores.npz")
-    with pytest.raises(DataError, match="is a folder; expected a file$"):
+    with pytest.raises(be.DataError, match="is a folder; expected a file$"):
         be.load(tmp_path)
 
 
@@ -671,7 +674,7 @@ def test_a_file_that_is_not_there(tmp_path):
     ],
 )
 def test_what_cannot_be_saved(tmp_path, scores, name, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.save(scores, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
@@ -681,7 +684,7 @@ def test_what_cannot_be_saved(tmp_path, scores, name, message):
 
 def test_an_array_named_where_a_csv_file_is_meant(tmp_path):
     np.savez(tmp_path / "x.npz", d=np.ones((2, 2)), who=np.array([1, 2]))
-    with pytest.raises(DataError, match="'who' is an array in the file: name it with `columns"):
+    with pytest.raises(be.DataError, match="'who' is an array in the file: name it with `columns"):
         be.load(tmp_path / "x.npz", labels="who", columns={"scores": "d"})
 
 
@@ -696,5 +699,5 @@ def test_tables_that_pandas_writes_with_its_index_are_read(tmp_path):
     pairs = be.load(tmp_path / "p.csv", kind="distance")
     assert pairs.values.tolist() == [0.5, 0.75] and pairs.genuine.tolist() == [True, False]
     (tmp_path / "l.csv").write_text("subject,\na,0\na,1\nb,2\n")
-    with pytest.raises(DataError, match="line 1: column 2 has no name"):
+    with pytest.raises(be.DataError, match="line 1: column 2 has no name"):
         be.load(tmp_path / "m.npy", labels=tmp_path / "l.csv")

@@ -8,7 +8,6 @@ from named_arguments import raises_about
 from result_messages import arguments
 
 import bioeval as be
-from bioeval.base.errors import DataError
 
 LIST = """2 1
 ann 1 2
@@ -65,7 +64,7 @@ def test_pairs_of_embeddings_and_of_a_matrix(folder):
 def test_missing_images(folder):
     (folder / "more.txt").write_text(LIST.replace("bob 2", "bob 7"))
     with pytest.raises(
-        DataError, match=r"line 3: the template 'bob 7' is not .* 1 of 4 pairs .*missing_pairs"
+        be.DataError, match=r"line 3: the template 'bob 7' is not .* 1 of 4 pairs .*missing_pairs"
     ):
         be.load(folder / "x.npz", trials=folder / "more.txt")
     pairs = be.load(folder / "x.npz", trials=folder / "more.txt", lists={"missing_pairs": "skip"})
@@ -73,7 +72,7 @@ def test_missing_images(folder):
     left_out = arguments(be.verification(pairs), "listed-pairs-missing")
     assert left_out == {"pairs": 1, "listed": 4}
     (folder / "none.txt").write_text("1\neve 1 2\neve 1 fay 1\n")
-    with pytest.raises(DataError, match="of 2 of 2 pairs"):
+    with pytest.raises(be.DataError, match="of 2 of 2 pairs"):
         be.load(folder / "x.npz", trials=folder / "none.txt", lists={"missing_pairs": "skip"})
 
 
@@ -95,7 +94,7 @@ def test_missing_images(folder):
 )
 def test_bad_lists(folder, text, message):
     (folder / "bad.txt").write_text(text)
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(be.DataError) as caught:
         be.load(folder / "x.npz", trials=folder / "bad.txt")
     assert message in str(caught.value)
     assert "bad.txt" in str(caught.value)
@@ -103,21 +102,21 @@ def test_bad_lists(folder, text, message):
 
 def test_what_does_not_go_with_it(folder):
     given = {"trials": folder / "pairs.txt"}
-    with raises_about(DataError, "columns.image_number"):
+    with raises_about(be.DataError, "columns.image_number"):
         be.load(folder / "d.npz", **given)
-    with pytest.raises(DataError, match="missing_pairs.*expected `trials`"):
+    with pytest.raises(be.DataError, match="missing_pairs.*expected `trials`"):
         be.load(folder / "x.npz", lists={"missing_pairs": "skip"})
-    with raises_about(DataError, "lists.missing_pairs"):
+    with raises_about(be.DataError, "lists.missing_pairs"):
         be.load(folder / "x.npz", lists={"missing_pairs": "drop"}, **given)
     np.savez(
         folder / "g.npz", embeddings=np.ones((2, 2)), labels=["a", "b"],
         gallery_embeddings=np.ones((2, 2)), gallery_labels=["a", "b"],
     )  # fmt: skip
-    with pytest.raises(DataError, match="has a separate gallery"):
+    with pytest.raises(be.DataError, match="has a separate gallery"):
         be.load(folder / "g.npz", **given)
     np.savez(folder / "t.npz", embeddings=np.ones((2, 2)), labels=["a", "a"], image_number=[1, 1])
-    with pytest.raises(DataError, match="1 templates have the name of another"):
+    with pytest.raises(be.DataError, match="1 templates have the name of another"):
         be.load(folder / "t.npz", **given)
     be.save(be.Scores.from_pairs([0.1, 0.2], [0, 1]), folder / "p.npz")
-    with pytest.raises(DataError, match="no meaning for a list of pairs"):
+    with pytest.raises(be.DataError, match="no meaning for a list of pairs"):
         be.load(folder / "p.npz", **given)

@@ -9,7 +9,6 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
-from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.scores.formats import losses
 
@@ -46,7 +45,9 @@ def read_line(capsys, *args):
 def test_the_names_of_scikit_learn(tmp_path):
     text = "y_true,y_score\n1,0.5\n0,-1e3\n0,2\n"
     holds(be.load(put(tmp_path, "x.csv", text), kind="similarity"))
-    with pytest.raises(DataError, match="does not state whether its scores are distances or simil"):
+    with pytest.raises(
+        be.DataError, match="does not state whether its scores are distances or simil"
+    ):
         be.load(tmp_path / "x.csv")
 
 
@@ -75,12 +76,12 @@ def test_a_list_that_numpy_has_written(tmp_path, mark):
 
 def test_lines_after_comments_are_named_by_their_number(tmp_path):
     place = put(tmp_path, "x.txt", "# made by x\n\n#\ngenuine similarity\n1 0.5\n\n0 x\n")
-    with pytest.raises(DataError, match="x.txt: line 7: similarity is 'x'; expected a number"):
+    with pytest.raises(be.DataError, match="x.txt: line 7: similarity is 'x'; expected a number"):
         be.load(place)
 
 
 def test_comments_alone(tmp_path):
-    with pytest.raises(DataError, match="holds nothing but blank lines and comments"):
+    with pytest.raises(be.DataError, match="holds nothing but blank lines and comments"):
         be.load(put(tmp_path, "x.csv", "# a\n\n# b\n"))
 
 
@@ -90,7 +91,7 @@ def test_names_of_columns_decide_whatever_the_suffix(tmp_path, name):
 
 
 def test_a_text_of_no_format_keeps_the_error_of_its_suffix(tmp_path):
-    with pytest.raises(DataError, match="x.npz: is named .npz but holds text"):
+    with pytest.raises(be.DataError, match="x.npz: is named .npz but holds text"):
         be.load(put(tmp_path, "x.npz", "once upon a time\n"))
 
 
@@ -105,7 +106,7 @@ def test_compressed_text_is_written(tmp_path, name, capsys):
     holds(be.load(tmp_path / name))
     assert losses(scores, tmp_path / name) == losses(scores, tmp_path / "x.csv")
     assert main(["convert", str(tmp_path / name), str(tmp_path / "y.npz")]) == 0
-    with pytest.raises(DataError, match="has the suffix '.gz'; expected one of"):
+    with pytest.raises(be.DataError, match="has the suffix '.gz'; expected one of"):
         be.save(scores, tmp_path / "x.npz.gz")
 
 
@@ -119,17 +120,19 @@ def test_genuine_and_impostor_scores_as_arrays(tmp_path, capsys):
     found = holds(be.load((g, i), kind="similarity"))
     assert found.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
     assert "genuine scores from g.npy" in read_line(capsys, g, i, "--kind", "similarity")
-    with pytest.raises(DataError, match=r"g.npy: does not state whether its scores are dist"):
+    with pytest.raises(be.DataError, match=r"g.npy: does not state whether its scores are dist"):
         be.load((g, i))
-    with pytest.raises(DataError, match=r"g.npy: has the same scores as .*i.npy"):
+    with pytest.raises(be.DataError, match=r"g.npy: has the same scores as .*i.npy"):
         np.save(g, [-1e3, 2.0])
         be.load((g, i), kind="similarity")
     with pytest.raises(
-        DataError, match=r"i.npy: has shape \(2, 2\); expected one score an attempt"
+        be.DataError, match=r"i.npy: has shape \(2, 2\); expected one score an attempt"
     ):
         np.save(i, np.eye(2))
         be.load((g, i), kind="similarity")
-    with pytest.raises(DataError, match=r"i.txt: is text; expected a .npy file of impostor scores"):
+    with pytest.raises(
+        be.DataError, match=r"i.txt: is text; expected a .npy file of impostor scores"
+    ):
         be.load((g, put(tmp_path, "i.txt", "1\n2\n")), kind="similarity")
 
 
@@ -178,11 +181,11 @@ def test_arrays_in_groups(tmp_path, capsys):
     options = ["--columns", "scores=run7/sim", "--kind", "similarity"]
     options += ["--columns", "labels=run7/deep/who,gallery_labels=run7/them"]
     assert main(["run", str(tmp_path / "x.h5"), *options]) == 0
-    with pytest.raises(DataError, match="no array 'run7'; .*names it. Did you mean 'run7/"):
+    with pytest.raises(be.DataError, match="no array 'run7'; .*names it. Did you mean 'run7/"):
         be.load(tmp_path / "x.h5", columns={"scores": "run7"})
-    with pytest.raises(DataError, match="'else' is a link"):
+    with pytest.raises(be.DataError, match="'else' is a link"):
         be.load(tmp_path / "x.h5", columns={"scores": "else"})
-    with pytest.raises(DataError, match='name the array .*"scores": "run7/'):
+    with pytest.raises(be.DataError, match='name the array .*"scores": "run7/'):
         be.load(tmp_path / "x.h5")
 
 
@@ -217,16 +220,18 @@ def test_scores_in_the_order_of_lfw(tmp_path, name, capsys):
     options = ["--trials", str(pairs), "--kind", "similarity"]
     assert main(["convert", str(place), str(tmp_path / "y.npz"), *options]) == 0
     how = {"kind": "similarity"}
-    with pytest.raises(DataError, match=f"{name}: has 4 scores, and pairs.txt lists 2 pairs"):
+    with pytest.raises(be.DataError, match=f"{name}: has 4 scores, and pairs.txt lists 2 pairs"):
         be.load(place, trials=put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n"), **how)
-    with pytest.raises(DataError, match=r"pairs.txt: line 3 is 'ann 1'; expected 'name i other j'"):
+    with pytest.raises(
+        be.DataError, match=r"pairs.txt: line 3 is 'ann 1'; expected 'name i other j'"
+    ):
         be.load(place, trials=put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1\n"), **how)
 
 
 def test_scores_with_names_are_in_no_order(tmp_path):
     place = put(tmp_path, "x.txt", "a b 0.5\nc d 0.2\n")
     pairs = put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n")
-    with pytest.raises(DataError, match="x.txt: names its templates, .*give the scores alone"):
+    with pytest.raises(be.DataError, match="x.txt: names its templates, .*give the scores alone"):
         be.load(place, trials=pairs, kind="llr")
 
 
@@ -238,9 +243,9 @@ WIDE = "label,session,a,b,place,c\na,1st,0,1,x,2\nb,2nd,1,0,y,2.5\nc,2nd,2,2.5,x
 def test_text_beside_the_numbers_of_a_table_is_refused(tmp_path):
     place, pandas = put(tmp_path, "x.csv", WIDE), optional_import("pandas")
     frame = pandas.read_csv(place)
-    with pytest.raises(DataError, match="x.csv: the column 'session' of a matrix holds no numb"):
+    with pytest.raises(be.DataError, match="x.csv: the column 'session' of a matrix holds no numb"):
         be.load(place, kind="distance")
-    with pytest.raises(DataError, match="row 0: session is '1st'; expected a number"):
+    with pytest.raises(be.DataError, match="row 0: session is '1st'; expected a number"):
         be.load(frame, kind="distance")
     frame = frame[["label", "a", "b", "c"]]
     assert be.load(frame, kind="distance").values.tolist() == [[0, 1, 2], [1, 0, 2.5], [2, 2.5, 0]]
@@ -250,9 +255,9 @@ def test_text_beside_the_numbers_of_a_table_is_refused(tmp_path):
 def test_decimal_commas_of_a_matrix_are_named(tmp_path, mark):
     rows = ["label a b c", "a 0 0,5 1,5", "b 0,5 0 1,25", "c 1,5 1,25 0"]
     place = put(tmp_path, "x.csv", "".join(f"{row}\n".replace(" ", mark) for row in rows))
-    with pytest.raises(DataError, match="line 2: b is '0,5'; .*decimals have a point"):
+    with pytest.raises(be.DataError, match="line 2: b is '0,5'; .*decimals have a point"):
         be.load(place, kind="distance")
     place = put(tmp_path, "y.csv", "".join(f"{x[2:]}\n".replace(" ", mark) for x in rows[1:]))
     labels = put(tmp_path, "who.csv", "a\nb\nc\n")
-    with pytest.raises(DataError, match="line 1: column 2 is '0,5'; .*decimals have a point"):
+    with pytest.raises(be.DataError, match="line 1: column 2 is '0,5'; .*decimals have a point"):
         be.load(place, kind="distance", labels=labels)

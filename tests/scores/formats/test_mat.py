@@ -13,7 +13,6 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.base.errors import DataError
 from bioeval.scores.formats.arrays import Arrays
 from bioeval.scores.formats.containers import open_mat
 from bioeval.scores.formats.options import Given
@@ -158,18 +157,18 @@ def test_own_names_words_and_pairs(tmp_path, write):
 def test_bad_layouts(tmp_path, write):
     place = tmp_path / "r.mat"
     write(place, {**LAYOUT, "gallery_f": GALLERY[:, :2]})
-    with pytest.raises(DataError, match=r"r.mat: .* 3 features and gallery embeddings 2"):
+    with pytest.raises(be.DataError, match=r"r.mat: .* 3 features and gallery embeddings 2"):
         be.load(place)
     write(place, {**LAYOUT, "gallery_label": np.arange(5.0)})
-    with pytest.raises(DataError, match=r"'gallery_label' have shape \(5,\); expected \(6,\)"):
+    with pytest.raises(be.DataError, match=r"'gallery_label' have shape \(5,\); expected \(6,\)"):
         be.load(place)
     write(place, {k: v for k, v in LAYOUT.items() if "label" not in k})
     with pytest.raises(
-        DataError, match="no labels, the subject of each of 4 rows.*It holds: .*query_f"
+        be.DataError, match="no labels, the subject of each of 4 rows.*It holds: .*query_f"
     ):
         be.load(place)
     write(place, {"x": np.zeros((2, 3, 4))})
-    with pytest.raises(DataError, match="no array 'scores' or 'embeddings'"):
+    with pytest.raises(be.DataError, match="no array 'scores' or 'embeddings'"):
         be.load(place)
 
 
@@ -185,16 +184,16 @@ def test_bad_layouts(tmp_path, write):
 def test_what_is_no_matrix_is_refused(tmp_path, value, message):
     matlab_5(tmp_path / "r.mat", {**LAYOUT, "who": value})
     checked(be.load(tmp_path / "r.mat"))  # it was not requested
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         arrays(tmp_path / "r.mat").read("who")
     matlab_5(tmp_path / "r.mat", {**LAYOUT, "query_f": value})
-    with pytest.raises(DataError, match=f"'query_f'.*{message}"):
+    with pytest.raises(be.DataError, match=f"'query_f'.*{message}"):
         be.load(tmp_path / "r.mat")
 
 
 def test_matlab_4_is_named(tmp_path):
     scipy.io.savemat(tmp_path / "r.mat", LAYOUT, format="4")
-    with pytest.raises(DataError, match="of version 5 to 7.3 .*save -v4.* with save -v7"):
+    with pytest.raises(be.DataError, match="of version 5 to 7.3 .*save -v4.* with save -v7"):
         be.load(tmp_path / "r.mat")
 
 
@@ -205,7 +204,7 @@ def test_characters_of_any_width(tmp_path):
     wide = raw.replace(struct.pack("<ii", 2, 2), struct.pack("<ii", 2, 2**30))
     assert wide != raw
     (tmp_path / "x.mat").write_bytes(wide)
-    with pytest.raises(DataError, match=r"claims the shape \(2, 1073741824\) in 48 bytes"):
+    with pytest.raises(be.DataError, match=r"claims the shape \(2, 1073741824\) in 48 bytes"):
         arrays(tmp_path / "x.mat")
 
 
@@ -237,7 +236,7 @@ def test_what_is_no_matrix_is_refused_in_73(tmp_path):
         "raw": "its values in other files",
         "virtual": "its values in other files",
     }.items():
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(be.DataError, match=message):
             archive.read(key)
     checked(be.load(place))
 
@@ -302,9 +301,9 @@ def damaged(path) -> None:
         for key in archive.arrays:
             try:
                 archive.read(key)
-            except DataError as error:
+            except be.DataError as error:
                 assert "\n" not in str(error)
-    except DataError as error:
+    except be.DataError as error:
         assert str(path) in str(error)
 
 
@@ -315,7 +314,7 @@ def test_a_file_that_is_cut_off(tmp_path, write):
     place = tmp_path / "cut.mat"
     for length in (20, 127, 130, 140, 300, len(whole) // 2, len(whole) - 9):
         place.write_bytes(whole[:length])
-        with pytest.raises(DataError, match="truncated or damaged|no array|is text") as error:
+        with pytest.raises(be.DataError, match="truncated or damaged|no array|is text") as error:
             be.load(place)
         assert "\n" not in str(error.value)
 
@@ -352,7 +351,7 @@ def test_values_of_a_type_that_matlab_does_not_have(tmp_path, stored):
     message = (
         rf"x.mat: the array 'scores' is truncated or damaged \(numbers stored as type {stored}"
     )
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         arrays(tmp_path / "x.mat").read("scores")
 
 
@@ -363,5 +362,5 @@ def test_values_that_are_compressed_and_cut_off(tmp_path):
     (tmp_path / "x.mat").write_bytes(raw + packed)
     found = arrays(tmp_path / "x.mat")
     assert found.shape("x") == (200, 30)
-    with pytest.raises(DataError, match="the array 'x' is truncated or damaged"):
+    with pytest.raises(be.DataError, match="the array 'x' is truncated or damaged"):
         found.read("x")

@@ -14,7 +14,6 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.base.distribution import how_to_install
-from bioeval.base.errors import DataError
 from bioeval.cli import main
 
 RNG = np.random.default_rng(5)
@@ -63,11 +62,11 @@ def test_hdf5_attributes_and_links(tmp_path):
         file.attrs["kind"] = "similarity"
         file["elsewhere"] = h5py.ExternalLink("y.h5", "/scores")
     assert be.load(tmp_path / "x.h5").kind == "similarity"
-    with pytest.raises(DataError, match="'elsewhere' is a link"):
+    with pytest.raises(be.DataError, match="'elsewhere' is a link"):
         be.load(tmp_path / "x.h5", columns={"scores": "elsewhere", "labels": "labels"})
     raw = (tmp_path / "x.h5").read_bytes()
     (tmp_path / "y.h5").write_bytes(raw[:-600])
-    with pytest.raises(DataError, match="y.h5.* is truncated or damaged"):
+    with pytest.raises(be.DataError, match="y.h5.* is truncated or damaged"):
         be.load(tmp_path / "y.h5")
 
 
@@ -80,7 +79,7 @@ def test_parquet(tmp_path):
     write(arrow.table(TABLE), str(tmp_path / name))
     same(be.load(tmp_path / name), PAIRS)
     write(arrow.table({**TABLE, "genuine": [True, None, False]}), str(tmp_path / name))
-    with pytest.raises(DataError, match=f"{name}: row 1: genuine has no value"):
+    with pytest.raises(be.DataError, match=f"{name}: row 1: genuine has no value"):
         be.load(tmp_path / name)
     write(
         arrow.table({"probe": ["a", "c"], "a": [0.0, 1.0], "b": [2.0, 3.0]}), str(tmp_path / name)
@@ -88,7 +87,7 @@ def test_parquet(tmp_path):
     found = be.load(tmp_path / name, kind="distance")
     assert found.values.tolist() == [[0, 2], [1, 3]] and found.gallery_labels.tolist() == ["a", "b"]
     (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-20])
-    with pytest.raises(DataError, match=f"{name}: is truncated or damaged"):
+    with pytest.raises(be.DataError, match=f"{name}: is truncated or damaged"):
         be.load(tmp_path / name, kind="distance")
 
 
@@ -105,7 +104,7 @@ def test_what_does_not_go_with_a_matrix_as_a_table(tmp_path, suffix):
         ({"lists": {"as": "pairs"}}, "is a matrix, not a list of pairs"),
         ({"trials": path}, "`trials` has no meaning for a matrix of scores"),
     ):
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(be.DataError, match=message):
             be.load(path, kind="distance", **options)
 
 
@@ -190,7 +189,7 @@ def test_hdf5_reads_no_other_file(tmp_path, monkeypatch, name, kind, said):
             file.create_virtual_dataset(name, layout)
         else:
             file.create_dataset(name, (4, 4), "f8", external=[("raw.bin", 0, 128)])
-    with pytest.raises(DataError, match=f"x.h5: '{name}' {said}"):
+    with pytest.raises(be.DataError, match=f"x.h5: '{name}' {said}"):
         be.load("x.h5")
 
 
@@ -207,9 +206,9 @@ def test_a_file_whose_library_is_missing_says_how_to_install_it(tmp_path, monkey
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)
     hint = f"which needs {library}: {how_to_install('formats')}"
-    with pytest.raises(DataError, match=re.escape(hint)):
+    with pytest.raises(be.DataError, match=re.escape(hint)):
         be.load(path)
-    with pytest.raises(DataError, match=re.escape(hint)):
+    with pytest.raises(be.DataError, match=re.escape(hint)):
         be.save(SQUARE, tmp_path / f"other{path.suffix}")
     assert main(["run", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()

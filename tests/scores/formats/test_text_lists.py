@@ -13,7 +13,6 @@ from optional import optional_import
 from result_messages import arguments
 
 import bioeval as be
-from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.scores.formats import files
 
@@ -80,10 +79,10 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     assert main(["run", *args, "--kind", "distance", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["tasks"]["verification/single"]["impostor_attempts"] == 2
-    with pytest.raises(DataError, match="holds one number per line; .* scores as a second one"):
+    with pytest.raises(be.DataError, match="holds one number per line; .* scores as a second one"):
         load(tmp_path, "0.5\n")
     (tmp_path / "i.txt").write_text("1_1.tif 2_1.tif -1e3\n1_1.tif 3_1.tif 2.0\n")
-    with pytest.raises(DataError, match="i.txt: has 3 columns; expected one score on each line"):
+    with pytest.raises(be.DataError, match="i.txt: has 3 columns; expected one score on each line"):
         load(tmp_path, "0.5\n", second=tmp_path / "i.txt")
 
 
@@ -100,7 +99,7 @@ def test_compressed(tmp_path, compress):
     (tmp_path / "x.gz").write_bytes(compress(raw))
     holds(be.load(tmp_path / "x.gz", kind="distance"))
     (tmp_path / "y.gz").write_bytes(compress(raw * 100)[:-4])
-    with pytest.raises(DataError, match="y.gz: is truncated or damaged"):
+    with pytest.raises(be.DataError, match="y.gz: is truncated or damaged"):
         be.load(tmp_path / "y.gz", kind="distance")
 
 
@@ -108,9 +107,11 @@ def test_compressed(tmp_path, compress):
 
 
 def test_the_kind_is_declared_or_required(tmp_path):
-    with pytest.raises(DataError, match="does not state whether its scores are distances or simil"):
+    with pytest.raises(
+        be.DataError, match="does not state whether its scores are distances or simil"
+    ):
         load(tmp_path, "score,genuine\n1,1\n", kind=None)
-    with pytest.raises(DataError, match="'similarity' declares the kind similarity; `kind="):
+    with pytest.raises(be.DataError, match="'similarity' declares the kind similarity; `kind="):
         load(tmp_path, "similarity,genuine\n1,1\n", kind="distance")
     assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "llr"
 
@@ -165,7 +166,7 @@ def test_the_kind_is_declared_or_required(tmp_path):
     ],
 )
 def test_bad_lists(tmp_path, text, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         load(tmp_path, text)
 
 
@@ -180,7 +181,7 @@ def test_bad_lists(tmp_path, text, message):
 )
 def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, capsys, genuine, impostor, message):
     (tmp_path / "i.txt").write_text(impostor)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         load(tmp_path, genuine, "g.txt", second=tmp_path / "i.txt")
     files = map(str, (tmp_path / "g.txt", tmp_path / "i.txt"))
     assert main(["run", *files, "--kind", "distance"]) == 2
@@ -189,13 +190,13 @@ def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, capsys, genuine, 
 
 def test_a_line_without_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_LONGEST_LINE", 1 << 16)
-    with pytest.raises(DataError, match="has a line of more than"):
+    with pytest.raises(be.DataError, match="has a line of more than"):
         load(tmp_path, "1 0.5\n" * 3 + "9" * (1 << 20))
 
 
 def test_bytes_that_are_no_text(tmp_path):
     (tmp_path / "x.txt").write_bytes(b"1 a 0.5\n" * 2000 + b"0 \xff 0.5\n")
-    with pytest.raises(DataError, match="line 2001: the byte 0xff is not UTF-8"):
+    with pytest.raises(be.DataError, match="line 2001: the byte 0xff is not UTF-8"):
         be.load(tmp_path / "x.txt", kind="distance")
 
 
@@ -231,9 +232,13 @@ def test_trials_by_one_name(tmp_path):
 def test_trials_and_scores_that_lack_each_other(tmp_path):
     (tmp_path / "trials").write_text("a c target\nb c nontarget\nx y target\nz y target\n")
     trials = tmp_path / "trials"
-    with pytest.raises(DataError, match="1 of 3 lines: each has no trial; .* on line 1; to leave"):
+    with pytest.raises(
+        be.DataError, match="1 of 3 lines: each has no trial; .* on line 1; to leave"
+    ):
         load(tmp_path, KEYED, trials=trials)
-    with pytest.raises(DataError, match="2 of 4 lines: each has no score; the first on line 3, 4"):
+    with pytest.raises(
+        be.DataError, match="2 of 4 lines: each has no score; the first on line 3, 4"
+    ):
         load(tmp_path, KEYED.split("\n", 1)[1], trials=trials)
     found = load(tmp_path, KEYED, trials=trials, lists={"missing_pairs": "skip"})
     assert found.values.tolist() == [0.5, 2.0]
@@ -244,11 +249,11 @@ def test_trials_and_scores_that_lack_each_other(tmp_path):
     ]
     trials.write_text("S F1 target\nS F2 nontarget\n")
     with pytest.raises(
-        DataError, match="1 of 2 lines: each is listed before; .* line 2; list each"
+        be.DataError, match="1 of 2 lines: each is listed before; .* line 2; list each"
     ):
         load(tmp_path, "F1 0.5\nF1 0.5\n", trials=trials)
     trials.write_text("q r target\n")
-    with pytest.raises(DataError, match="has none of the names that x.txt scores, such as 'b'"):
+    with pytest.raises(be.DataError, match="has none of the names that x.txt scores, such as 'b'"):
         load(tmp_path, KEYED, trials=trials)
 
 
@@ -258,11 +263,11 @@ def test_subjects_from_names(tmp_path):
     holds(found)
     assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
     with pytest.raises(
-        DataError, match="line 3: `subject_from=.* does not match the name 'id2/c'; expect"
+        be.DataError, match="line 3: `subject_from=.* does not match the name 'id2/c'; expect"
     ):
         load(tmp_path, text, subject_from=r"id(1)/")
     for pattern in ("id", "(", "(a)(b)"):
-        with pytest.raises(DataError, match="not a regular expression|groups; expected one"):
+        with pytest.raises(be.DataError, match="not a regular expression|groups; expected one"):
             load(tmp_path, text, subject_from=pattern)
 
     said = "subjects from names: id1/a -> 1, id2/c -> 2"
@@ -277,10 +282,10 @@ def test_scores_in_the_order_of_the_trials(tmp_path):
     (tmp_path / "trials").write_text("1 11 1\n1 12 0\n2 11 0\n")
     holds(load(tmp_path, "0.5\n-1e3\n2\n", trials=tmp_path / "trials"))
     holds(load(tmp_path, "1 11 0.5\n1 12 -1e3\n2 11 2.0\n", trials=tmp_path / "trials"))
-    with pytest.raises(DataError, match="x.txt: has 2 scores, and trials lists 3 trials"):
+    with pytest.raises(be.DataError, match="x.txt: has 2 scores, and trials lists 3 trials"):
         load(tmp_path, "0.5\n2\n", trials=tmp_path / "trials")
     (tmp_path / "trials").write_text("a b\n")
-    with pytest.raises(DataError, match="lists genuine pairs alone, and x.txt has no names"):
+    with pytest.raises(be.DataError, match="lists genuine pairs alone, and x.txt has no names"):
         load(tmp_path, "0.5\n", trials=tmp_path / "trials")
 
 
@@ -292,9 +297,11 @@ def test_what_is_no_list_of_trials(tmp_path, text):
         found = load(tmp_path, KEYED, trials=tmp_path / "trials")
         assert found.genuine.tolist() == [False, True, False]
         return
-    with pytest.raises(DataError, match="is not a list of trials|columns 3 and 4 each hold words"):
+    with pytest.raises(
+        be.DataError, match="is not a list of trials|columns 3 and 4 each hold words"
+    ):
         load(tmp_path, KEYED, trials=tmp_path / "trials")
-    with pytest.raises(DataError, match="genuine marks genuine pairs; leave out `trials`"):
+    with pytest.raises(be.DataError, match="genuine marks genuine pairs; leave out `trials`"):
         load(tmp_path, "target a b 0.5\n", trials=tmp_path / "trials")
 
 
@@ -308,16 +315,16 @@ def test_a_list_of_subjects_may_have_them_in_its_names_again(tmp_path):
     assert again.pair_subjects.tolist() == plain.pair_subjects.tolist()
     assert again.reading == ("subjects as listed, equal to those from names",)
     wrong = "line 2: the subject is 'id1', and by `subject_from` it is '1'; correct one of the two"
-    with pytest.raises(DataError, match=wrong):
+    with pytest.raises(be.DataError, match=wrong):
         load(tmp_path, text, subject_from=r"id(\d+)/")
 
 
 def test_templates_that_the_table_lacks_or_has_of_two_subjects(tmp_path):
     (tmp_path / "t.csv").write_text("TEMPLATE_ID,SUBJECT_ID,FILENAME\n1,7,a\n1,7,b\n2,8,c\n3,7,d\n")
-    with pytest.raises(DataError, match="t.csv lacks 1 template of 3: '4'"):
+    with pytest.raises(be.DataError, match="t.csv lacks 1 template of 3: '4'"):
         load(tmp_path, "1 3 0.5\n1 4 0.7\n", labels=tmp_path / "t.csv")
     (tmp_path / "t.csv").write_text("template_id,subject_id\n1,7\n1,8\n")
-    with pytest.raises(DataError, match="the template '1' is of '7' and of '8'"):
+    with pytest.raises(be.DataError, match="the template '1' is of '7' and of '8'"):
         load(tmp_path, "1 3 0.5\n", labels=tmp_path / "t.csv")
 
 
@@ -395,14 +402,18 @@ def test_cells_that_are_listed_twice(tmp_path):
     text = "score,genuine,template_a,template_b\n1,1,p,g\n{},1,p,g\n2,0,p,h\n"
     ds = be.verification(load(tmp_path, text.format(1), lists={"as": "matrix"}))
     assert arguments(ds, "repeated-pairs")["pairs"] == 1
-    with pytest.raises(DataError, match="listed more than once with different scores: 'p' and 'g'"):
+    with pytest.raises(
+        be.DataError, match="listed more than once with different scores: 'p' and 'g'"
+    ):
         load(tmp_path, text.format(3), lists={"as": "matrix"})
     bob = "ann ann p 1\nann bob q 3\nann ann p {}\n"  # models without names
     ds = be.verification(load(tmp_path, bob.format(1), lists={"as": "matrix"}))
     assert arguments(ds, "repeated-pairs")["pairs"] == 1
-    with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
+    with pytest.raises(
+        be.DataError, match="listed more than once, 1 of them with another score; th"
+    ):
         load(tmp_path, bob.format(2), lists={"as": "matrix"})
-    with pytest.raises(DataError, match='has no names of templates for `lists=."as": "matrix"'):
+    with pytest.raises(be.DataError, match='has no names of templates for `lists=."as": "matrix"'):
         load(tmp_path, "1 2\n0 3.5\n", lists={"as": "matrix"})
 
 
@@ -420,10 +431,10 @@ def test_sessions_in_names_of_templates(tmp_path):
     assert attempts[1] == attempts[0] * 4 / 6
     pairs = load(tmp_path, text, **given)
     assert [pairs.gallery_meta["session"][0], pairs.probe_meta["session"][10]] == ["0", "1"]
-    with pytest.raises(DataError, match=r"does not match the name 'id0_day1_0'"):
+    with pytest.raises(be.DataError, match=r"does not match the name 'id0_day1_0'"):
         load(tmp_path, text, subject_from=r"(?P<subject>id\d+)_day(?P<session>0)")
     for pattern, groups in (("_day", "0 groups"), (r"(id\d+)_day(\d)", "2 groups")):
-        with pytest.raises(DataError, match=rf"has {groups}; expected one, the subject"):
+        with pytest.raises(be.DataError, match=rf"has {groups}; expected one, the subject"):
             load(tmp_path, text, subject_from=pattern)
 
 

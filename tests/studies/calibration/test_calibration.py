@@ -16,7 +16,6 @@ from sklearn.linear_model import LogisticRegression
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 from bioeval.studies.calibration.calibration import LOG_ODDS
 
 PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)
@@ -150,7 +149,7 @@ def test_separable_classes_are_penalised_with_a_warning():
     rng = np.random.default_rng(0)
     values = np.where(mates, 10.0, 0.0) + rng.random((6, 6))
     scores = be.Scores(values, labels, kind="similarity")
-    with pytest.warns(BioevalWarning):
+    with pytest.warns(be.BioevalWarning):
         result = be.Calibrator().fit(scores)
     assert [message.code for message in result.remarks_] == ["training-scores-separable"]
     genuine, impostor = listed(scores)
@@ -176,7 +175,7 @@ def test_pav_is_monotone_and_never_nan(case):
     scores = be.Scores(**case.scores())
     genuine, impostor = naive.attempts_single(**case.naive())
     if not genuine or not impostor:
-        with pytest.raises(DataError, match="both classes"):
+        with pytest.raises(be.DataError, match="both classes"):
             be.Calibrator("pav").fit(scores)
         return
     fitted = be.Calibrator("pav").fit(scores)
@@ -204,25 +203,27 @@ def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people
     calibrator = be.Calibrator("logistic", prior=0.2)
     again = clone(calibrator)
     assert again.get_params() == {"method": "logistic", "prior": 0.2}
-    with pytest.raises(DataError, match="not fitted"):
+    with pytest.raises(be.DataError, match="not fitted"):
         again.transform(people)
     again.fit(people)
-    with pytest.raises(DataError, match="are distances, and the training scores were similarities"):
+    with pytest.raises(
+        be.DataError, match="are distances, and the training scores were similarities"
+    ):
         again.transform(be.Scores(people.values, people.probe_labels))
-    with pytest.raises(DataError, match="prior"):
+    with pytest.raises(be.DataError, match="prior"):
         be.Calibrator(prior=1)
-    with pytest.raises(DataError, match="'logistic', 'pav'"):
+    with pytest.raises(be.DataError, match="'logistic', 'pav'"):
         be.Calibrator("isotonic")
-    with pytest.raises(DataError, match="all 30 scores .* are equal"):
+    with pytest.raises(be.DataError, match="all 30 scores .* are equal"):
         be.Calibrator().fit(be.Scores(np.ones((6, 6)), [1, 1, 2, 2, 3, 3]))
     values = people.values.copy()
     values[0, 1] = np.nan
-    with pytest.raises(DataError, match="1 NaN, the first at row 0, column 1"):
+    with pytest.raises(be.DataError, match="1 NaN, the first at row 0, column 1"):
         be.Calibrator().fit(be.Scores(values, people.probe_labels, kind="similarity"))
-    with pytest.raises(ProtocolError, match="order"):
+    with pytest.raises(be.ProtocolError, match="order"):
         be.Calibrator().fit(be.Scores(values, people.probe_labels, kind="order", nan="reject"))
     upside_down = be.Scores(-people.values, people.probe_labels, kind="similarity")
-    with pytest.warns(BioevalWarning):
+    with pytest.warns(be.BioevalWarning):
         turned = be.Calibrator().fit(upside_down)
     assert [message.code for message in turned.remarks_] == ["calibration-turns-order"]
 
@@ -237,7 +238,7 @@ def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people
     ],
 )
 def test_bad_options_are_refused(people, options, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.calibration(people, **options)
 
 
@@ -270,7 +271,7 @@ def test_in_folds_nothing_is_learnt_from_the_test_part(people):
     steps = be.partition.SampleKFold(3, shuffle=True, random_state=0, stratify=None)
     by_pair = be.cross_evaluate(listed_, steps, estimator=be.Calibrator(), threshold="eer")
     assert np.isfinite(by_pair.cllr).all() and by_pair.attrs["sizes_are_of"] == "pairs"
-    with pytest.raises(DataError, match="y is given with Scores"):
+    with pytest.raises(be.DataError, match="y is given with Scores"):
         be.cross_evaluate(people, folds, estimator=be.Calibrator(), y=people.probe_labels)
 
 

@@ -13,7 +13,6 @@ from hypothesis import example, given, settings, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.studies.quality.error_discard import pauc
 
 FRACTIONS = (0.0, 0.1, 0.25, 0.29, 0.5, 1.0)
@@ -121,12 +120,12 @@ def test_qualities_as_text_and_as_a_column(scores):
     ],
 )
 def test_wrong_qualities_are_named(scores, quality, options, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.error_discard(scores, quality, **({"threshold": 4.0} | options))
 
 
 def test_pairs_have_no_samples_to_discard():
-    with pytest.raises(ProtocolError, match="error against discard needs a matrix"):
+    with pytest.raises(be.ProtocolError, match="error against discard needs a matrix"):
         be.error_discard(be.Scores.from_pairs([0.1], [True]), ([1], [1]), threshold=1.0)
 
 
@@ -184,13 +183,15 @@ def test_ties_of_epc_are_exact_and_go_to_the_stricter():
     ],
 )
 def test_wrong_options_of_epc_are_named(scores, options, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.epc(scores, scores, **options)
 
 
 def test_epc_refuses_two_kinds_of_scores(scores):
     other = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    with pytest.raises(DataError, match="`dev` holds distance scores and `test` similarity scores"):
+    with pytest.raises(
+        be.DataError, match="`dev` holds distance scores and `test` similarity scores"
+    ):
         be.epc(scores, other)
 
 

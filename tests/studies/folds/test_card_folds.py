@@ -10,7 +10,6 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.base.errors import CardError, DataError, ProtocolError
 from bioeval.results.layouts import expanded
 
 CARD = """
@@ -61,7 +60,7 @@ def test_folds_in_a_column(scores):
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
     result = expanded(be.evaluate(given, made))["folds/verification/single"]
     assert result.sizes["fold"] == 2
-    with pytest.raises(DataError, match="'part'"):
+    with pytest.raises(be.DataError, match="'part'"):
         expanded(be.evaluate(scores, made))
 
 
@@ -80,7 +79,7 @@ def test_shipped_cards_with_folds(scores):
         assert ("folds/open_set" in {n.path.strip("/") for n in tree.leaves}) == (
             "open_set" in tasks
         )
-    with pytest.raises(ProtocolError, match="leave out `thresholds` and `max_rank`"):
+    with pytest.raises(be.ProtocolError, match="leave out `thresholds` and `max_rank`"):
         be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
 
 
@@ -112,7 +111,7 @@ def test_shipped_cards_with_folds(scores):
     ],
 )
 def test_bad_cards(more, message):
-    with pytest.raises(CardError) as caught:
+    with pytest.raises(be.CardError) as caught:
         card(more)
     assert message in str(caught.value)
 
@@ -143,9 +142,9 @@ def test_pairs_carry_their_folds(tmp_path):
         np.testing.assert_array_equal(again["folds/verification/single"].accuracy, expected)
     be.save(pairs, tmp_path / "q.csv")
     assert be.load(tmp_path / "q.csv").pair_folds.tolist() == fold.tolist()
-    with pytest.raises(DataError, match="these pairs have none"):
+    with pytest.raises(be.DataError, match="these pairs have none"):
         be.evaluate(be.Scores.from_pairs(d, same), "lfw-view2")
-    with pytest.raises(DataError, match="folds has 2 values"):
+    with pytest.raises(be.DataError, match="folds has 2 values"):
         be.Scores.from_pairs(d, same, pair_folds=[0, 1])
 
 

@@ -14,7 +14,6 @@ from named_arguments import raises_about
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.counting import folds
 from bioeval.scores import blocks
 
@@ -167,7 +166,7 @@ def test_a_fold_without_a_rate_is_left_out_of_the_mean_of_its_repeat():
 
 def test_intervals_of_other_results_are_refused(scores):
     for interval in ("people", "wilson"):
-        with raises_about(DataError, "interval"):
+        with raises_about(be.DataError, "interval"):
             crossed(scores, be.partition.SubjectKFold(3), interval=interval)
 
 
@@ -196,27 +195,27 @@ def test_one_fold_has_no_interval():
 
 def test_bad_input_is_refused(scores):
     folds = be.partition.SubjectKFold(3)
-    with pytest.raises(DataError, match="only 30 subjects"):
+    with pytest.raises(be.DataError, match="only 30 subjects"):
         crossed(scores, be.partition.SubjectKFold(31))
-    with pytest.raises(DataError, match="`threshold` is 'err'.*Did you mean '(eer|frr)'"):
+    with pytest.raises(be.DataError, match="`threshold` is 'err'.*Did you mean '(eer|frr)'"):
         crossed(scores, folds, threshold="err")
     for wrong in ("far=2.0", "far=", ("far", 0.1), "cost=0.5,1", math.nan, "far=x"):
-        with pytest.raises(DataError):
+        with pytest.raises(be.DataError):
             crossed(scores, folds, threshold=wrong)
-    with pytest.raises(DataError, match=r"be\.repeat"):
+    with pytest.raises(be.DataError, match=r"be\.repeat"):
         crossed(scores, be.partition.ProbeGallerySplit(1))
-    with pytest.raises(DataError, match="divides a list of pairs"):
+    with pytest.raises(be.DataError, match="divides a list of pairs"):
         crossed(scores, be.partition.PredefinedPairFolds([0, 1]))
-    with pytest.raises(DataError, match="features with estimator"):
+    with pytest.raises(be.DataError, match="features with estimator"):
         crossed(scores.values, folds)
-    with pytest.raises(DataError, match="meta is given with Scores"):
+    with pytest.raises(be.DataError, match="meta is given with Scores"):
         crossed(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
-    with pytest.raises(ProtocolError, match="order"):
+    with pytest.raises(be.ProtocolError, match="order"):
         crossed(order, be.partition.SubjectKFold(2))
     failed = scores.values.copy()
     failed[0, 1] = np.nan
-    with pytest.raises(DataError, match="hold 1 NaN"):
+    with pytest.raises(be.DataError, match="hold 1 NaN"):
         crossed(be.Scores(failed, scores.probe_labels), folds)
 
 
@@ -244,9 +243,9 @@ def test_what_a_splitter_yields_is_checked(scores):
         (first, "expected pairs"),
         (5, "yields int"),
     ):
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(be.DataError, match=message):
             crossed(scores, Given(parts))
-    with pytest.raises(DataError, match="the list of splits yields an empty test part"):
+    with pytest.raises(be.DataError, match="the list of splits yields an empty test part"):
         crossed(scores, [(first, [])])
 
 

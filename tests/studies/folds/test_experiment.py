@@ -8,7 +8,6 @@ import pytest
 from twins import crossed
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 
 # --------------------------------------------------------------------------- 50 experiments
@@ -211,19 +210,19 @@ def test_claims_that_cannot_be_made():
         (ClaimSampler(6, 0.0), "6 impostor claims by one probe, but it has only 5 other"),
     ]
     for sampler, words in cases:
-        with pytest.raises(DataError, match=words):
+        with pytest.raises(be.DataError, match=words):
             be.verification(view, claims=sampler)
     alone = be.Scores(np.zeros((3, 3)), list("abb"))  # a has no mate but itself
     assert (ClaimSampler(1, 0.66, 1).draw(alone).probe[[0]] == 0).all()
-    with pytest.raises(DataError, match="only 2 probes have a mate"):
+    with pytest.raises(be.DataError, match="only 2 probes have a mate"):
         ClaimSampler(1, 1.0).draw(alone)
     for bad in ({"per_probe": 0}, {"genuine": 1.5}, {"genuine": "half"}):
-        with pytest.raises(DataError, match=next(iter(bad))):
+        with pytest.raises(be.DataError, match=next(iter(bad))):
             ClaimSampler(**bad)
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
-    with pytest.raises(ProtocolError, match="claims"):
+    with pytest.raises(be.ProtocolError, match="claims"):
         be.verification(pairs, claims=ClaimSampler())
-    with pytest.raises(DataError, match="expected a ClaimSampler"):
+    with pytest.raises(be.DataError, match="expected a ClaimSampler"):
         crossed(scores, Experiment(0.5), claims=["x"])
 
 
@@ -241,7 +240,7 @@ def test_claims_keep_away_from_what_is_not_compared():
     mask = np.ones((4, 4), dtype=np.uint8) + (np.equal.outer(list("aabb"), list("aabb")))
     mask[2, 3] = 0
     masked = be.Scores(np.zeros((4, 4)), list("aabb"), mask=mask)
-    with pytest.raises(DataError, match="only 3 probes have a mate"):
+    with pytest.raises(be.DataError, match="only 3 probes have a mate"):
         ClaimSampler(1, 1.0).draw(masked)
 
 
@@ -262,16 +261,16 @@ def test_claims_of_an_experiment_are_drawn_for_each_part():
 
 def test_what_an_experiment_cannot_do():
     scores = be.simulate(8, 3, random_state=1)
-    with pytest.raises(ProtocolError, match="neither `train` nor `validation`"):
+    with pytest.raises(be.ProtocolError, match="neither `train` nor `validation`"):
         crossed(scores, Experiment(gallery_templates=1))
     fixed = crossed(scores, Experiment(gallery_templates=1), threshold=4.0)
     assert np.isnan(fixed.train_far).all() and fixed.attrs["chosen_on"] == "given"
     crossed(scores, Experiment(gallery_templates=1), task="closed_set")
     gallery = be.Scores(np.zeros((4, 2)), list("aabb"), list("ab"))
-    with pytest.raises(ProtocolError, match="divides one set of templates"):
+    with pytest.raises(be.ProtocolError, match="divides one set of templates"):
         crossed(gallery, Experiment(0.5))
-    with pytest.raises(ProtocolError, match="divides one set of templates"):
+    with pytest.raises(be.ProtocolError, match="divides one set of templates"):
         be.repeat(gallery, Experiment(0.5))
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
-    with pytest.raises(ProtocolError, match="a list of pairs"):
+    with pytest.raises(be.ProtocolError, match="a list of pairs"):
         crossed(pairs, Experiment(0.5))

@@ -14,7 +14,6 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import DataError
 
 
 class Remembering(TransformerMixin, BaseEstimator):
@@ -70,14 +69,14 @@ def test_a_threshold_from_the_validation_part(faces):
 def test_bad_systems_are_refused(faces):
     x, subject = faces
     folds = be.partition.SubjectKFold(4)
-    with pytest.raises(DataError, match="y is missing"):
+    with pytest.raises(be.DataError, match="y is missing"):
         crossed(x, folds, estimator=PCA(2))
-    with pytest.raises(DataError, match=r"not an object with fit\(\)"):
+    with pytest.raises(be.DataError, match=r"not an object with fit\(\)"):
         crossed(x, folds, y=subject, estimator=LinearDiscriminantAnalysis)
-    with pytest.raises(DataError, match="95 subjects for 96"):
+    with pytest.raises(be.DataError, match="95 subjects for 96"):
         crossed(x, folds, y=subject[1:], estimator=PCA(2))
     scores = be.Scores.from_embeddings(x, subject)
-    with pytest.raises(DataError, match="features"):
+    with pytest.raises(be.DataError, match="features"):
         crossed(scores, folds, y=subject, estimator=PCA(2))
 
 
@@ -109,11 +108,11 @@ def test_a_search_with_a_scorer_is_cloned_and_pickled():
 
 def test_bad_scorers_are_refused(faces):
     x, subject = faces
-    with pytest.raises(DataError, match="Did you mean 'eer'"):
+    with pytest.raises(be.DataError, match="Did you mean 'eer'"):
         be.make_scorer("eeer")
-    with pytest.raises(DataError, match="no transform"):
+    with pytest.raises(be.DataError, match="no transform"):
         be.eer_scorer(object(), x, subject)
-    with pytest.raises(DataError, match="y is missing"):
+    with pytest.raises(be.DataError, match="y is missing"):
         be.eer_scorer(PCA(), x)
 
 
@@ -131,7 +130,7 @@ def test_classes_of_pairs_are_no_subjects(faces, labels, named, measure):
     x, _ = faces
     y = np.array(labels)[np.arange(len(x)) % 2]
     how = {"cv": StratifiedKFold(2), "scoring": be.make_scorer(measure)}
-    with pytest.raises(DataError, match=f"labels {named} of genuine and impostor"):
+    with pytest.raises(be.DataError, match=f"labels {named} of genuine and impostor"):
         cross_val_score(PCA(4, random_state=0), x, y, error_score="raise", **how)
     with pytest.warns(UserWarning, match="expected the subject of each sample"):
         result = cross_val_score(PCA(4, random_state=0), x, y, **how)
@@ -141,7 +140,7 @@ def test_classes_of_pairs_are_no_subjects(faces, labels, named, measure):
 def test_a_label_of_its_own_for_each_sample_is_no_subject(faces):
     x, subject = faces
     y = np.arange(len(x)) + 0.5
-    with pytest.raises(DataError, match="a different label for each of"):
+    with pytest.raises(be.DataError, match="a different label for each of"):
         be.eer_scorer(Remembering(), x, y)
     lone = subject == subject[0]
     assert np.isnan(be.eer_scorer(Remembering(), x[lone], subject[lone]))  # one subject
@@ -185,6 +184,6 @@ def test_a_callable_metric_states_its_kind(faces):
         lambda: be.cross_evaluate(x, splitter, metric=near, **given),
     ):
         with pytest.raises(
-            DataError, match='is a function.*`kind="distance"` or `kind="similarity"`'
+            be.DataError, match='is a function.*`kind="distance"` or `kind="similarity"`'
         ):
             call()

@@ -7,7 +7,6 @@ import pytest
 from twins import in_folds, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import ProtocolError
 from bioeval.protocol.pairs import with_pairs
 
 
@@ -71,5 +70,5 @@ def test_a_mask_alone_does_not_say_who_is_who():
         lambda: be.repeat(masked, galleries),
         lambda: be.study_threshold(masked),
     ):
-        with pytest.raises(ProtocolError, match="Give labels"):
+        with pytest.raises(be.ProtocolError, match="Give labels"):
             evaluate()

@@ -11,7 +11,6 @@ from strategies import examples_of
 from twins import crossed
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.scores.disjoint import disjoint_among
 
 NAMES = list("abcdefg")
@@ -125,9 +124,9 @@ def test_splitters_by_subject_of_both_libraries():
         assert "crossing_pairs" not in crossed(pairs, splitter)
     unknown = be.Scores.from_pairs(pairs.values, pairs.genuine)
     for splitter in (GroupKFold(3), three):
-        with pytest.raises(ProtocolError, match="columns subject_a and subject_b"):
+        with pytest.raises(be.ProtocolError, match="columns subject_a and subject_b"):
             crossed(unknown, splitter)
-    with pytest.raises(DataError, match="240 pairs contradict their subjects"):
+    with pytest.raises(be.DataError, match="240 pairs contradict their subjects"):
         be.Scores.from_pairs(pairs.values, ~pairs.genuine, subjects=pairs.pair_subjects)
 
 
@@ -155,9 +154,9 @@ def test_two_systems_are_paired_by_pair():
     )
     fewer = be.compare(a, other, **few)
     assert left_out(fewer) == {"a": 40, "b": 40}
-    with pytest.raises(DataError, match="differ at .* the same templates in the same order"):
+    with pytest.raises(be.DataError, match="differ at .* the same templates in the same order"):
         be.compare(pairs, pairs.select(np.random.default_rng(1).permutation(79)))
     fewer = be.compare(a, a.select(np.arange(10)), **few)
     assert left_out(fewer) == {"a": 50}
-    with pytest.raises(ProtocolError, match="needs the subjects of both sides of each pair"):
+    with pytest.raises(be.ProtocolError, match="needs the subjects of both sides of each pair"):
         be.compare(a, be.Scores.from_pairs(b.values, b.genuine))

@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import ProtocolError
 
 NANS = ("raise", "reject", "exclude")
 
@@ -37,7 +36,7 @@ def test_every_smaller_gallery(drawn_case, fusion, impostors):
     compared = [len(row) for row in naive.read(**case.naive()).rows]
     wanted = scores.shape[1] - (case.gallery_labels is None)
     if any(0 < number < wanted for number in compared):
-        with pytest.raises(ProtocolError, match="part of the gallery"):
+        with pytest.raises(be.ProtocolError, match="part of the gallery"):
             be.gallery_size(scores, list(sizes), thresholds=limits, **options)
         return
     ds = be.gallery_size(scores, list(sizes), thresholds=limits, **options)

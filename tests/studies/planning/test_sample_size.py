@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.studies.planning import sample_size as planning
 
 
@@ -189,9 +188,9 @@ def test_what_is_refused():
         (scores, {"threshold": -1.0}, "nothing but genuine errors"),
         (be.Scores(np.ones((3, 3)), ["a", "a", "b"]), {"threshold": 0.5}, "has 1 subject with"),
     ):
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(be.DataError, match=message):
             be.sample_size(pilot, **options)
-    with pytest.raises(ProtocolError, match="fixed pairs"):
+    with pytest.raises(be.ProtocolError, match="fixed pairs"):
         be.sample_size(be.Scores.from_pairs([0.1, 0.2], [1, 0]))
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
-from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.studies.planning.workload import values_of_rate
 
@@ -112,7 +111,7 @@ def test_what_is_refused():
         (be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), thresholds=[1.0]), {},
          "the FAR at threshold 1 is not defined"),
     ):  # fmt: skip
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(be.DataError, match=message):
             be.workload(rates, **{**USE, **options})
 
 

@@ -8,7 +8,6 @@ from hypothesis import given, strategies as st
 from named_arguments import raises_about
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 
 
 def naive(distances, query, gallery, q_cam, g_cam, k, removed, junk, unmatched, rank_k, over):
@@ -84,7 +83,7 @@ def test_lists_give_what_the_whole_ranking_gives(
     options["precision_over"] = precision_over
     try:
         result = be.reid(lists, "top-k", junk_ids=(-1,), **options)
-    except ProtocolError as error:
+    except be.ProtocolError as error:
         # A list is emptied by what is removed, or nobody has a match.
         assert "covers no rank" in str(error) or "has a match" in str(error)
         return
@@ -132,9 +131,9 @@ def test_what_is_removed_shortens_what_a_list_tells():
     lists = be.Scores.from_top_k([[0, 1, 2]], ["ann"], ["ann", "bob", "eve", "ann"], **meta)
     result = be.reid(lists, "top-k", removed="same-id-same-camera")
     assert result.sizes["rank"] == 2 and int(result.rank_k) == 2
-    with pytest.raises(ProtocolError, match="`rank_k` is 3, but a list covers only 2 ranks"):
+    with pytest.raises(be.ProtocolError, match="`rank_k` is 3, but a list covers only 2 ranks"):
         be.reid(lists, "top-k", removed="same-id-same-camera", rank_k=3)
-    with raises_about(ProtocolError, "max_rank"):
+    with raises_about(be.ProtocolError, "max_rank"):
         be.reid(lists, "top-k", removed="same-id-same-camera", max_rank=3)
     assert be.reid(lists, "top-k", max_rank=9).cmc.values.tolist() == [1.0] * 9  # found at rank 1
 
@@ -149,7 +148,7 @@ def test_a_shorter_list_tells_less_unless_the_gallery_ends():
 
 def test_nobody_is_matched():
     lists = be.Scores.from_top_k([[0]], ["ann"], ["bob"])
-    with pytest.raises(ProtocolError, match="none of the 1 queries has a match"):
+    with pytest.raises(be.ProtocolError, match="none of the 1 queries has a match"):
         be.reid(lists, "top-k")
     assert float(be.reid(lists, "top-k", unmatched="zero").rank_k_mean_ap) == 0
 
@@ -195,7 +194,7 @@ LISTS = be.Scores.from_top_k([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "a
 )
 def test_what_needs_the_whole_gallery(call):
     with pytest.raises(
-        ProtocolError, match="all 3 gallery entries.*the 2 nearest.*protocol=.top-k"
+        be.ProtocolError, match="all 3 gallery entries.*the 2 nearest.*protocol=.top-k"
     ):
         call(LISTS)
 
@@ -225,7 +224,7 @@ def test_a_part_of_the_queries():
     ],
 )
 def test_lists_that_are_none(indices, options, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.Scores.from_top_k(indices, ["ann"], ["ann", "bob", "ann"], **options)
 
 
@@ -271,7 +270,7 @@ def same(a: be.Scores, b: be.Scores) -> None:
 def test_npz_keeps_lists(tmp_path, lists):
     be.save(lists, tmp_path / "x.npz")
     same(be.load(tmp_path / "x.npz"), lists)
-    with pytest.raises(DataError, match="expected one of .npz"):
+    with pytest.raises(be.DataError, match="expected one of .npz"):
         be.save(lists, tmp_path / "x.npy")
 
 
@@ -289,13 +288,13 @@ def test_lists_under_other_names(tmp_path):
     result = be.load(tmp_path / "x.npz", columns=columns, lists={"first_index": 1})
     same(result, be.Scores.from_top_k(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
                               distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip
-    with pytest.raises(DataError, match="outside of 0..2, the first is 3 .*begin with 1"):
+    with pytest.raises(be.DataError, match="outside of 0..2, the first is 3 .*begin with 1"):
         be.load(tmp_path / "x.npz", columns=columns)
-    with pytest.raises(DataError, match="no gallery_labels; top-K lists need .* every gallery"):
+    with pytest.raises(be.DataError, match="no gallery_labels; top-K lists need .* every gallery"):
         be.load(tmp_path / "x.npz", columns={"indices": "top", "labels": "who"})
-    with pytest.raises(DataError, match="first_index.* has no meaning"):
+    with pytest.raises(be.DataError, match="first_index.* has no meaning"):
         be.load(tmp_path / "x.npz", columns={"scores": "scores", **sides}, lists={"first_index": 1})
-    with pytest.raises(DataError, match="'who'.*expected integers"):
+    with pytest.raises(be.DataError, match="'who'.*expected integers"):
         be.load(tmp_path / "x.npz", columns={"indices": "who", **sides})
 
 
@@ -319,21 +318,23 @@ def test_features_as_npy(tmp_path):
     assert square.layout == "all-against-all"
 
     np.save(tmp_path / "g.npy", gallery[:, :3])
-    with pytest.raises(DataError, match="4 features a row and .*g.npy 3"):
+    with pytest.raises(be.DataError, match="4 features a row and .*g.npy 3"):
         be.load(tmp_path / "q.npy", gallery=tmp_path / "g.npy")
-    with pytest.raises(DataError, match="3 labels for 2 rows"):
+    with pytest.raises(be.DataError, match="3 labels for 2 rows"):
         be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "g.labels.csv")
     (tmp_path / "q.labels.csv").unlink()
-    with pytest.raises(DataError, match="labels of its 2 rows are missing; expected q.labels.csv"):
+    with pytest.raises(
+        be.DataError, match="labels of its 2 rows are missing; expected q.labels.csv"
+    ):
         be.load(tmp_path / "q.npy", metric="l2")
-    with pytest.raises(DataError, match="q.csv: no such file"):
+    with pytest.raises(be.DataError, match="q.csv: no such file"):
         be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "q.csv")
-    with raises_about(DataError, "metric"):
+    with raises_about(be.DataError, "metric"):
         be.load(tmp_path / "q.npy", metric="l3")
     (tmp_path / "q.labels.csv").write_text("id\n7\n8\n")
-    with pytest.raises(DataError, match="`kind` has no meaning for embeddings"):
+    with pytest.raises(be.DataError, match="`kind` has no meaning for embeddings"):
         be.load(tmp_path / "q.npy", metric="l2", kind="distance")
     (tmp_path / "q.labels.csv").unlink()
     (tmp_path / "t.csv").write_text("label\na\n")
-    with pytest.raises(DataError, match="`labels` is missing, the labels of the rows"):
+    with pytest.raises(be.DataError, match="`labels` is missing, the labels of the rows"):
         be.load(tmp_path / "q.npy", gallery=tmp_path / "t.csv")

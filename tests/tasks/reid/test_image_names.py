@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.errors import DataError
 from bioeval.scores.formats.labels import read_names
 from bioeval.scores.image_names import PATTERNS
 
@@ -30,7 +29,7 @@ def test_published_names(pattern, name, label, camera, other_fields):
     result = be.parse_names([name], pattern)
     assert result.label.dtype == np.int64 and result.label.tolist() == [label]
     if camera is None:
-        with pytest.raises(DataError, match="have no camera; they have label, image"):
+        with pytest.raises(be.DataError, match="have no camera; they have label, image"):
             _ = result.camera
     else:
         assert result.camera.dtype == np.int64 and result.camera.tolist() == [camera]
@@ -65,7 +64,7 @@ def test_the_example_of_a_pattern_is_its_own_and_no_others(pattern):
     ],
 )
 def test_names_of_another_form(names, pattern, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.parse_names(names, pattern)
 
 
@@ -134,14 +133,14 @@ def test_names_beside_a_matrix(tmp_path):
     sides = {"labels": tmp_path / "q.txt", "gallery": tmp_path / "g.csv"}
     scores = be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
-    with pytest.raises(DataError, match='give `names_of="market1501"`'):
+    with pytest.raises(be.DataError, match='give `names_of="market1501"`'):
         be.load(tmp_path / "dist.npy", **sides)
-    with pytest.raises(DataError, match="q.txt: 2 of 2 names are not of the form of veri776"):
+    with pytest.raises(be.DataError, match="q.txt: 2 of 2 names are not of the form of veri776"):
         be.load(tmp_path / "dist.npy", names_of="veri776", **sides)
-    with pytest.raises(DataError, match="`names_of` is 'markt1501'.*Did you mean 'market1501'"):
+    with pytest.raises(be.DataError, match="`names_of` is 'markt1501'.*Did you mean 'market1501'"):
         be.load(tmp_path / "dist.npy", names_of="markt1501", **sides)
     sides["labels"] = sides["gallery"]
-    with pytest.raises(DataError, match="3 labels for 2 rows"):
+    with pytest.raises(be.DataError, match="3 labels for 2 rows"):
         be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
 
 
