@@ -15,7 +15,7 @@ from bioeval.cli.console import note
 LEAST_THRESHOLDS = 10
 
 
-class _Typed(click.ParamType):
+class Value(click.ParamType):
     """A value that a function reads from text; it raises ValueError where it is not `expected`."""
 
     def __init__(self, name: str, read: Callable[[str], Any], expected: str):
@@ -77,9 +77,9 @@ def _error_rate(text: str, name: str = "FAR") -> float:
     return rate
 
 
-def _error_rates(name: str) -> _Typed:
+def _error_rates(name: str) -> Value:
     """Return the type of one or several FARs or FRRs."""
-    return _Typed(
+    return Value(
         "x",
         lambda text: tuple(_error_rate(each, name) for each in text.split(",")),
         "a rate (0.01, 1% or 1/100), or several, comma-separated",
@@ -150,7 +150,7 @@ def _thresholds(text: str) -> int | list[float]:
     raise ValueError
 
 
-def at_least(smallest: int) -> _Typed:
+def at_least(smallest: int) -> Value:
     """Return the type of a whole number that is not smaller."""
 
     def read(text: str) -> int:
@@ -158,7 +158,7 @@ def at_least(smallest: int) -> _Typed:
             raise ValueError
         return int(text)
 
-    return _Typed("n", read, f"a whole number from {smallest} up")
+    return Value("n", read, f"a whole number from {smallest} up")
 
 
 def joined_lists(
@@ -169,40 +169,33 @@ def joined_lists(
     return tuple(values) or None
 
 
-class Value(_Typed):
-    """A value that an option reads from text: ``Value.RATE`` and others that commands share.
-
-    ``Value(name, read, expected)`` is one of a command alone; `read` raises ValueError for a text
-    that is not `expected`.
-    """
-
-    NUMBERS = _Typed(
-        "x",
-        lambda text: tuple(map(_number, text.split(","))),
-        "a number, or several, comma-separated",
-    )
-    FARS = _error_rates("FAR")
-    FRRS = _error_rates("FRR")
-    RATE = _Typed("x", _error_rate, "a rate (0.01, 1% or 1/100)")
-    PROPORTION = _Typed("p", _rate, "a proportion (0.01, 1% or 1/100)")
-    CONFIDENCE = _Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
-    WHOLE_NUMBERS = _Typed(
-        "n,n",
-        lambda text: list(map(int, text.split(","))),
-        "comma-separated whole numbers (10,100)",
-    )
-    COUNTS = _Typed("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
-    SIZE = _Typed("n", _size, "a proportion (0.3), or a whole number (20)")
-    GALLERY = _Typed(
-        "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
-    )
-    THRESHOLD = _Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
-    TARGET = _Typed("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
-    PRIORS = _Typed("p,p", _priors, "different numbers between 0 and 1, comma-separated")
-    ENTRIES = _Typed("key=value", _entries, "KEY=VALUE, or several, comma-separated")
-    THRESHOLDS = _Typed(
-        "n|t,t",
-        _thresholds,
-        f"a number of thresholds from {LEAST_THRESHOLDS} on (500), or thresholds with a point or a "
-        "comma (3.0 or 0.4,0.5)",
-    )
+NUMBERS = Value(
+    "x",
+    lambda text: tuple(map(_number, text.split(","))),
+    "a number, or several, comma-separated",
+)
+FARS = _error_rates("FAR")
+FRRS = _error_rates("FRR")
+RATE = Value("x", _error_rate, "a rate (0.01, 1% or 1/100)")
+PROPORTION = Value("p", _rate, "a proportion (0.01, 1% or 1/100)")
+CONFIDENCE = Value("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
+WHOLE_NUMBERS = Value(
+    "n,n",
+    lambda text: list(map(int, text.split(","))),
+    "comma-separated whole numbers (10,100)",
+)
+COUNTS = Value("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
+SIZE = Value("n", _size, "a proportion (0.3), or a whole number (20)")
+GALLERY = Value(
+    "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
+)
+THRESHOLD = Value("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
+TARGET = Value("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
+PRIORS = Value("p,p", _priors, "different numbers between 0 and 1, comma-separated")
+ENTRIES = Value("key=value", _entries, "KEY=VALUE, or several, comma-separated")
+THRESHOLDS = Value(
+    "n|t,t",
+    _thresholds,
+    f"a number of thresholds from {LEAST_THRESHOLDS} on (500), or thresholds with a point or a "
+    "comma (3.0 or 0.4,0.5)",
+)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.cli.arguments import Value, at_least, joined_lists
+from bioeval.cli.arguments import GALLERY, PRIORS, SIZE, TARGET, at_least, joined_lists
 from bioeval.cli.command import option, option_group
 
 if TYPE_CHECKING:
@@ -21,18 +21,18 @@ CARD_OPTIONS = option_group(
         "--train N",
         "The proportion or number of subjects on which the threshold is chosen, if there is no "
         "validation part, while the others are tested.",
-        Value.SIZE,
+        SIZE,
     ),
     option(
         "--gallery-templates N",
         "With --train: the templates of each subject that are enrolled, as a number, a proportion, "
         "or metadata such as session=1.",
-        Value.GALLERY,
+        GALLERY,
     ),
     option(
         "--unenrolled N",
         "With --train: the proportion or number of test subjects that are not enrolled.",
-        Value.SIZE,
+        SIZE,
     ),
     option(
         "--folds N",
@@ -43,7 +43,7 @@ CARD_OPTIONS = option_group(
     option(
         "--target T|RULE",
         "With --folds or --train: the rule that chooses the threshold, such as eer or far=0.001.",
-        Value.TARGET,
+        TARGET,
     ),
     option(
         "--templates",
@@ -71,7 +71,7 @@ CARD_OPTIONS = option_group(
         "--min-dcf P,P",
         "The proportions of genuine attempts at which minDCF of verification is given.  "
         "[of the card]",
-        Value.PRIORS,
+        PRIORS,
         multiple=True,
         callback=joined_lists,
     ),
@@ -95,14 +95,14 @@ _FIELDS = {
 }
 
 
-def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of the card from a command's, and return those that were given."""
-    taken = {name: options.pop(name) for name in _FIELDS}
-    # A flag that is not there is False.
-    given = {name: x for name, x in taken.items() if x is not None and x is not False}
+def take_card_options(options: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Remove the options of the card from those that were given, and return them."""
+    given = {name: options.pop(name) for name in _FIELDS if name in options}
+    if not given["single_gallery"]:  # a flag
+        del given["single_gallery"]
     source = click.get_current_context().get_parameter_source("random_state")
     if source is ParameterSource.COMMANDLINE:
-        given["seed"] = options["random_state"]  # also of intervals
+        given["seed"] = seed  # also of intervals
     return given
 
 

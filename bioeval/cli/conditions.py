@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import DataError, bad_choice
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import PROPORTION, Value
 from bioeval.cli.command import option
 
 if TYPE_CHECKING:
@@ -39,20 +39,10 @@ class _Number:
     task: str = ""
     supported: bool = True
 
-    @property
-    def names(self) -> tuple[str, str]:
-        """Its name, and that with its task: ``open_set/eer``."""
-        return self.name, f"{self.task}/{self.name}"
-
-    @property
-    def text(self) -> str:
-        """The name as a condition has it."""
-        return self.name if self.place is None else f"{self.name}={self.place:g}"
-
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on a number of a result, such as ``eer > 0.05``."""
+    """A condition on a number of a result, such as ``eer > 0.05`` or ``open_set/eer > 0.05``."""
 
     name: str
     place: float | None
@@ -63,12 +53,12 @@ class Condition:
     @classmethod
     def parse(cls, text: str) -> Condition:
         """Return the condition that a text says; raise ValueError if it says none."""
-        match = _FORM.fullmatch(text)
-        if match is None:
+        found = _FORM.fullmatch(text)
+        if found is None:
             raise ValueError(text)
-        name, place, sign, limit = match.groups()
-        at = None if place is None else Value.PROPORTION.read(place)
-        return cls(name.replace("-", "_"), at, sign, Value.PROPORTION.read(limit), text.strip())
+        name, place, sign, limit = found.groups()
+        at = None if place is None else PROPORTION.read(place)
+        return cls(name.replace("-", "_"), at, sign, PROPORTION.read(limit), text.strip())
 
     def reasons(self, results: Any) -> Iterator[str]:
         """Yield why a command fails by this condition, one reason for each system.
@@ -76,33 +66,34 @@ class Condition:
         What is not defined, or not supported by the data, cannot be below a limit, or above it.
         """
         numbers = list(_numbers(results))
-        named = [x for x in numbers if self.name in x.names and self._is_at(x)]
+        named = [x for x in numbers if self._is_about(x)]
         if not named:
-            known = list(dict.fromkeys(x.text for x in numbers))
-            raise DataError(bad_choice("fail_if", self._about, known))
-        judged: set[str] = set()
-        for number in named:
-            if number.system in judged:  # of the first task that has it
-                continue
-            judged.add(number.system)
+            known = dict.fromkeys(_named(x.name, x.place) for x in numbers)
+            raise DataError(bad_choice("fail_if", _named(self.name, self.place), known))
+        of_first_task = {x.system: x for x in reversed(named)}
+        for number in reversed(of_first_task.values()):
+            what = _named(number.name, number.place)
             whose = ", ".join(filter(None, (number.system, number.task)))
             whose = f" ({whose})" if whose else ""
             if not number.supported:
-                yield f"{self.text}: too few people or attempts for {number.text}{whose}"
+                yield f"{self.text}: too few people or attempts for {what}{whose}"
             elif math.isnan(number.value):
-                yield f"{self.text}: {number.text} is not defined{whose}"
+                yield f"{self.text}: {what} is not defined{whose}"
             elif _SIGNS[self.sign](number.value, self.limit):
-                yield f"{self.text}: {number.text} is {number.value:.6g}{whose}"
+                yield f"{self.text}: {what} is {number.value:.6g}{whose}"
 
-    @property
-    def _about(self) -> str:
-        """What the condition is about."""
-        return self.name if self.place is None else f"{self.name}={self.place:g}"
-
-    def _is_at(self, number: _Number) -> bool:
+    def _is_about(self, number: _Number) -> bool:
+        """Whether the condition is about a number, by its name or that with its task."""
+        if self.name not in (number.name, f"{number.task}/{number.name}"):
+            return False
         if self.place is None or number.place is None:
-            return self.place is None and number.place is None
+            return self.place is number.place
         return math.isclose(self.place, number.place)
+
+
+def _named(name: str, place: float | None) -> str:
+    """Return the name of a number as a condition has it."""
+    return name if place is None else f"{name}={place:g}"
 
 
 FAIL_IF = option(

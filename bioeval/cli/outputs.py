@@ -6,25 +6,20 @@ import contextlib
 import csv
 import itertools
 import os
-import shlex
 import shutil
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from bioeval.base.csv_cells import as_cell
-from bioeval.base.errors import BioevalWarning, DataError, escaped
-from bioeval.cli.console import as_json, note, show_json
-from bioeval.views.show import WIDTH, as_text, print_table
+from bioeval.base.errors import DataError, escaped
+from bioeval.cli.console import as_json
+from bioeval.views.show import WIDTH, as_text
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bioeval.views.writers.terminal import Form
 
 
 #: What is written as CSV: rows with the same keys, or columns of the same length.
@@ -91,15 +86,19 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
                 raise FileInUseError(f"{place}: is {role}; name another file to write")
 
 
-def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
-    """Yield the files that the command line names, but once the word `out`, each with its word."""
+def command_words() -> list[str]:
+    """Return the words of the command line that runs."""
     from bioeval.cli.lazy_group import COMMAND_LINE
-    from bioeval.scores.formats.labels import SIBLINGS, sibling
 
     context = click.get_current_context(silent=True)
-    if context is None:
-        return
-    words = list(context.meta.get(COMMAND_LINE, ()))
+    return [] if context is None else [*context.meta.get(COMMAND_LINE, ())]
+
+
+def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
+    """Yield the files that the command line names, but once the word `out`, each with its word."""
+    from bioeval.scores.formats.labels import SIBLINGS, sibling
+
+    words = command_words()
     words += [word.partition("=")[2] for word in words]  # of --labels=FILE
     if out in words:
         words.remove(out)
@@ -227,92 +226,3 @@ def write_csv(target: Path, table: Table) -> None:
 
 def _cell(value: Any) -> Any:
     return as_cell(escaped(value)) if isinstance(value, str) else value
-
-
-@dataclass(frozen=True)
-class Output:
-    """Destinations of the results of a command."""
-
-    folder: Path | None  # of the files; it can be written to
-    force: bool  # whether files of the same names are replaced
-    as_json: bool  # whether a document is printed, in place of a table
-    markup: Form | None  # of the printed table, where it is not text
-    page: Path | None  # the page to write; it can be written
-    formats: tuple[str, ...]  # of the plots among the files; none: there are none
-    verbose: bool  # whether the printed table has all rows and messages
-    remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
-
-    @classmethod
-    def take(cls, options: dict[str, Any]) -> Output:
-        """Remove the output options from a command's, and check them before any computation."""
-        out, force = options.pop("out", None), options.pop("force", False)
-        plots = options.pop("plots", False)
-        formats = tuple(options.pop("plot_formats", ()))
-        if (plots or formats) and out is None:
-            raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
-        if plots and not formats:
-            formats = ("png",)
-        page = options.pop("report", None)
-        folder = None if out is None else check_folder(out, force)
-        if page is not None:
-            page = take_out(page, force)
-        as_json = options.pop("as_json", False)
-        forms: list[Form] = ["latex", "markdown"]
-        markup = [form for form in forms if options.pop(form, False)]
-        if as_json + len(markup) > 1:
-            raise click.UsageError("give one of --json, --latex and --markdown")
-        verbose = options.pop("verbose", False)
-        form = markup[0] if markup else None
-        return cls(folder, force, as_json, form, page, formats, verbose)
-
-    def write(
-        self, document: dict[str, Any], fill: Callable[[Path], None], stages: Callable[[str], None]
-    ) -> list[str]:
-        """Write the files that `fill` makes in a folder, and return their names."""
-        if self.folder is None:
-            return []
-        stages(f"writing to {self.folder}")
-        return write_folder(self.folder, document, fill, self.force)
-
-    def write_page(
-        self,
-        results: Any,
-        files: Iterable[str | None],
-        stages: Callable[[str], None],
-        **options: Any,
-    ) -> None:
-        """Write the page of the results of `files` if --report names it.
-
-        It has the command that it was made from; what it could not show becomes a remark.
-        """
-        if self.page is None:
-            return
-        from bioeval.cli.lazy_group import COMMAND_LINE
-        from bioeval.page.page import report
-
-        stages(f"writing {self.page}")
-        words = []
-        for word in click.get_current_context().meta.get(COMMAND_LINE, []):
-            # Names of files, without the folders of this machine.
-            words.append(Path(word).name if os.path.isabs(word) else word)
-        command = shlex.join(["bioeval", *words]) if words else ""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", BioevalWarning)
-            report(results, self.page, files=list(filter(None, files)), command=command, **options)
-        self.remarks.extend(str(warning.message) for warning in caught)
-
-    def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
-        """Print the document or the table, if there is one, then the number of files."""
-        if self.as_json:
-            show_json(document)
-        elif table is not None:
-            if not self.verbose:
-                table = table.in_brief() if self.markup is None else table.supported()
-            print_table(table, self.markup)
-        lines = [*self.remarks]
-        if self.folder is not None:
-            lines.append(f"wrote {len(files)} files to {self.folder}")
-        if self.page is not None:
-            lines.append(f"wrote {self.page}")
-        if lines:
-            note("\n".join(lines))

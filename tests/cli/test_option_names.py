@@ -26,6 +26,7 @@ OF_THE_COMMAND = {
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"steps"},
+    "fuse": {"save_to"},
     "gom": {"as_given"},  # not scaled
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
     "protocols": {"toml"},

@@ -49,6 +49,7 @@ WITHOUT_PLOT = {"conventions", "sample-size", "workload", "--on", "--promise", "
 #: Lines of commands, and the calls of them.
 LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     "calibration a.npz --priors 0.5,0.01": lambda a, b, c: be.calibration(a, [0.5, 0.01]),
+    "calibration a.npz --templates multi --fusion mean": lambda a, b, c: be.calibration(claimed(a)),
     "calibration a.npz --calibrate logistic --train b.npz": lambda a, b, c: be.calibration(
         be.Calibrator().fit(b).transform(a)
     ),
@@ -69,6 +70,9 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     ),
     "gallery-size a.npz --sizes 2,6 --max-rank 2 --thresholds 20": lambda a, b, c: be.gallery_size(
         a, [2, 6], max_rank=2, thresholds=20
+    ),
+    "gallery-size a.npz --sizes 2,6 --fusion mean": lambda a, b, c: be.gallery_size(
+        a, [2, 6], fusion="mean"
     ),
     "gom c.npz --budget 9": lambda a, b, c: be.gom(c, convention=GOM, budget=9),
     "gom c.npz --as-given": lambda a, b, c: be.gom(c, convention=GOM, scaled=False),
@@ -166,7 +170,8 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
         ("calibration a.npz --train b.npz", "--train needs --calibrate"),
         ("calibration a.npz --priors 2", "--priors"),
         ("compare a.npz", "expected two or more"),
-        ("gallery-size a.npz --templates multi", "these are claim scores, which are for verif"),
+        ("gallery-size a.npz --templates multi", "--templates makes claims"),
+        ("gallery-size a.npz --attempts day", "--attempts makes claims"),
         ("gallery-size a.npz --sizes 0", "--sizes is [0]; expected increasing whole numbers"),
         ("gallery-size a.npz --sizes 13", "--sizes is [13]; expected increasing whole numbers"),
         ("gallery-size a.npz --sizes a", "expected comma-separated whole numbers"),

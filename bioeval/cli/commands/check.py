@@ -6,40 +6,39 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import THRESHOLD
 from bioeval.cli.command import Command, option
 from bioeval.cli.conditions import FAIL_IF
-from bioeval.cli.images import ImageOptions
-from bioeval.cli.options import rates, shared_options
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.images import IMAGES, image_folder, require_images
+from bioeval.cli.shared import DATA, rates, shared
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bioeval.cli.running import Run
     from bioeval.scores.matrix import Scores
 
 
 @click.command("check", cls=Command)
-@click.argument("data")
-@click.argument("second", required=False, metavar="[FILE]")
+@DATA
 @option("--protocol CARD", "Card of the later evaluation.", str, "auto")
 @rates("--far X", "FAR for which to check the number of subjects.", "far_targets")
 @option(
     "--threshold T|RULE",
     "Threshold at which people are confused: a number, or a rule applied to these data.",
-    Value.THRESHOLD,
+    THRESHOLD,
     "far=0.001",
 )
 @option("--worst N", "Number of pairs of people, and of doubtful labels, that are listed.", int, 10)
 @FAIL_IF
-@shared_options(use=True, name=False)
-@ImageOptions.add
+@shared(use=True, name=False)
+@IMAGES
 def check_command(
+    run: Run,
     data: str,
-    protocol: str,
-    far_targets: list[float] | None,
-    threshold: Any,
-    worst: int,
+    second: str | None = None,
+    images: str = "",
+    images_root: str | None = None,
     **options: Any,
 ) -> None:
     """Check DATA before an evaluation; each finding says what to do.
@@ -55,35 +54,19 @@ def check_command(
     The exit code is 1 if an error is found that makes results misleading, or by --fail-if, as
     "warnings > 0" or "duplicates > 0"; 0 otherwise.
     """
-    images = ImageOptions(options)
-    options["threshold"] = threshold
-    folder = images.folder(data)
-    column = images.column
-    with StudyCommand(data, options) as run:
-        from bioeval.studies.check.check_data import check_data
+    from bioeval.studies.check.check_data import check_data
 
-        claims = run.read()
-        scores = run.as_read[run.name]
-        images.require(scores)
-        if run.output.page is not None and not column:
-            column = _column_of_images(scores, folder)
-        run.stages("looking")
-        checked = check_data(
-            scores,
-            protocol,
-            far_targets=far_targets,
-            threshold=run.options["threshold"],
-            worst=worst,
-            claims=None if claims is scores else claims,
-        )
-        run.finish(
-            checked,
-            more={"misleads": checked.misleads},
-            images=column,
-            image_folder=folder,
-        )
-        if checked.misleads:
-            run.fail("an error in the data makes results misleading")
+    folder = image_folder(images_root, data)
+    claims, scores = run.read(data, second), run.as_read
+    require_images(scores, images)
+    if run.page is not None and not images:
+        images = _column_of_images(scores, folder)
+    run.stages("looking")
+    checked = check_data(scores, claims=None if claims is scores else claims, **options)
+    more = {"misleads": checked.misleads}
+    run.finish(checked, more=more, images=images, image_folder=folder)
+    if checked.misleads:
+        run.fail("an error in the data makes results misleading")
 
 
 def _column_of_images(scores: Scores, folder: Path) -> str:

@@ -10,13 +10,15 @@ import click
 
 from bioeval.cli.command import Command, option
 from bioeval.cli.conditions import FAIL_IF
-from bioeval.cli.options import rates, shared_options, take_interval
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import rates, shared
+from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import xarray as xr
+
+    from bioeval.cli.running import Run
 
 
 @click.command("compare", cls=Command)
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
     "none",
 )
 @FAIL_IF
-@shared_options(use=True, interval=True, plots=True, names=True)
-def compare_command(data: tuple[str, ...], **options: Any) -> None:
+@shared(use=True, interval=True, plots=True, names=True)
+def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.
 
     bioeval compare old.npz new.npz
@@ -57,37 +59,31 @@ def compare_command(data: tuple[str, ...], **options: Any) -> None:
     from bioeval.scores.formats.comparisons import lists_trials
     from bioeval.studies.compare.compare import compare
 
-    if len(data) > 1 and lists_trials(data[-1]):
-        *files, options["second"] = data
-        data = tuple(files)
-    if len(data) == 1:
-        raise click.UsageError(f"one system is given, {data[0]}; expected two or more")
-    options["measures"] = list(options["measures"]) or None
-    take_interval(options, "people")
-    with StudyCommand(data[0], options) as run:
-        systems = {}
-        for name, file in zip(run.names(data), data, strict=True):
-            systems[name] = partial(run.read, file, name, reading=run.reading_of(file))
-        comparison = run.count(compare, systems, **run.options)
-        protocol = run.options.get("protocol") or "auto"
-        read = (reader() for reader in systems.values())
-        run.require_defined([comparison["value"]], read, protocol)
-        run.name = f"{len(systems)} systems"
-        by_name = dict(zip(systems, data, strict=True))
-        drawn = None
-        if run.output.formats:
-            each = {x: run.count(evaluate, read(), protocol) for x, read in systems.items()}
-            drawn = partial(_draw, run, comparison, each)
-        run.finish(comparison, more={"files": by_name}, files=list(data), drawn=drawn)
+    files, trials = list(data), None
+    if len(files) > 1 and lists_trials(files[-1]):
+        trials = files.pop()
+    if len(files) == 1:
+        raise click.UsageError(f"one system is given, {files[0]}; expected two or more")
+    by_name = dict(zip(run.names(files), files, strict=True))
+    systems = {name: partial(run.read, file, trials, name) for name, file in by_name.items()}
+    limits = run.interval("people")
+    comparison = compare(systems, interval=limits, **options)
+    protocol = options.get("protocol", "auto")
+    require_defined([comparison["value"]], (read() for read in systems.values()), protocol)
+    run.name, drawn = f"{len(systems)} systems", None
+    if run.formats:
+        evaluated = {name: evaluate(read(), protocol) for name, read in systems.items()}
+        drawn = partial(_draw, run, comparison, evaluated)
+    run.finish(comparison, more={"files": by_name}, drawn=drawn)
 
 
 def _draw(
-    run: StudyCommand, comparison: xr.Dataset, systems: Mapping[str, xr.DataTree], folder: Path
+    run: Run, comparison: xr.Dataset, systems: Mapping[str, xr.DataTree], folder: Path
 ) -> None:
     """Draw the ranks, and the curves of all systems in one figure each."""
     from bioeval.plot.files import save_plots
 
-    formats, tell = run.output.formats, run.output.remarks.append
+    formats, tell = run.formats, run.remarks.append
     curves = {name: run.in_terms(tree) for name, tree in systems.items()}
     save_plots(run.in_terms(comparison), (), folder, formats, tell=tell)
     save_plots(curves, (), folder, formats, overlaid=True, tell=tell)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from bioeval.cli.command import option
-from bioeval.cli.study_command import StudyCommand, study
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.command import Command, option
+from bioeval.cli.shared import DATA, shared
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
 
 
-@study(
-    "conventions",
-    option(
-        "--card CARD", "Cards to evaluate; all that fit by default.", name="cards", multiple=True
-    ),
-)
-def conventions_command(run: StudyCommand) -> None:
+@click.command("conventions", cls=Command)
+@DATA
+@option("--card CARD", "Cards to evaluate; all that fit by default.", name="cards", multiple=True)
+@shared()
+def conventions_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Evaluate DATA by every protocol card that fits, one row each.
 
     bioeval conventions reid.npz --card market1501 --card cuhk03
@@ -22,5 +27,4 @@ def conventions_command(run: StudyCommand) -> None:
     """
     from bioeval.studies.conventions.conventions import conventions
 
-    cards = [*run.options.pop("cards")] or None
-    run.finish(run.count(conventions, run.read(), cards=cards, **run.options))
+    run.finish(conventions(run.read(data, second), **options))

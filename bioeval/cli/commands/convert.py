@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bioeval.base.errors import wrapped
 from bioeval.cli.command import Command, in_options, option
-from bioeval.cli.console import note, put, show_json, terminal_width
-from bioeval.cli.options import load_file, shared_options, take_reading
+from bioeval.cli.console import terminal_width
 from bioeval.cli.outputs import take_scores
+from bioeval.cli.shared import shared
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
 
 
 @click.command("convert", cls=Command)
@@ -20,15 +23,8 @@ from bioeval.cli.outputs import take_scores
 @option("--dry-run", "Print what would be written and what lost; write nothing.", bool)
 @option("--force", "Replace OUT if it exists.", bool)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
-@shared_options(files=False, page=False, printed=False, name=False)
-def convert_command(
-    files: tuple[str, ...],
-    listed: bool,
-    dry_run: bool,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+@shared(files=False, page=False, printed=False, name=False)
+def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...] = ()) -> None:
     """Read DATA, any file that `bioeval run` reads, and write it to OUT.
 
     bioeval convert features.mat scores.npz
@@ -38,8 +34,10 @@ def convert_command(
     or .csv (a list of pairs, also as .tsv, .txt or .csv.gz). The command lists what OUT cannot
     hold.
     """
+    from bioeval.scores.formats import losses, save
+
     if listed:
-        put(_formats())
+        run.keep(text=_formats())
         return
     if len(files) not in (2, 3):
         raise click.UsageError(
@@ -47,26 +45,18 @@ def convert_command(
             "--list"
         )
     data, *second, out = files
-    reading = take_reading(data, {**options, "second": second[0] if second else None})
-    from bioeval.cli.progress import Stages
-    from bioeval.scores.formats import losses, save
-
-    place = Path(out)
-    take_scores(out, force or dry_run)
-    with Stages() as stages:
-        stages(f"reading {data}")
-        scores = load_file(data, reading)
-        if not dry_run:
-            stages(f"writing {out}")
-            save(scores, place)
-    lost = losses(scores, place)
-    if as_json:
-        about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
-        show_json({"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run})
-        return
-    put(f"{'would write' if dry_run else 'wrote'} {out}: {scores!r}\n")
-    for text in lost:
-        note(f"bioeval: note: {in_options(text)}")
+    take_scores(out, run.force or dry_run)
+    scores = run.read(data, *second)
+    if not dry_run:
+        run.stages(f"writing {out}")
+        save(scores, out)
+    lost = losses(scores, Path(out))
+    about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
+    document = {"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run}
+    text = f"{'would write' if dry_run else 'wrote'} {out}: {scores!r}\n"
+    run.keep(document=document, text=text)
+    if not run.as_json:
+        run.remarks += [f"bioeval: note: {in_options(line)}" for line in lost]
 
 
 def _formats() -> str:

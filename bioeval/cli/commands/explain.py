@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Value
-from bioeval.cli.command import option
-from bioeval.cli.study_command import StudyCommand, study
+from bioeval.cli.arguments import THRESHOLD
+from bioeval.cli.command import Command, option
+from bioeval.cli.shared import DATA, shared
 
 if TYPE_CHECKING:
-    from bioeval.studies.explain.section import Explanation, Steps
+    from bioeval.cli.running import Run
 
 
-@study(
-    "explain",
-    option("--probe N|NAME", "Row: its position, from 0, or the name of its template."),
-    option(
-        "--step-by-step",
-        "Explain every row of a small matrix, with running totals of each counter.",
-        bool,
-        name="steps",
-    ),
-    option(
-        "--threshold T|RULE",
-        "Threshold: a number, or a rule applied to these data; the EER by default.",
-        Value.THRESHOLD,
-    ),
-    option(
-        "--protocol CARD",
-        "Card whose tasks are explained: a name (bioeval protocols lists all) or a path; "
-        "auto: all of verification and identification.",
-        str,
-        "auto",
-    ),
-    use=True,
+@click.command("explain", cls=Command)
+@DATA
+@option("--probe N|NAME", "Row: its position, from 0, or the name of its template.")
+@option(
+    "--step-by-step",
+    "Explain every row of a small matrix, with running totals of each counter.",
+    bool,
+    name="steps",
 )
-def explain_command(run: StudyCommand) -> None:
+@option(
+    "--threshold T|RULE",
+    "Threshold: a number, or a rule applied to these data; the EER by default.",
+    THRESHOLD,
+)
+@option(
+    "--protocol CARD",
+    "Card whose tasks are explained: a name (bioeval protocols lists all) or a path; "
+    "auto: all of verification and identification.",
+    str,
+    "auto",
+)
+@shared(use=True)
+def explain_command(
+    run: Run,
+    data: str,
+    steps: bool,
+    second: str | None = None,
+    probe: str | None = None,
+    **options: Any,
+) -> None:
     """Explain a row of DATA: its sorted list, and what it adds to the rates.
 
     bioeval explain scores.npz --probe 17 --threshold 0.4
@@ -47,16 +53,12 @@ def explain_command(run: StudyCommand) -> None:
     counters of every task, and why. With --step-by-step, the running totals end in the rates of
     `bioeval run`.
     """
-    probe = run.options.pop("probe", None)
-    if run.options.pop("steps") == (probe is not None):
+    if steps == (probe is not None):
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
     from bioeval.studies.explain.explain import explain, step_by_step
 
-    scores = run.read()
-    run.stages("explaining")
-    explained: Explanation | Steps
+    scores = run.read(data, second)
     if probe is None:
-        explained = step_by_step(scores, **run.options)
+        run.finish(step_by_step(scores, **options))
     else:
-        explained = explain(scores, probe, **run.options)
-    run.finish(explained, files=filter(None, (run.data, run.reading.get("labels"))))
+        run.finish(explain(scores, probe, **options))

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalWarning, DataError
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import ENTRIES
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import rates, shared_options
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import rates, shared
+from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.running import Run
+    from bioeval.document.blocks import Fact
     from bioeval.scores.matrix import Scores
     from bioeval.studies.fusion.fusion import SystemFusion
 
@@ -40,7 +42,7 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 @option(
     "--weights NAME=W",
     "With --method weighted: weight of a system; once per system.",
-    Value.ENTRIES,
+    ENTRIES,
     multiple=True,
 )
 @option(
@@ -55,10 +57,20 @@ _IN_FOLDS = "Means over the folds of the test parts; ± is the standard deviatio
 )
 @rates("--far X", "FAR at which to report FRR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR.", "frr_targets")
-@option("--out FILE", "Write the fused scores, as .npz.")
+@option("--out FILE", "Write the fused scores, as .npz.", name="save_to")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
-@shared_options(use=True, files=False, names=True)
-def fuse_command(systems: tuple[str, ...], **options: Any) -> None:
+@shared(use=True, files=False, names=True)
+def fuse_command(
+    run: Run,
+    systems: tuple[str, ...],
+    method: str,
+    normalise: str,
+    weights: tuple[tuple[tuple[str, str], ...], ...] = (),
+    train: tuple[str, ...] = (),
+    protocol: str | None = None,
+    save_to: str | None = None,
+    **options: Any,
+) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
 
     bioeval fuse face.npz finger.npz --normalise z --out fused.npz
@@ -70,71 +82,66 @@ def fuse_command(systems: tuple[str, ...], **options: Any) -> None:
     the data themselves. The scores in --out use what was learnt from --train, or else from all
     data.
     """
+    import warnings
+
+    from bioeval.counting.points import FAR_TARGETS
+    from bioeval.document.text import say
+    from bioeval.studies.fusion.fusion import SystemFusion, fuse, measures_section
+    from bioeval.tasks.verification_task import verification
+
     if len(systems) < 2:
         raise click.UsageError("one system is nothing to fuse; give two files or more")
-    train = options.pop("train")
-    protocol = options.pop("protocol")
-    out = options.pop("out")
     if train and len(train) != len(systems):
         raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
     if train and protocol is not None:
         raise click.UsageError(
             "give --train or --protocol, not both: each selects the training data"
         )
-    how = {"method": options.pop("method"), "normalise": options.pop("normalise")}
-    weights = _weights(options.pop("weights"))
-    with StudyCommand(systems[0], options) as run:
-        names = run.names(systems)
-        if "fused" in names:
-            raise click.UsageError("a system is called 'fused'; name each with --name")
-        if out is not None and Path(out).suffix.lower() != ".npz":
-            raise DataError(f"{out}: fused scores are written as .npz")
-        run.file_to_write(out)
-        import warnings
+    how: dict[str, Any] = {"method": method, "normalise": normalise, "weights": _weights(weights)}
+    names = run.names(systems)
+    if "fused" in names:
+        raise click.UsageError("a system is called 'fused'; name each with --name")
+    if save_to is not None and Path(save_to).suffix.lower() != ".npz":
+        raise DataError(f"{save_to}: fused scores are written as .npz")
+    run.file_to_write(save_to)
+    every = {name: run.read(file, name=name) for name, file in zip(names, systems, strict=True)}
+    taught = {name: run.read(file, name=name) for name, file in zip(names, train, strict=False)}
+    read = dict(every)
+    if save_to is not None or protocol is None:
+        run.stages("fusing")
+        with warnings.catch_warnings():  # the table has them
+            warnings.simplefilter("ignore", BioevalWarning)
+            every["fused"] = fuse(read, **how, train=taught or None)
+    run.stages("counting")
+    options = {"far_targets": FAR_TARGETS, "frr_targets": ()} | options
+    if protocol is None:
+        datasets = {name: verification(scores, **options) for name, scores in every.items()}
+        require_defined([ds["eer"] for ds in datasets.values()], read.values())
+    else:
+        datasets = _in_folds(read, SystemFusion(**how), protocol, options)
+    if save_to is not None:
+        run.save_scores(every["fused"], save_to)
+    title = say("Fusion of {number:count systems}", number=len(systems))
+    note = _IN_FOLDS if protocol is not None else ""
+    shown = measures_section(title, datasets, _facts(datasets["fused"], protocol), note)
+    run.finish(shown, of=datasets, more={**how, "protocol": protocol})
 
-        from bioeval.counting.points import FAR_TARGETS
-        from bioeval.document.blocks import Fact
-        from bioeval.document.cells import Count, Label
-        from bioeval.document.results import threshold_choice
-        from bioeval.document.text import say
-        from bioeval.studies.fusion.fusion import SystemFusion, fuse, measures_section
-        from bioeval.tasks.verification_task import verification
 
-        read = dict(zip(names, map(run.read, systems, names), strict=True))
-        taught = dict(zip(names, map(run.read, train, names), strict=bool(train)))
-        options = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
-        every = dict(read)
-        if out is not None or protocol is None:
-            run.stages("fusing")
-            with warnings.catch_warnings():  # the table has them
-                warnings.simplefilter("ignore", BioevalWarning)
-                every["fused"] = fuse(read, **how, weights=weights, train=taught or None)
-        run.stages("counting")
-        if protocol is None:
-            datasets = {called: verification(scores, **options) for called, scores in every.items()}
-            run.require_defined([ds["eer"] for ds in datasets.values()], read.values())
-        else:
-            datasets = _in_folds(read, SystemFusion(**how, weights=weights), protocol, options)
-        if out is not None:
-            run.save_scores(every["fused"], out)
-        fused_results = datasets["fused"]
-        facts = [Fact("Task", str(fused_results.attrs["task"]), "task")]
-        if protocol is not None:
-            folds = fused_results.sizes["repeat"] * fused_results.sizes["fold"]
-            facts += [
-                Fact("Partition", Label(fused_results.attrs["splitter"]), "splitter"),
-                Fact("Threshold", threshold_choice(fused_results.attrs)),
-                Fact("Folds", Count(folds, noun="folds")),
-            ]
-        facts.append(Fact("Fused", Label(fused_results.attrs["origin"])))
-        title = say("Fusion of {number:count systems}", number=len(systems))
-        note = _IN_FOLDS if protocol is not None else ""
-        run.finish(
-            measures_section(title, datasets, facts, note),
-            more={**how, "weights": weights, "protocol": protocol},
-            files=[*systems, *train],
-            page={name: run.in_terms(dataset) for name, dataset in datasets.items()},
-        )
+def _facts(fused: xr.Dataset, protocol: str | None) -> list[Fact]:
+    """Return what the fused system and its partition are."""
+    from bioeval.document.blocks import Fact
+    from bioeval.document.cells import Count, Label
+    from bioeval.document.results import threshold_choice
+
+    facts = [Fact("Task", str(fused.attrs["task"]), "task")]
+    if protocol is not None:
+        folds = fused.sizes["repeat"] * fused.sizes["fold"]
+        facts += [
+            Fact("Partition", Label(fused.attrs["splitter"]), "splitter"),
+            Fact("Threshold", threshold_choice(fused.attrs)),
+            Fact("Folds", Count(folds, noun="folds")),
+        ]
+    return [*facts, Fact("Fused", Label(fused.attrs["origin"]))]
 
 
 def _weights(weights: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, float] | None:

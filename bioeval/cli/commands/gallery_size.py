@@ -2,43 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from bioeval.cli.arguments import Value
-from bioeval.cli.command import option
-from bioeval.cli.study_command import StudyCommand, study
+import click
+
+from bioeval.cli.arguments import THRESHOLDS, WHOLE_NUMBERS
+from bioeval.cli.command import Command, F, option
+from bioeval.cli.shared import DATA, shared
+from bioeval.cli.undefined import require_defined
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
 
 
-@study(
-    "gallery-size",
-    option(
-        "--sizes N,N",
-        "Numbers of subjects in the gallery; about a dozen, up to all, by default.",
-        Value.WHOLE_NUMBERS,
-    ),
-    option(
-        "--thresholds N|T,T",
-        "Number of thresholds, or the thresholds themselves.",
-        Value.THRESHOLDS,
-    ),
-    option("--max-rank N", "Number of ranks.", int),
-    option(
-        "--ties",
-        "Rank of a mate among candidates with exactly the same score.",
-        ["pessimistic", "optimistic", "stable", "expected"],
-        "pessimistic",
-    ),
-    option(
-        "--impostors",
-        "Whose searches are non-mated.",
-        ["auto", "unenrolled", "leave-subject-out", "both"],
-        "auto",
-    ),
-    plots=True,
-    use=True,
-    name=False,
+def _refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Refuse an option that makes claims of the scores."""
+    if value is not None:
+        raise click.UsageError(
+            f"{param.opts[0]} makes claims, for verification; a gallery is searched for its "
+            "templates. Leave it out"
+        )
+
+
+def _refused(name: str) -> Callable[[F], F]:
+    """Return an option that says why the command does not have it."""
+    how: dict[str, Any] = {"hidden": True, "expose_value": False, "callback": _refuse}
+    return click.option(name, help="Refused: it is of claims.", **how)
+
+
+@click.command("gallery-size", cls=Command)
+@DATA
+@option(
+    "--sizes N,N",
+    "Numbers of subjects in the gallery; about a dozen, up to all, by default.",
+    WHOLE_NUMBERS,
 )
-def gallery_size_command(run: StudyCommand) -> None:
+@option(
+    "--thresholds N|T,T",
+    "Number of thresholds, or the thresholds themselves.",
+    THRESHOLDS,
+)
+@option("--max-rank N", "Number of ranks.", int)
+@option(
+    "--ties",
+    "Rank of a mate among candidates with exactly the same score.",
+    ["pessimistic", "optimistic", "stable", "expected"],
+    "pessimistic",
+)
+@option(
+    "--impostors",
+    "Whose searches are non-mated.",
+    ["auto", "unenrolled", "leave-subject-out", "both"],
+    "auto",
+)
+@option(
+    "--fusion RULE",
+    "How the scores of a subject's templates are fused: min, mean, max, median or kth:K.",
+    str,
+    "min",
+)
+@_refused("--attempts")
+@_refused("--enrol")
+@_refused("--templates")
+@shared(plots=True, name=False)
+def gallery_size_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Evaluate identification of DATA by number of enrolled subjects.
 
     bioeval gallery-size scores.npz --sizes 5,10 --max-rank 3
@@ -47,9 +75,9 @@ def gallery_size_command(run: StudyCommand) -> None:
     """
     from bioeval.studies.galleries.gallery_size import gallery_size
 
-    scores = run.read()
-    dataset = run.count(gallery_size, scores, **run.options)
-    run.require_defined([dataset["cms"]], [scores])
+    scores = run.read(data, second)
+    dataset = gallery_size(scores, **options)
+    require_defined([dataset["cms"]], [scores])
     sizes = dataset["gallery_size"].values.tolist()
     csv: dict[str, dict[str, list[Any]]] = {}
     for name, over in {"cms": "rank", "far": "threshold", "frr": "threshold"}.items():

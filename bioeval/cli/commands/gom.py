@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import THRESHOLDS
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import INTERVAL, shared_options
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import INTERVAL, shared
+from bioeval.cli.undefined import require_defined
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
 
 
 @click.command("gom", cls=Command)
@@ -32,13 +35,17 @@ from bioeval.cli.study_command import StudyCommand
     "Definitions of the paper's text, or of the program of its figures.",
     ["paper", "reference"],
 )
-@option(
-    "--thresholds N|T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", Value.THRESHOLDS
-)
+@option("--thresholds N|T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", THRESHOLDS)
 @option("--max-rank N", "Number of ranks of CMC and DIR.", int)
 @INTERVAL
-@shared_options(interval=True, plots=True, names=True)
-def gom_command(systems: tuple[str, ...], **options: Any) -> None:
+@shared(interval=True, plots=True, names=True)
+def gom_command(
+    run: Run,
+    systems: tuple[str, ...],
+    as_given: bool,
+    interval: str | None = None,
+    **options: Any,
+) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 
     bioeval gom osnet.npz agw.npz
@@ -47,27 +54,16 @@ def gom_command(systems: tuple[str, ...], **options: Any) -> None:
     to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
     largest mReP and its threshold, and the areas under mReP and mFR.
     """
-    if options.pop("as_given"):
-        options["scaled"] = False
-    with StudyCommand(systems[0], options) as run:
-        names = run.names(systems)
-        from bioeval.tasks.reid.reid import gom
+    from bioeval.cli.commands.run_outputs import curve_rows
+    from bioeval.tasks.reid.reid import gom
 
-        results = {}
-        for file, called in zip(systems, names, strict=True):
-            scores = run.read(file, called)
-            results[called] = result = run.count(gom, scores, **run.options)
-            run.require_defined([result["mean_ap"]], [scores], run.options["convention"], [result])
-        from bioeval.cli.commands.run_outputs import curve_rows
-
-        rows = []
-        for called, ds in results.items():
-            rows += [{"system": called, **row} for row in curve_rows(ds, "threshold")]
-        run.finish(
-            results,
-            csv={"curves.csv": rows},
-            more={"inputs": dict(zip(names, systems, strict=True))},
-            slash="-",
-            overlaid=True,
-            files=systems,
-        )
+    results, rows = {}, []
+    limits = run.interval(interval)
+    for file, name in zip(systems, run.names(systems), strict=True):
+        scores = run.read(file, name=name)
+        dataset = gom(scores, scaled=not as_given, interval=limits, **options)
+        require_defined([dataset["mean_ap"]], [scores], options["convention"], [dataset])
+        results[name] = dataset
+        rows += [{"system": name, **row} for row in curve_rows(dataset, "threshold")]
+    inputs = dict(zip(results, systems, strict=True))
+    run.finish(results, csv={"curves.csv": rows}, more={"inputs": inputs}, overlaid=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import shared_options
 from bioeval.cli.outputs import rows_over
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import shared
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
 
 
 @click.command("pad", cls=Command)
@@ -27,7 +29,7 @@ from bioeval.cli.study_command import StudyCommand
 @option(
     "--apcer X,X",
     "APCER at which to report BPCER. 0.1, 0.05 and 0.01 are BPCER10, BPCER20 and BPCER100.",
-    Value.NUMBERS,
+    NUMBERS,
     name="apcer_targets",
 )
 @option(
@@ -41,12 +43,13 @@ from bioeval.cli.study_command import StudyCommand
     "Add confidence intervals, for which each person and each instrument is left out in turn.",
     ["people"],
 )
-@shared_options(interval=True, plots=True, reading=False)
+@shared(interval=True, plots=True, reading=False)
 def pad_command(
+    run: Run,
     data: str,
-    dev: str | None,
-    kind: Any,
-    name: str | None,
+    dev: str | None = None,
+    kind: Any = None,
+    interval: str | None = None,
     **options: Any,
 ) -> None:
     """Evaluate presentation attack detection: APCER by species, and BPCER.
@@ -60,38 +63,37 @@ def pad_command(
     non-response. APCER is the largest over the species (ISO/IEC 30107-3); APCER pooled over all
     attacks is given beside it.
     """
-    with StudyCommand(data, options, reads=False) as run:
-        from bioeval.studies.attacks.pad import pad
-        from bioeval.studies.attacks.presentations import read_presentations
+    from bioeval.studies.attacks.pad import pad
+    from bioeval.studies.attacks.presentations import read_presentations
 
-        listed = read_presentations(data)
-        kinds, dev_set = {kind, listed.kind}, None
-        if dev is not None:
-            other = read_presentations(dev)
-            dev_set = other.values, other.attack
-            kinds.add(other.kind)
-        kinds -= {None, ""}
-        if len(kinds) > 1:
-            raise DataError(
-                f"{data}: scores are declared {' and '.join(sorted(kinds | {str(kind)}))}; "
-                "expected one kind"
-            )
-        kind = next(iter(kinds), "similarity")
-        run.name = name or Path(data).stem
-        run.stages("counting")
-        dataset = pad(
-            listed.values,
-            listed.attack,
-            kind=kind,
-            dev=dev_set,
-            subjects=listed.subjects,
-            instrument=listed.instruments,
-            name=run.name,
-            **run.options,
+    limits, listed = run.interval(interval), read_presentations(data)
+    kinds, dev_set = {kind, listed.kind}, None
+    if dev is not None:
+        other = read_presentations(dev)
+        dev_set = other.values, other.attack
+        kinds.add(other.kind)
+    kinds -= {None, ""}
+    if len(kinds) > 1:
+        raise DataError(
+            f"{data}: scores are declared {' and '.join(sorted(kinds | {str(kind)}))}; "
+            "expected one kind"
         )
-        curve = rows_over(dataset, "threshold")
-        for i, name in enumerate(dataset["species"].values):
-            rates = dataset["apcer_of_species"].values[:, i].tolist()
-            for row, rate in zip(curve, rates, strict=True):
-                row[f"apcer {name}"] = rate
-        run.finish(dataset, csv={"curve.csv": curve}, files=list(filter(None, (data, dev))))
+    run.files, run.name = [data, *filter(None, [dev])], run.given_name or Path(data).stem
+    run.stages("counting")
+    dataset = pad(
+        listed.values,
+        listed.attack,
+        kind=next(iter(kinds), "similarity"),
+        dev=dev_set,
+        subjects=listed.subjects,
+        instrument=listed.instruments,
+        name=run.name,
+        interval=limits,
+        **options,
+    )
+    curve = rows_over(dataset, "threshold")
+    for i, name in enumerate(dataset["species"].values):
+        rates = dataset["apcer_of_species"].values[:, i].tolist()
+        for row, rate in zip(curve, rates, strict=True):
+            row[f"apcer {name}"] = rate
+    run.finish(dataset, csv={"curve.csv": curve})

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.cli.arguments import Value, at_least
-from bioeval.cli.command import Command, in_options, option
+from bioeval.cli.arguments import PROPORTION, Value, at_least
+from bioeval.cli.command import Command, in_options, option, option_group
 from bioeval.cli.commands.workload import TASKS
-from bioeval.cli.images import ImageOptions
-from bioeval.cli.options import ASSURE, EVALUATED, rates, shared_options, take_interval
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.images import IMAGES, image_folder, require_images
+from bioeval.cli.shared import ASSURE, EVALUATED, TERMS, rates, shared
+from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.running import Run
     from bioeval.page.threshold import Opens
     from bioeval.scores.matrix import Scores
 
@@ -37,7 +38,7 @@ def _use(text: str) -> dict[str, float]:
     use = dict(part.partition("=")[::2] for part in text.replace(" ", "").split(","))
     if use.keys() != {"people", "impostors"}:
         raise ValueError
-    share = Value.PROPORTION.read(use["impostors"])
+    share = PROPORTION.read(use["impostors"])
     return {"people_per_day": int(use["people"]), "impostor_share": share}
 
 
@@ -76,9 +77,17 @@ def _use(text: str) -> dict[str, float]:
     multiple=True,
     name="names",
 )
-@shared_options(use=True, interval=True, files=False, page=False, name=False)
-@ImageOptions.add
-def report_command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> None:
+@option_group(TERMS, IMAGES, heading="Output")
+@shared(use=True, interval=True, files=False, page=False, printed=False, name=False)
+def report_command(
+    run: Run,
+    data: tuple[str, ...],
+    title: str,
+    names: tuple[str, ...] = (),
+    images: str = "",
+    images_root: str | None = None,
+    **options: Any,
+) -> None:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 
     bioeval report scores.npz --out report.html --check --zoo
@@ -89,75 +98,69 @@ def report_command(data: tuple[str, ...], names: tuple[str, ...], **options: Any
     The page has the answer, the rates at a threshold that can be moved, the DET and the worst
     pairs; folded, the tables of all results, plots, and the origin of the page.
     """
+    from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of
+    from bioeval.page.threshold import Opens
+    from bioeval.results.saved import read_results
+    from bioeval.scores.alignment import Named, differences
+    from bioeval.views.writers.lines import written
+
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
-    title, images = options.pop("title"), ImageOptions(options)
-    wanted = {name: options.pop(name) for name in _FURTHER}
+    wanted = {name: options.pop(name, None) for name in _FURTHER}
     saved = list(filter(_is_saved, data))  # the worst pairs among them have images
-    if images.requested and not saved and not any(map(wanted.get, _WITH_IMAGES)):
+    if (images or images_root) and not saved and not any(map(wanted.get, _WITH_IMAGES)):
         raise click.UsageError("--images needs --worst N or --explain or --check")
-    folder = images.folder(data[0])
+    folder = image_folder(images_root, data[0])
     for name in filter(wanted.get, _OF_SCORES if saved else ()):
         raise click.UsageError(in_options(f"`{name}` needs scores; {saved[0]} holds results"))
-    interval = options.pop("interval")  # the others hold without a method, too
-    with StudyCommand(data[0], options) as run:
-        from bioeval.page.items import NOT_SHARED, doubts_of_systems, items_of
-        from bioeval.page.threshold import Opens
-        from bioeval.results.saved import read_results
-        from bioeval.scores.alignment import Named, differences
-        from bioeval.views.writers.lines import written
-
-        names_of_files = _names(data, names)
-        readings = list(map(run.reading_of, data))
-        read: dict[str, Scores] = {}
-        under_card: dict[str, Scores] = {}  # the comparisons that the card evaluates
-        kept: list[Any] = []
-        for i, (file, name, reading) in enumerate(zip(data, names_of_files, readings, strict=True)):
-            if _is_saved(file):
-                tree = read_results(file, _RESULTS)
-                tree = _with(tree, _workload(tree, Opens.of(tree), wanted["workload"]))
-                result = run.in_terms(tree)
-                # Without a name of the user, it says whose results it has.
-                kept.append({name: result} if i < len(names) else result)
-            else:
-                read[name] = run.read(file, name, reading=reading)
-                images.require(run.as_read[run.name])
-                under_card[name] = _compared(read[name], options["protocol"])
-        rows: list[Any] = []
-        evaluated: dict[str, Any] = {}
-        for name, scores in read.items():
-            given = {**options, "interval": interval}
-            results = _evaluated(scores, given, [], run)
-            opens = Opens.of(results) if "verification" in results.children else None
-            further = _study(under_card[name], opens, wanted, options, run)
-            for study in further.values():
-                promised = float(study.get("assured_threshold", math.nan))
-                if math.isfinite(promised):  # the answer of the page, whose rates are counted
-                    results = _evaluated(scores, given, [promised], run)
-                    opens = Opens(promised, repr(promised))
-            rule = None if opens is None else opens.rule
-            further |= _studies(under_card[name], rule, wanted, options, run)
-            further |= _workload(results, opens, wanted["workload"])
-            rows += _rows(scores, rule, wanted, options, run)
-            evaluated[name] = run.in_terms(_with(results, further))
-        if len(read) > 1:
-            apart = differences({name: Named.of(scores) for name, scores in read.items()})
-            for name, text in apart.items():
-                for node in evaluated[name].leaves:
-                    node.attrs[NOT_SHARED] = text
-            if not kept:
-                evaluated |= _comparison(under_card, options, run)
-        shown = [evaluated, *kept, *rows]
-        doubts = list(map(written, doubts_of_systems(items_of(shown))))
-        run.output.write_page(
-            shown, data, run.stages, title=title, images=images.column, image_folder=folder
-        )
-        remarks = run.output.remarks
-        remarks[:] = [f"bioeval: warning: {line}" for line in (*doubts, *remarks)]
+    read: dict[str, Scores] = {}
+    as_read: dict[str, Scores] = {}  # before they were in use
+    kept: list[Any] = []
+    for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
+        if _is_saved(file):
+            run.files.append(file)
+            tree = read_results(file, _RESULTS)
+            tree = _with(tree, _workload(tree, Opens.of(tree), wanted["workload"]))
+            result = run.in_terms(tree)
+            # Without a name of the user, it says whose results it has.
+            kept.append({name: result} if i < len(names) else result)
+        else:
+            scores = run.read(file, name=name)
+            require_images(run.as_read, images)
+            read[run.name], as_read[run.name] = scores, run.as_read
+    # The comparisons that the card evaluates.
+    under_card = {name: _compared(scores, options["protocol"]) for name, scores in read.items()}
+    rows: list[Any] = []
+    evaluated: dict[str, Any] = {}
+    for name, scores in read.items():
+        results = _evaluated(scores, options, [], run)
+        opens = Opens.of(results) if "verification" in results.children else None
+        further = _study(under_card[name], opens, wanted, run)
+        for study in further.values():
+            promised = float(study.get("assured_threshold", math.nan))
+            if math.isfinite(promised):  # the answer of the page, whose rates are counted
+                results = _evaluated(scores, options, [promised], run)
+                opens = Opens(promised, repr(promised))
+        rule = None if opens is None else opens.rule
+        further |= _studies(under_card[name], rule, wanted, run)
+        further |= _workload(results, opens, wanted["workload"])
+        rows += _rows(scores, as_read[name], rule, wanted, options, run)
+        evaluated[name] = run.in_terms(_with(results, further))
+    if len(read) > 1:
+        apart = differences({name: Named.of(scores) for name, scores in read.items()})
+        for name, text in apart.items():
+            for node in evaluated[name].leaves:
+                node.attrs[NOT_SHARED] = text
+        if not kept:
+            evaluated |= _comparison(under_card, options, run)
+    shown = [evaluated, *kept, *rows]
+    doubts = list(map(written, doubts_of_systems(items_of(shown))))
+    run.write_page(shown, title=title, images=images, image_folder=folder)
+    run.remarks[:] = [f"bioeval: warning: {line}" for line in (*doubts, *run.remarks)]
 
 
 def _study(
-    scores: Scores, opens: Opens | None, wanted: dict[str, Any], options: Any, run: StudyCommand
+    scores: Scores, opens: Opens | None, wanted: dict[str, Any], run: Run
 ) -> dict[str, xr.Dataset]:
     """Return the study of the rule of the threshold that the page opens with, by its name."""
     if wanted["folds"] <= 1 or opens is None:
@@ -166,7 +169,7 @@ def _study(
 
     run.stages("trying the threshold on other people")
     how: dict[str, Any] = {"folds": None if scores.layout == "pairs" else wanted["folds"]}
-    how |= {"random_state": options["random_state"], "assure": wanted["assure"]}
+    how |= {"random_state": run.settings["random_state"], "assure": wanted["assure"]}
     try:
         return {"threshold_study": study_threshold(scores, opens.rule, **how)}
     except BioevalError:
@@ -176,7 +179,7 @@ def _study(
 
 
 def _studies(
-    scores: Scores, target: str | None, wanted: dict[str, Any], options: Any, run: StudyCommand
+    scores: Scores, target: str | None, wanted: dict[str, Any], run: Run
 ) -> dict[str, xr.Dataset]:
     """Return further results of a system by name, at the threshold that the page opens with."""
     results: dict[str, xr.Dataset] = {}
@@ -189,7 +192,7 @@ def _studies(
         from bioeval.studies.zoo.zoo import zoo
 
         run.stages("evaluating each subject")
-        seed = options["random_state"]
+        seed = run.settings["random_state"]
         results["zoo"] = zoo(scores, threshold=target or "eer", random_state=seed)
     return results
 
@@ -209,7 +212,12 @@ def _workload(results: xr.DataTree, opens: Opens | None, use: Any) -> dict[str, 
 
 
 def _rows(
-    scores: Scores, target: str | None, wanted: dict[str, Any], options: Any, run: StudyCommand
+    scores: Scores,
+    as_read: Scores,
+    target: str | None,
+    wanted: dict[str, Any],
+    options: dict[str, Any],
+    run: Run,
 ) -> Iterator[dict[str, Any]]:
     """Yield what is no dataset by name: the check of the data, and explained rows."""
     if wanted["check"]:
@@ -217,10 +225,10 @@ def _rows(
 
         run.stages("checking the data")
         claims = scores if scores.claims else None
-        how = {"far_targets": options["far_targets"], "threshold": target or "far=0.001"}
-        as_read = run.as_read[str(scores.name)]
+        how: dict[str, Any] = {"threshold": target or "far=0.001"}
+        how["far_targets"] = options.get("far_targets")
         yield {"": check_data(as_read, options["protocol"], claims=claims, **how)}
-    for probe in wanted["probe"]:
+    for probe in wanted["probe"] or ():
         from bioeval.studies.explain.explain import explain
 
         run.stages(f"explaining {probe}")
@@ -229,7 +237,7 @@ def _rows(
 
 
 def _comparison(
-    systems: Mapping[str, Scores], given: Mapping[str, Any], run: StudyCommand
+    systems: Mapping[str, Scores], given: Mapping[str, Any], run: Run
 ) -> dict[str, xr.Dataset]:
     """Return the comparison of the systems by its name.
 
@@ -239,18 +247,16 @@ def _comparison(
     from bioeval.studies.compare.compare import compare
     from bioeval.tasks.plan import resolve_card
 
-    options = {name: given[name] for name in ("confidence", "replicates", "random_state")}
-    take_interval(options, "people")
-    for name in ("far_targets", "frr_targets"):
-        if given[name] is not None:
-            options[name] = given[name]
+    options = {name: given[name] for name in ("far_targets", "frr_targets") if name in given}
     card = resolve_card(next(iter(systems.values())), given["protocol"])
     if {*card.tasks} == {"gom"}:
         return {}
-    options["protocol"] = card if card.reid is not None else None
+    protocol = card if card.reid is not None else None
     try:
         run.stages("comparing the systems")
-        return {f"{len(systems)} systems": compare(systems, **options)}
+        limits = run.interval("people")
+        compared = compare(systems, protocol=protocol, interval=limits, **options)
+        return {f"{len(systems)} systems": compared}
     except BioevalError:
         return {}
 
@@ -286,7 +292,7 @@ def _compared(scores: Scores, protocol: Any) -> Scores:
 
 
 def _evaluated(
-    scores: Scores, given: Mapping[str, Any], points: list[float], run: StudyCommand
+    scores: Scores, given: Mapping[str, Any], points: list[float], run: Run
 ) -> xr.DataTree:
     """Return the results of the tasks of the card, also at these points.
 
@@ -295,13 +301,12 @@ def _evaluated(
     from bioeval.evaluation import evaluate
     from bioeval.tasks.plan import resolve_card
 
-    options = {**given, "extra_thresholds": points}
-    protocol = options.pop("protocol")
+    options = {"interval": None, **given}
+    protocol, method = options.pop("protocol"), options.pop("interval")
     run.stages("counting")
-    if options["interval"] == "none":
-        options["interval"] = None
-    elif options["interval"] is not None or not resolve_card(scores, protocol).has_folds:
-        options["interval"] = run.interval_for(scores, options["interval"])
-    take_interval(options, options["interval"])
-    tree = evaluate(scores, protocol, **options)
-    return run.checked(tree, scores, protocol, options["thresholds"] is not None)
+    limits = None
+    if method != "none" and (method or not resolve_card(scores, protocol).has_folds):
+        limits = run.interval_for(scores, method)
+    tree = evaluate(scores, protocol, interval=limits, extra_thresholds=points, **options)
+    require_rates(tree, scores, protocol, "thresholds" in options)
+    return tree

@@ -13,20 +13,15 @@ from bioeval.cli.arguments import at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.conditions import FAIL_IF
-from bioeval.cli.options import (
-    EVALUATED,
-    TRIES_AND_ENROLMENT,
-    rates,
-    require_method,
-    shared_options,
-    take_interval,
-)
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import EVALUATED, TRIES_AND_ENROLMENT, rates, shared
+from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.running import Run
     from bioeval.scores.matrix import Scores
+    from bioeval.stats.options import IntervalMethod
 
 #: People and comparisons, at most, of scores that have intervals unless they are refused.
 _LIMITED = 1_000, 10_000_000
@@ -79,7 +74,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 )
 @FAIL_IF
 @TRIES_AND_ENROLMENT
-@shared_options(interval=True, plots=True)
+@shared(interval=True, plots=True)
 @option_group(
     option(
         "--cluster ADDRESS",
@@ -93,7 +88,14 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     heading="Size and speed",
 )
 def run_command(
-    data: str, more_files: tuple[str, ...], protocol: str, worst: int | None, **options: Any
+    run: Run,
+    data: str,
+    protocol: str,
+    no_auc: bool,
+    more_files: tuple[str, ...] = (),
+    interval: str | None = None,
+    worst: int | None = None,
+    **options: Any,
 ) -> None:
     """Evaluate verification, identification or re-identification of DATA, scores or embeddings.
 
@@ -107,40 +109,38 @@ def run_command(
     lists of scores, are further systems, whose plots are also drawn together; else FILE is the
     mask, labels, impostor scores, trials or pairs of DATA.
     """
-    options["auc"] = not options.pop("no_auc")
-    if options["min_dcf"] and not options["auc"]:
-        raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
-    files, second = _systems_and_second(data, more_files, options["trials"])
-    if len(files) > 1 and options["name"] is not None:
-        raise click.UsageError(f"--name is for one system; there are {len(files)}")
-    given, interval = take_card_options(options), options.pop("interval")
-    with StudyCommand(data, {**options, "second": second}) as run:
-        if run.use:  # claims, which have one score for each
-            run.use |= {x: given.pop(x) for x in ("templates", "fusion") if x in given}
-        if run.output.page is not None:  # all tasks share their thresholds there
-            run.options["extra_thresholds"] = ()
-        from bioeval.cli.commands.run_outputs import Evaluation, finish
+    from bioeval.cli.commands.run_outputs import Evaluation, finish
 
-        evaluations = []
-        names = run.names(files) if len(files) > 1 else [None]
-        for file, name in zip(files, names, strict=True):
-            scores = run.read(file, name, reading=run.reading_of(file))
-            as_read = run.as_read[run.name]
-            divided = with_gallery(protocol, scores, of_system := dict(given))
-            if divided is not scores:
-                scores = as_read = divided
-            card = resolve(protocol, scores, of_system)
-            method = interval
-            if interval is None and _has_limits(scores, card):
-                method = "people"
-            tree = _evaluated(run, scores, card, None if method == "none" else method)
-            evaluation = Evaluation(tree, scores, card, file, run)
-            evaluation.check_data(as_read, protocol)
-            if worst is not None:
-                run.stages("listing the worst pairs")
-                evaluation.list_pairs(as_read, worst)
-            evaluations.append(evaluation)
-        finish(run, evaluations, [*files, second])
+    options["auc"] = not no_auc
+    if "min_dcf" in options and no_auc:
+        raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
+    files, second = _systems_and_second(data, more_files, run.reading["trials"])
+    if len(files) > 1 and run.given_name is not None:
+        raise click.UsageError(f"--name is for one system; there are {len(files)}")
+    given = take_card_options(options, run.settings["random_state"])
+    if not {"attempts", "enrol"} & run.use.keys():  # else claims, which have one score for each
+        given, run.use = given | run.use, {}
+    if run.page is not None:  # all tasks share their thresholds there
+        options["extra_thresholds"] = ()
+    names = run.names(files) if len(files) > 1 else [None]
+    evaluations = []
+    for file, name in zip(files, names, strict=True):
+        scores = run.read(file, second, name)
+        as_read = run.as_read
+        divided = with_gallery(protocol, scores, of_system := dict(given))
+        if divided is not scores:
+            scores = as_read = divided
+        card = resolve(protocol, scores, of_system)
+        method = interval or ("people" if _has_limits(scores, card) else "none")
+        limits = run.interval(None if method == "none" else method)
+        tree = _evaluated(run, scores, card, limits, options)
+        evaluation = Evaluation(tree, scores, card, file, run, options["per_query"])
+        evaluation.check_data(as_read, protocol)
+        if worst is not None:
+            run.stages("listing the worst pairs")
+            evaluation.list_pairs(as_read, worst)
+        evaluations.append(evaluation)
+    finish(run, evaluations)
 
 
 def _systems_and_second(
@@ -190,30 +190,24 @@ def _has_limits(scores: Scores, card: Any) -> bool:
     return len(scores.subjects) <= most_people and math.prod(scores.shape) <= most_comparisons
 
 
-def _evaluated(run: StudyCommand, scores: Scores, card: Any, interval: str | None) -> xr.DataTree:
+def _evaluated(
+    run: Run, scores: Scores, card: Any, interval: IntervalMethod | None, given: dict[str, Any]
+) -> xr.DataTree:
     """Return the results of scores under a card."""
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
+    from bioeval.results.failures import with_failures
     from bioeval.views.tasks import with_asked_thresholds
 
-    options = dict(run.options)
-    require_method(interval)
-    take_interval(options, interval)
-    at_given = "thresholds" in options
+    options = dict(given)
     asked = options.get("thresholds")
-    if isinstance(asked, list) and _has_curves(scores, card):
-        # Rows besides those of the curves, which plots draw.
-        options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
-    else:
-        asked = None
     failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
-    tree = run.count(evaluate, scores, card, **options)
+    besides = isinstance(asked, list) and _has_curves(scores, card)
+    if besides:  # rows besides those of the curves, which plots draw
+        options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
+    tree = evaluate(scores, card, interval=interval, **options)
     run.stages("checking the scores")
-    if asked:
+    if besides and asked:
         tree = with_asked_thresholds(tree, asked)
-    tree = run.checked(tree, scores, card, at_given)
-    if any(failures.values()):
-        from bioeval.results.failures import with_failures
-
-        tree = with_failures(tree, **failures)
-    return tree
+    require_rates(tree, scores, card, asked is not None)
+    return with_failures(tree, **failures) if any(failures.values()) else tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from bioeval.views.writers.terminal import TerminalDocument
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.study_command import StudyCommand
+    from bioeval.cli.running import Run
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
 
@@ -59,7 +59,8 @@ class Evaluation:
         scores: Scores,
         card: str | Protocol,
         file: str,  # what was read
-        run: StudyCommand,
+        run: Run,
+        per_query: bool,
     ):
         self.tree, self.scores, self.card, self.file = tree, scores, card, file
         self.name = str(scores.name)
@@ -68,7 +69,7 @@ class Evaluation:
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
         self.queries: list[dict[str, Any]] = []
-        if run.options.get("per_query"):
+        if per_query:
             self.queries = worst_first(self.datasets["reid"], scores)
         self._findings: list[Any] = []
         self._pairs: xr.Dataset | None = None
@@ -167,31 +168,31 @@ class Evaluation:
         save_plots(self.shown, plotted(compared), folder, formats, tell=tell)
 
 
-def finish(run: StudyCommand, systems: Sequence[Evaluation], files: Iterable[str | None]) -> None:
-    """Write what is wanted of the systems, read from `files`, and keep the table for printing."""
-    output, shown = run.output, {one.name: one.shown for one in systems}
+def finish(run: Run, systems: Sequence[Evaluation]) -> None:
+    """Write what is wanted of the systems, and keep the table for printing."""
+    shown = {one.name: one.shown for one in systems}
     run.judge({one.name: one.tree for one in systems})
     document: dict[str, Any] = {}
-    if output.folder is not None or output.as_json:
+    if run.folder is not None or run.as_json:
         document = systems[0].document()
         if len(systems) > 1:
             of_each = {one.name: one.document() for one in systems}
             document = {"bioeval": __version__, "systems": of_each}
-    tell = output.remarks.append
+    tell = run.remarks.append
 
     def write(folder: Path) -> None:
         if len(systems) == 1:
-            systems[0].write(folder, output.formats, tell)
+            systems[0].write(folder, run.formats, tell)
         else:
-            _write_all(systems, folder, output.formats, tell)
+            _write_all(systems, folder, run.formats, tell)
 
-    written_files = output.write(document, write, run.stages)
-    output.write_page(shown, files, run.stages)
+    written_files = run.write(document, write)
+    run.write_page(shown)
     for one in systems:  # the queries of re-identification, which the files have as CSV
         if document and one.queries:
             of_system = document if len(systems) == 1 else document["systems"][one.name]
             of_system["tasks"]["reid"]["worst_first"] = one.queries
-    run.keep(table_of(systems), document, written_files)
+    run.keep(table_of(systems), document, written=written_files)
 
 
 def table_of(systems: Sequence[Evaluation]) -> TerminalDocument:

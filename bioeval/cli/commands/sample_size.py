@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import CONFIDENCE, PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Value
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import (
-    FUSION_IN_USE,
-    TRIES_AND_ENROLMENT,
-    shared_options,
-)
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import FUSION_IN_USE, TRIES_AND_ENROLMENT, shared
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
 
 
 def _numbers_or_multi(text: str) -> Any:
     """Read numbers of templates, or the word for claims at all templates of a subject."""
-    return text if text.strip() == "multi" else Value.WHOLE_NUMBERS.read(text)
+    return text if text.strip() == "multi" else WHOLE_NUMBERS.read(text)
 
 
 @click.command("sample-size", cls=Command)
 @click.argument("pilot", required=False)
 @click.argument("second", required=False, metavar="[FILE]")
-@option("--far X", "FAR of the operating point.", Value.RATE, 0.0001)
+@option("--far X", "FAR of the operating point.", RATE, 0.0001)
 @option(
     "--width W",
     "Largest width of the interval of the FRR.",
-    Value.PROPORTION,
+    PROPORTION,
     0.01,
     name="frr_width",
 )
 @option(
     "--threshold T|RULE",
     "Threshold of the pilot: a number, or a rule; the loosest that keeps the FAR by default.",
-    Value.THRESHOLD,
+    THRESHOLD,
 )
-@option("--frr P", "Without a pilot: expected FRR.", Value.PROPORTION)
+@option("--frr P", "Without a pilot: expected FRR.", PROPORTION)
 @option("--icc X", "Without a pilot: correlation of two genuine errors of a subject.", float)
-@option("--confidence P", "Confidence of the interval, and of the rule of 3.", Value.CONFIDENCE)
+@option("--confidence P", "Confidence of the interval, and of the rule of 3.", CONFIDENCE)
 @option(
     "--templates N,N",
     "Numbers of templates per subject; or multi, with PILOT: a claim is compared with all enrolled "
@@ -49,8 +47,14 @@ def _numbers_or_multi(text: str) -> Any:
 )
 @TRIES_AND_ENROLMENT
 @FUSION_IN_USE
-@shared_options(name=False)
-def sample_size_command(pilot: str | None, **options: Any) -> None:
+@shared(name=False)
+def sample_size_command(
+    run: Run,
+    pilot: str | None = None,
+    second: str | None = None,
+    n_templates: Any = None,
+    **options: Any,
+) -> None:
     """Find how many subjects and templates a verification test needs.
 
     bioeval sample-size pilot.npz --far 1e-4 --width 0.01
@@ -59,15 +63,11 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
     PILOT is the scores of a first, small test, which gives the variation between subjects. Without
     it, --frr and --icc are assumed.
     """
-    numbers = options.pop("n_templates")
-    if numbers == "multi":
-        numbers, options["templates"] = None, "multi"
-    with StudyCommand(pilot or "", options) as run:
-        from bioeval.studies.planning.sample_size import sample_size
+    from bioeval.studies.planning.sample_size import sample_size
 
-        if pilot is None and run.use:
-            raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
-        scores = run.read() if pilot is not None else None
-        run.stages("counting")
-        ds = sample_size(scores, n_templates=numbers, **run.options)
-        run.finish(ds)
+    if n_templates == "multi":
+        n_templates, run.use["templates"] = None, "multi"
+    if pilot is None and run.use:
+        raise click.UsageError(f"--{next(iter(run.use))} is of a pilot: give PILOT")
+    scores = None if pilot is None else run.read(pilot, second)
+    run.finish(sample_size(scores, n_templates=n_templates, **options))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import Value, at_least
+from bioeval.cli.arguments import COUNTS, NUMBERS, SIZE, at_least
 from bioeval.cli.command import Command, option, option_group
 from bioeval.cli.console import put, show_json
 from bioeval.cli.outputs import take_scores
@@ -31,7 +31,7 @@ _OF_ANIMALS = (
 @option(
     "--templates N",
     "Templates of each subject: 5, a range to draw from, or a list.",
-    Value.COUNTS,
+    COUNTS,
     "10",
     name="n_templates",
 )
@@ -49,13 +49,11 @@ _OF_ANIMALS = (
     ["all-against-all", "probe-against-gallery"],
     "all-against-all",
 )
-@option(
-    "--probes N", "Probes of each person, for probe-against-gallery; 5 by default.", Value.COUNTS
-)
+@option("--probes N", "Probes of each person, for probe-against-gallery; 5 by default.", COUNTS)
 @option(
     "--unenrolled N",
     "People who only probe: their number, or a fraction of the subjects.",
-    Value.SIZE,
+    SIZE,
     0,
 )
 @option("--kind", "Kind of the scores.", ["distance", "similarity"], "distance")
@@ -71,7 +69,7 @@ _OF_ANIMALS = (
         "--within SD",
         "Standard deviation of a person's templates around the centre, in each dimension; "
         "0.6 unless given.",
-        Value.NUMBERS,
+        NUMBERS,
     ),
     option(
         "--metric M",

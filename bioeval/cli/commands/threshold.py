@@ -8,35 +8,31 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import RATE, TARGET
 from bioeval.cli.command import Command, option
 from bioeval.cli.conditions import FAIL_IF
-from bioeval.cli.options import ASSURE, shared_options, take_far, take_interval
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import ASSURE, DATA, rule_of, shared
+from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.running import Run
     from bioeval.scores.matrix import Scores
 
 
-#: Options of a threshold that is tried on other people.
-_OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
-
-
 @click.command("threshold", cls=Command)
-@click.argument("data")
-@click.argument("second", required=False, metavar="[FILE]")
+@DATA
 @option(
     "--on FILE",
     "Choose the threshold on DATA, and count its errors on this set; repeated: on its trials.",
     multiple=True,
 )
-@option("--far X", "The smallest FRR with FAR at most X: the same as --target far=X.", Value.RATE)
+@option("--far X", "The smallest FRR with FAR at most X: the same as --target far=X.", RATE)
 @option(
     "--target T|RULE",
     "Rule that chooses the threshold: eer, far=X, frr=X, hter, accuracy, min-dcf=P, cost=P,M,A.",
-    Value.TARGET,
+    TARGET,
     "far=0.001",
 )
 @option(
@@ -66,8 +62,16 @@ _OF_FOLDS = ("task", "folds", "repeats", "assure", "rank_unit")
     "template",
 )
 @FAIL_IF
-@shared_options(use=True, interval=True, plots=True)
-def threshold_command(data: str, **options: Any) -> None:
+@shared(use=True, interval=True, plots=True)
+def threshold_command(
+    run: Run,
+    data: str,
+    target: str,
+    on: tuple[str, ...] = (),
+    second: str | None = None,
+    far: float | None = None,
+    **options: Any,
+) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
     bioeval threshold scores.npz --far 0.1% --assure 0.95
@@ -91,94 +95,76 @@ def threshold_command(data: str, **options: Any) -> None:
       cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
                        A of a false accept
     """
-    take_far(options, "target")
-    if options["on"]:
-        _refuse_with(options, "on", "folds", "repeats", "assure", "threshold", "promise")
-        _judge(data, options)
-    elif options["promise"] is not None:
-        _refuse_with(options, "promise", "folds", "repeats", "assure")
-        _check_promise(data, options)
-    elif options["threshold"] is not None:
+    target = rule_of(far, "target", target)
+    if on:
+        _refuse_with("on", options, "folds", "repeats", "assure", "threshold", "promise")
+        _judge(run, data, second, on, target)
+    elif "promise" in options:
+        _refuse_with("promise", options, "folds", "repeats", "assure")
+        _check_promise(run, run.read(data, second), options["promise"], options.get("threshold"))
+    elif "threshold" in options:
         raise click.UsageError("--threshold is for a promise: give --promise far=X too")
     else:
-        _choose(data, options)
+        _choose(run, data, second, target, options)
 
 
-def _refuse_with(options: dict[str, Any], chosen: str, *others: str) -> None:
+def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
     """Refuse other options, and another task than verification, beside --on or --promise."""
     for name in others:
-        if options[name]:
+        if name in options:
             raise click.UsageError(f"--{name} does not go with --{chosen}")
     if options["task"] != "verification":
         raise click.UsageError(f"--{chosen} is of verification; leave out --task open_set")
 
 
-def _choose(data: str, options: dict[str, Any]) -> None:
+def _choose(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> None:
     """Choose a threshold on the data, and try it on other people in folds."""
-    target = options.pop("target")
-    for name in ("on", "threshold", "promise"):
-        del options[name]
-    seed = options["random_state"]
-    take_interval(options, "people")
-    options["random_state"] = seed  # of the folds, too
-    with StudyCommand(data, options) as run:
-        from bioeval.studies.thresholds.threshold_study import study_threshold
+    from bioeval.studies.thresholds.threshold_study import study_threshold
 
-        if run.options["task"] == "open_set":  # whose subjects are ranked
-            run.options["fusion"] = run.use.pop("fusion", "min")
-        scores = run.read()
-        study = run.count(study_threshold, scores, target, **run.options)
-        run.require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
-        page: Any = None
-        if run.output.page is not None:
-            page = {scores.name: run.in_terms(_with_curves(study, scores, run))}
-        run.finish(study, page=page)
+    if options["task"] == "open_set":  # whose subjects are ranked
+        options["fusion"] = run.use.pop("fusion", "min")
+    limits, seed = run.interval("people"), run.settings["random_state"]
+    scores = run.read(data, second)
+    study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
+    require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
+    page: Any = None
+    if run.page is not None:
+        page = {scores.name: run.in_terms(_with_curves(study, scores, options))}
+    run.finish(study, page=page)
 
 
-def _judge(data: str, options: dict[str, Any]) -> None:
+def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target: str) -> None:
     """Choose a threshold on the data, and print its errors on another set."""
-    files, target, second = options["on"], options["target"], options.get("second")
-    for name in (*_OF_FOLDS, "on", "target", "threshold", "promise"):
-        del options[name]
-    with StudyCommand(data, options) as run:
-        from bioeval.studies.thresholds.judged_threshold import judge_threshold
+    from bioeval.studies.thresholds.judged_threshold import judge_threshold
 
-        development = run.read()
-        test = run.read_set(files)
-        take_interval(run.options, run.interval_for(test, None))
-        judged = run.count(judge_threshold, development, test, target, **run.options)
-        run.require_defined([judged["far"], judged["frr"]], [test])
-        more = {"file": files[0], "dev": data}
-        run.finish(judged, more=more, files=list(filter(None, [data, second, *files])))
+    development, test = run.read(data, second), run.read_set(on)
+    judged = judge_threshold(development, test, target, interval=run.interval_for(test, None))
+    require_defined([judged["far"], judged["frr"]], [test])
+    run.finish(judged, more={"file": on[0], "dev": data})
 
 
-def _check_promise(data: str, options: dict[str, Any]) -> None:
+def _check_promise(run: Run, scores: Scores, promise: str, threshold: float | None) -> None:
     """Say whether the data show, refute or leave open a promise."""
-    at, promise = options["threshold"], options["promise"]
-    if at is None:
+    from bioeval.counting.threshold_rules import Rule
+    from bioeval.studies.assurance.promise import check_promise
+
+    if threshold is None:
         raise DataError("--promise needs the threshold that it is about: --threshold T")
-    for name in (*_OF_FOLDS, "on", "target", "threshold", "promise", "replicates", "random_state"):
-        del options[name]
-    with StudyCommand(data, options) as run:
-        from bioeval.counting.threshold_rules import Rule
-        from bioeval.studies.assurance.promise import check_promise
-
-        rule = Rule.parse(promise, "promise")
-        if rule.name not in ("far", "frr"):
-            raise DataError(f"--promise is {promise}; expected far=X or frr=X")
-        rate = {rule.name: rule.values[0]}
-        checked = run.count(check_promise, run.read(), at, **rate, **run.options)
-        run.finish(checked)
-        if checked["verdict"] == "refuted":
-            run.fail(f"the data refute the promise {promise}")
+    rule = Rule.parse(promise, "promise")
+    if rule.name not in ("far", "frr"):
+        raise DataError(f"--promise is {promise}; expected far=X or frr=X")
+    how = {rule.name: rule.values[0], "confidence": run.settings["confidence"]}
+    checked = check_promise(scores, threshold, **how)
+    run.finish(checked)
+    if checked["verdict"] == "refuted":
+        run.fail(f"the data refute the promise {promise}")
 
 
-def _with_curves(study: xr.Dataset, scores: Scores, run: StudyCommand) -> xr.DataTree:
+def _with_curves(study: xr.Dataset, scores: Scores, options: dict[str, Any]) -> xr.DataTree:
     """Return a study and the task whose curves a page shows beside it, at its thresholds too."""
     import numpy as np
     import xarray as xr
 
-    options = run.options
     if options["task"] == "open_set":
         from bioeval.tasks.identification import open_set
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import ENTRIES, WHOLE_NUMBERS
 from bioeval.cli.command import Command, in_options, option
-from bioeval.cli.options import shared_options, take_interval
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import shared
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
 
 
 @click.command("tracking", cls=Command)
@@ -20,7 +23,7 @@ from bioeval.cli.study_command import StudyCommand
 @option(
     "--frames N|NAME=N",
     "Number of frames (of a sequence NAME).  [of seqinfo.ini]",
-    Value.ENTRIES,
+    ENTRIES,
     multiple=True,
 )
 @option(
@@ -46,7 +49,7 @@ from bioeval.cli.study_command import StudyCommand
 @option(
     "--classes",
     "Classes of the ground truth to evaluate, by their numbers in column 8.",
-    Value.WHOLE_NUMBERS,
+    WHOLE_NUMBERS,
 )
 @option("--targets", "Of one tracker: list every target.", bool)
 @option(
@@ -60,8 +63,16 @@ from bioeval.cli.study_command import StudyCommand
     name="measures",
     multiple=True,
 )
-@shared_options(interval=True, plots=True, names=True, reading=False)
-def tracking_command(truth: str, results: tuple[str, ...], **options: Any) -> None:
+@shared(interval=True, plots=True, names=True, reading=False)
+def tracking_command(
+    run: Run,
+    truth: str,
+    results: tuple[str, ...],
+    targets: bool,
+    frames: tuple[tuple[tuple[str, str], ...], ...] = (),
+    interval: str | None = None,
+    **options: Any,
+) -> None:
     """Evaluate tracks against the ground truth, or compare several trackers.
 
     bioeval tracking gt.txt tracker.txt --frames 1050
@@ -73,36 +84,30 @@ def tracking_command(truth: str, results: tuple[str, ...], **options: Any) -> No
     have <sequence>.txt, or data/<sequence>.txt. Counts are added over sequences. Several trackers
     are ranked, with intervals of their differences over the sequences that all of them have.
     """
-    options["frames"] = _lengths(options["frames"])
-    targets = options.pop("targets")
+    from bioeval.studies.tracking.section import tracking_section
+    from bioeval.studies.tracking.tracking import tracking
+
+    options["frames"] = _lengths(frames)
     source = click.get_current_context().get_parameter_source
     several = len(results) > 1
     for name in ("targets",) if several else ("measures", "name", "random_state"):
         if source(name) is ParameterSource.COMMANDLINE:
             number = "one tracker" if several else "several trackers"
             raise click.UsageError(in_options(f"`{name}` is of {number}; {len(results)} given"))
+    run.files, run.name = [truth, *results], Path(truth).stem
     if several:
-        options["measures"] = options["measures"] or None
-        take_interval(options, "sequence-jackknife")
-    else:
-        del options["measures"], options["random_state"], options["name"]
-    with StudyCommand(truth, options, reads=False) as run:
-        from bioeval.studies.tracking.section import tracking_section
-        from bioeval.studies.tracking.tracking import tracking
-
-        if several:
-            trackers = dict(zip(run.names(results), results, strict=True))
-            dataset = tracking(truth, trackers, **run.options)
-            more = {"truth": truth, "results": trackers}
-            run.finish(dataset, more=more, files=[truth, *results])
-            return
-        dataset = tracking(truth, results[0], **run.options)
-        run.finish(
-            dataset,
-            more={"truth": truth, "result": results[0]},
-            shown=run.table(tracking_section({"": dataset}, targets=True)) if targets else None,
-            files=[truth, results[0]],
-        )
+        trackers = dict(zip(run.names(results), results, strict=True))
+        limits = run.interval("sequence-jackknife")
+        dataset = tracking(truth, trackers, interval=limits, **options)
+        run.finish(dataset, more={"truth": truth, "results": trackers})
+        return
+    del run.settings["random_state"]
+    dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
+    run.finish(
+        dataset,
+        more={"truth": truth, "result": results[0]},
+        shown=run.table(tracking_section({"": dataset}, targets=True)) if targets else None,
+    )
 
 
 def _lengths(options: tuple[tuple[tuple[str, str], ...], ...]) -> int | dict[str, int] | None:

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Value
+from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Value
 from bioeval.cli.command import Command, option
-from bioeval.cli.options import INTERVAL, shared_options, take_far, take_interval
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.shared import INTERVAL, rule_of, shared
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from bioeval.cli.running import Run
+    from bioeval.scores.matrix import Scores
+    from bioeval.stats.options import IntervalMethod
 
 
 TASKS = ("verification/single", "verification/multi", "open_set")
@@ -22,7 +25,7 @@ def _by_name(text: str) -> dict[str, float]:
     rates = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
-        rates[name.strip()] = Value.PROPORTION.read(value)
+        rates[name.strip()] = PROPORTION.read(value)
     return rates
 
 
@@ -33,11 +36,11 @@ def _by_name(text: str) -> dict[str, float]:
 @option(
     "--impostors P",
     "Proportion of people who are impostors, or not on the watch list.",
-    Value.PROPORTION,
+    PROPORTION,
     name="impostor_share",
     required=True,
 )
-@option("--far X", "Operating point: FAR at most X.", Value.RATE)
+@option("--far X", "Operating point: FAR at most X.", RATE)
 @option(
     "--alarms-per-day X",
     "Operating point: the FAR at which so many false alarms a day are expected.",
@@ -46,18 +49,28 @@ def _by_name(text: str) -> dict[str, float]:
 @option(
     "--threshold T|RULE",
     "Operating point: a threshold of the result, or eer, or far=X.",
-    Value.THRESHOLD,
+    THRESHOLD,
 )
 @option(
     "--rates NAME=P,...",
     "Rates instead of DATA; each may have _low and _high.",
     Value("rates", _by_name, "rates by name, as far=0.001,frr=0.02 or fpir=0.01,fnir=0.1"),
 )
-@option("--days N,N", "Periods in days over which events are counted.", Value.WHOLE_NUMBERS)
+@option("--days N,N", "Periods in days over which events are counted.", WHOLE_NUMBERS)
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
 @INTERVAL
-@shared_options(use=True, interval=True, name=False)
-def workload_command(data: str | None, **options: Any) -> None:
+@shared(use=True, interval=True, name=False)
+def workload_command(
+    run: Run,
+    task: str,
+    data: str | None = None,
+    second: str | None = None,
+    far: float | None = None,
+    threshold: Any = None,
+    rates: dict[str, float] | None = None,
+    interval: str | None = None,
+    **options: Any,
+) -> None:
     """Estimate the false alarms and rejected people of a system per day.
 
     bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
@@ -66,37 +79,28 @@ def workload_command(data: str | None, **options: Any) -> None:
     DATA is scores, which are evaluated at the operating point. With --alarms-per-day the FAR is
     found that a number of false alarms allows; DATA and --rates are then optional.
     """
-    alarms, sources = options["alarms_per_day"], (data, options["rates"])
-    if None not in sources or (sources == (None, None) and alarms is None):
-        raise click.UsageError("give DATA or --rates, one of the two")
-    take_far(options, "threshold")
-    if None not in (options["threshold"], alarms):
-        raise click.UsageError("--alarms-per-day chooses the operating point; give it alone")
-    names = ("interval", "confidence", "replicates", "random_state")
-    of_scores = {name: options.pop(name) for name in names}
-    with StudyCommand(data or "", options) as run:
-        from bioeval.studies.planning.workload import far_of_alarms, workload
+    from bioeval.studies.planning.workload import far_of_alarms, workload
 
-        arguments = run.options
-        task, rates = arguments.pop("task"), arguments.pop("rates", None)
-        choice: dict[str, str] = {}
-        if data is not None:
-            scores = run.read()
-            run.stages("counting")
-            take_interval(of_scores, run.interval_for(scores, of_scores["interval"]))
-            rule = arguments.get("threshold")
-            if alarms is not None:
-                people, share = arguments["people_per_day"], arguments["impostor_share"]
-                rule = f"far={far_of_alarms(alarms, people, share)}"
-            rates, choice = _evaluated(scores, task, rule, of_scores)
-            arguments["threshold"] = None  # the results have this one
-        ds = workload(rates, **arguments)
-        ds.attrs |= choice
-        run.finish(ds)
+    alarms = options.get("alarms_per_day")
+    if None not in (data, rates) or (data is rates is alarms is None):
+        raise click.UsageError("give DATA or --rates, one of the two")
+    threshold = rule_of(far, "threshold", threshold)
+    if None not in (threshold, alarms):
+        raise click.UsageError("--alarms-per-day chooses the operating point; give it alone")
+    if data is None:
+        run.finish(workload(rates, threshold=threshold, **options))
+        return
+    if alarms is not None:
+        allowed = far_of_alarms(alarms, options["people_per_day"], options["impostor_share"])
+        threshold = f"far={allowed}"
+    scores = run.read(data, second)
+    results, choice = _evaluated(scores, task, threshold, run.interval_for(scores, interval))
+    planned = workload(results, **options)  # at the threshold of the results
+    run.finish(planned.assign_attrs(choice))
 
 
 def _evaluated(
-    scores: Any, task: str, threshold: Any, of_scores: dict[str, Any]
+    scores: Scores, task: str, threshold: Any, interval: IntervalMethod | None
 ) -> tuple[xr.Dataset, dict[str, str]]:
     """Return the rates of scores at the operating point, and its rule."""
     from functools import partial
@@ -118,7 +122,7 @@ def _evaluated(
     rule = Rule.parse(threshold)
     targets = {"far_targets": rule.values} if rule.name == "far" else {}
     if rule.name == "fixed":
-        return evaluate(scores, thresholds=rule.values, **of_scores), {}
+        return evaluate(scores, thresholds=rule.values, interval=interval), {}
     at = ResultThresholds(evaluate(scores, **targets)).of_rule(rule)
-    rates = evaluate(scores, thresholds=[at], **of_scores)
+    rates = evaluate(scores, thresholds=[at], interval=interval)
     return rates, {"threshold_rule": str(rule), "chosen_on": "these data"}

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from bioeval.cli.arguments import Value, at_least
-from bioeval.cli.command import option
-from bioeval.cli.study_command import StudyCommand, study
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.arguments import THRESHOLD, at_least
+from bioeval.cli.command import Command, option
+from bioeval.cli.shared import DATA, shared
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Run
 
 
-@study(
-    "zoo",
-    option(
-        "--threshold T|RULE",
-        "Threshold at which errors are counted: a number, or a rule applied to these data.",
-        Value.THRESHOLD,
-        "eer",
-    ),
-    option("--quantile X", "Proportion of subjects that count as best, and as worst.", float, 0.25),
-    option("--permutations N", "Number of permutations of the tests.", int, 2000),
-    option("--seed N", "Seed of the halves and permutations.", at_least(0), 0, name="random_state"),
-    use=True,
-    plots=True,
+@click.command("zoo", cls=Command)
+@DATA
+@option(
+    "--threshold T|RULE",
+    "Threshold at which errors are counted: a number, or a rule applied to these data.",
+    THRESHOLD,
+    "eer",
 )
-def zoo_command(run: StudyCommand) -> None:
+@option("--quantile X", "Proportion of subjects that count as best, and as worst.", float, 0.25)
+@option("--permutations N", "Number of permutations of the tests.", int, 2000)
+@option("--seed N", "Seed of the halves and permutations.", at_least(0), 0, name="random_state")
+@shared(use=True, plots=True)
+def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
 
     bioeval zoo scores.npz --threshold far=0.001
@@ -34,4 +39,4 @@ def zoo_command(run: StudyCommand) -> None:
     """
     from bioeval.studies.zoo.zoo import zoo
 
-    run.finish(run.count(zoo, run.read(), **run.options))
+    run.finish(zoo(run.read(data, second), **options))

@@ -35,7 +35,12 @@ from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.matrix import (
+    Scores,
+    require_all_scores,
+    require_subjects,
+    require_templates,
+)
 from bioeval.scores.people import are_enrolled
 from bioeval.views.tasks import report_ranks
 
@@ -270,6 +275,7 @@ def gallery_size(
     check_max_rank(max_rank, scores.shape[-1])
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
+    require_templates(scores, "a search")
     _require_complete(scores)
     subjects = len(scores.gallery_order.subjects)
     chosen = _sizes(sizes, subjects)

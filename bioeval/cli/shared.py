@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import Value, at_least
+from bioeval.cli.arguments import CONFIDENCE, ENTRIES, FARS, FRRS, THRESHOLDS, at_least
 from bioeval.cli.command import F, in_options, option, option_group
-
-if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
-
 
 # ------------------------------------------------------------------------- reading a file
 
@@ -34,11 +30,7 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) 
         raise DataError(in_options(str(error))) from error
 
 
-#: The arguments of `load` that are options of each command that reads a file.
-_READ = (
-    *("labels", "gallery", "trials", "columns", "lists", "kind", "nan", "failed", "metric"),
-    *("average", "exclude", "subject_from", "names_of"),
-)
+#: The arguments of `load`, of each command that reads a file.
 _READING = option_group(
     option("--labels FILE", "Subjects of the rows, and of the columns where there is no gallery."),
     option(
@@ -56,14 +48,14 @@ _READING = option_group(
         "The array, or column of a list, that has a role: scores, genuine, labels, "
         "gallery_labels, embeddings, gallery_embeddings, indices or mask; of a list also "
         "any name that a column may have, as subject_a, subject_b, template and probe.",
-        Value.ENTRIES,
+        ENTRIES,
         multiple=True,
     ),
     option(
         "--lists KEY=VALUE",
         "What lists alone need: as, unordered, keep, missing_pairs; of top-K lists "
         "first_index and leave_out_query.",
-        Value.ENTRIES,
+        ENTRIES,
         multiple=True,
     ),
     option(
@@ -128,9 +120,15 @@ def _joined(ctx: click.Context, param: click.Parameter, targets: Any) -> list[fl
 
 def rates(usage: str, help: str, name: str) -> Callable[[F], F]:
     """Return the option of FAR or FRR targets, which may be given several times."""
-    type = Value.FARS if name == "far_targets" else Value.FRRS
+    type = FARS if name == "far_targets" else FRRS
     return option(usage, help, type, name=name, multiple=True, callback=_joined)
 
+
+#: The file of scores, and its labels, impostor scores or trials, as it shows itself.
+DATA = option_group(
+    click.argument("data"),
+    click.argument("second", required=False, metavar="[FILE]"),
+)
 
 #: What `bioeval run` and `bioeval report` evaluate.
 EVALUATED = option_group(
@@ -144,14 +142,14 @@ EVALUATED = option_group(
     option(
         "--thresholds N|T,T",
         "Thresholds at which to report rates (0.5,0.62), or how many of them (500).",
-        Value.THRESHOLDS,
+        THRESHOLDS,
     ),
 )
 
 ASSURE = option(
     "--assure P",
     "Also find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
-    Value.CONFIDENCE,
+    CONFIDENCE,
 )
 
 INTERVAL = option(
@@ -195,7 +193,7 @@ _USE = option_group(
 )
 
 _INTERVAL = option_group(
-    option("--confidence P", "Two-sided confidence of the intervals.", Value.CONFIDENCE, 0.95),
+    option("--confidence P", "Two-sided confidence of the intervals.", CONFIDENCE, 0.95),
     option("--replicates N", "Number of bootstrap replicates.", int, 2000),
     option("--seed N", "Seed of a bootstrap.", at_least(0), 0, name="random_state"),
     heading="Intervals",
@@ -236,7 +234,7 @@ _PRINTED = option_group(
     TERMS,
 )
 _PAGE = option("--report HTML", "Write an HTML page with the answer, tables and curves.")
-NAMES = option(
+_NAMES = option(
     "--name NAME",
     "Name of a system; repeatable, in the order of the files.  [the files' names]",
     multiple=True,
@@ -244,7 +242,7 @@ NAMES = option(
 _NAME = option("--name NAME", "Name of the system.  [names of file and array]")
 
 
-def shared_options(
+def shared(
     *,
     use: bool = False,
     interval: bool = False,
@@ -255,17 +253,20 @@ def shared_options(
     name: bool = True,
     names: bool = False,
     reading: bool = True,
-) -> Callable[[F], F]:
-    """Return the options that a command shares with others.
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator: a function of a :class:`Run` becomes the function of a command.
 
-    They are those of the system in `use`, of `interval`, of output (into `files` with `plots`, as a
-    `page`, with the `name` of the system or the `names` of several) and of `reading` scores.
+    The command has the options that it shares with others: of the system in `use`, of an
+    `interval`, of output (into `files` with `plots`, as a `page`, `printed`, with the `name` of the
+    system or the `names` of several) and of `reading` scores. The run has their values; the
+    function is called with it, and with the arguments and options of the command alone that were
+    given.
     """
-    names_given = [NAMES] if names else [_NAME] * name
+    names_given = [_NAMES] if names else [_NAME] * name
     output = (
         [_FILES] * files + [_PLOTS] * plots + [_PAGE] * page + [_PRINTED] * printed + names_given
     )
-    return option_group(
+    options = option_group(
         *[_USE] * use,
         *[_INTERVAL] * interval,
         option_group(*output, heading="Output"),
@@ -273,121 +274,24 @@ def shared_options(
         option_group(*[_MEMORY] * reading, heading="Size and speed"),
     )
 
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def call(**given: Any) -> None:
+            from bioeval.cli.running import Run
 
-# ------------------------------------------------------------------------- taking options
+            with Run(given) as run:
+                function(run, **{name: x for name, x in given.items() if x not in (None, ())})
+
+        return options(call)
+
+    return decorate
 
 
-def take_far(options: dict[str, Any], name: str) -> None:
-    """Put the rule of ``--far X`` in the place of the option of this name."""
-    far = options.pop("far")
+def rule_of(far: float | None, name: str, rule: Any) -> Any:
+    """Return the rule of ``--far X``, or that of the option of this name."""
     if far is None:
-        return
+        return rule
     source = click.get_current_context().get_parameter_source(name)
     if source is ParameterSource.COMMANDLINE:
         raise click.UsageError(f"give --far or --{name}, one of the two")
-    options[name] = f"far={far!r}"
-
-
-def require_method(interval: str | None) -> None:
-    """Refuse options of an interval that are given without its method."""
-    source = click.get_current_context().get_parameter_source
-    for name in ("confidence", "replicates"):
-        if interval is None and source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} needs --interval METHOD")
-
-
-def take_interval(options: dict[str, Any], method: str | None = None) -> None:
-    """Put one object in the place of the options of an interval, None without a `method`."""
-    from bioeval.stats.options import IntervalMethod
-
-    names = ("confidence", "replicates", "random_state")
-    values = {name: options.pop(name) for name in names if name in options}
-    options["interval"] = None if method is None else IntervalMethod(method, **values)
-
-
-def take_use(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of the use of a system from a command's; return those that were given."""
-    if "attempts" not in options:
-        return {}
-    taken = {x: options.pop(x, None) for x in ("attempts", "enrol", "templates", "fusion")}
-    return {name: value for name, value in taken.items() if value is not None}
-
-
-def scores_in_use(scores: Scores, use: Mapping[str, Any]) -> Scores:
-    """Return the scores of the claims of a system, or `scores` where each is one comparison."""
-    if not {"attempts", "enrol"} & use.keys() and use.get("templates") != "multi":
-        if "fusion" in use:
-            raise click.UsageError("--fusion has no effect; it needs --templates multi")
-        return scores
-    from bioeval.scores.claim_scores import claim_scores
-
-    return claim_scores(scores, **{"templates": "single", **use})
-
-
-def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the reading options from a command's; return arguments of :func:`bioeval.load`.
-
-    A second file is the labels, impostor scores or trials of the first, as it shows itself.
-    """
-    second = options.pop("second", None)
-    arguments = {name: options.pop(name) for name in _READ}
-    arguments["columns"] = _by_key("columns", arguments["columns"])
-    arguments["lists"] = _by_key("lists", arguments["lists"])
-    for key, value in arguments["lists"].items():
-        arguments["lists"][key] = _value_of(key, value)
-    if arguments["average"] is not None:
-        arguments["average"] = tuple(arguments["average"].split(","))
-    if second is not None:
-        from bioeval.scores.formats.reading import holds_labels, role_of_second_file
-
-        if holds_labels(data) and holds_labels(second):
-            command = click.get_current_context().command_path
-            raise click.UsageError(
-                f"{second} is a second system, and {command} takes one; give both to bioeval "
-                "compare, or to bioeval report for a page"
-            )
-        role = role_of_second_file(Path(data), Path(second))
-        if arguments.get(role) is not None:
-            raise click.UsageError(
-                f"{second!r} is a second file, beside --{role} {arguments[role]!r}"
-            )
-        arguments[role] = second
-    return arguments
-
-
-def _by_key(option: str, entries: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, Any]:
-    """Return the entries of a mapping, which may be given in several options."""
-    values: dict[str, Any] = {}
-    for key, value in itertools.chain.from_iterable(entries):
-        if key in values:
-            raise click.BadParameter(f"{key!r} is given twice", param_hint=f"'--{option}'")
-        values[key] = value
-    return values
-
-
-def _value_of(key: str, value: str) -> Any:
-    """Return the value of a key of ``--lists``; a key alone says yes."""
-    if key == "first_index" and value.isdigit():
-        return int(value)
-    if key == "keep":
-        return value.split(",")
-    return {"yes": True, "no": False, key: True}.get(value, value)
-
-
-def load_file(file: str, reading: dict[str, Any], **more: Any) -> Scores:
-    """Return the scores of a file, read by the options that :func:`take_reading` returned."""
-    from bioeval.scores.formats import read_with
-
-    impostor = reading.get("impostor")
-    arguments = {name: value for name, value in reading.items() if name != "impostor"}
-    return read_with(file if impostor is None else (file, impostor), **arguments, **more)
-
-
-def system_name(file: str, name: str | None, reading: dict[str, Any]) -> str:
-    """Return the name of a system: as given, else that of the file and the chosen array."""
-    columns = reading.get("columns", {})
-    array = columns.get("scores") or columns.get("embeddings")
-    path = Path(file)
-    if path.name == "data":  # of a tracker, whose name is that of the folder above
-        path = path.absolute().parent
-    return name or ":".join(filter(None, (path.stem, array)))
+    return f"far={far!r}"

@@ -1,0 +1,82 @@
+"""Results without a number: the command ends with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
+
+from bioeval.base.errors import NoResultError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.protocol.card import Protocol
+    from bioeval.scores.matrix import Scores
+
+#: Rates by which a gallery among several has a result.
+_OF_EACH_GALLERY = ("eer", "recognition_rate")
+
+#: Messages of results that say why all rates of a task are not defined.
+_UNDEFINED = ("no-query-with-match", "no-attempt")
+
+
+def require_defined(
+    values: Iterable[xr.DataArray],
+    systems: Iterable[Scores],
+    protocol: str | Protocol = "auto",
+    results: Iterable[xr.Dataset] = (),
+) -> None:
+    """Raise :class:`NoResultError` unless one of the values is defined."""
+    import numpy as np
+
+    if all(np.isnan(x.values).all() for x in values):  # isnull would import dask
+        _refuse(systems, protocol, results)
+
+
+def require_rates(
+    tree: xr.DataTree, scores: Scores, protocol: str | Protocol, at_given_thresholds: bool
+) -> None:
+    """Raise :class:`NoResultError` unless some rate of an evaluation is defined.
+
+    At given thresholds a rate of one class of attempts is a result, too.
+    """
+    from bioeval.views.sections.rows import rows_of_task
+    from bioeval.views.tasks import datasets, has_folds
+
+    results = dict(datasets(tree))
+    of_galleries = any("partition" in dataset.dims for dataset in results.values())
+    if has_folds(tree) or of_galleries:
+        rates = []
+        for dataset in results.values():
+            for name, values in dataset.items():
+                if str(name).endswith("_mean") or (of_galleries and name in _OF_EACH_GALLERY):
+                    rates.append(values)
+        require_defined(rates, [scores], protocol, results.values())
+        return
+    defined = set()
+    for dataset in results.values():
+        for row in rows_of_task(dataset):
+            if row.value.is_defined:
+                defined.add(row.value.variable)
+    if not at_given_thresholds:
+        defined.discard("far")
+    if not defined:
+        _refuse([scores], protocol, results.values())
+
+
+def _refuse(
+    systems: Iterable[Scores], protocol: str | Protocol, results: Iterable[xr.Dataset]
+) -> NoReturn:
+    """Raise :class:`NoResultError` with the reason that the check or the results give, if any."""
+    from bioeval.base.messages import messages_of
+    from bioeval.studies.check.check_data import why_undefined
+    from bioeval.views.messages import sentence_about
+
+    for scores in systems:
+        if why := why_undefined(scores, protocol):
+            raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
+    undefined = [
+        x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED
+    ]
+    why = "; ".join(dict.fromkeys(map(sentence_about, undefined)))
+    raise NoResultError(f"nothing could be evaluated: {why or 'no rate is defined for these data'}")
