@@ -24,7 +24,7 @@ from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import EXACT, CurveLimits, grid_of, open_at_targets
 from bioeval.stats.error_curves import ErrorColumns, moved_to
 from bioeval.stats.limits import Limits, RateCurve, percentile
-from bioeval.stats.options import IntervalMethod, trials_of
+from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import by_subject, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, kish, without_each
 
@@ -99,10 +99,7 @@ class Attempted(NamedTuple):
 
 
 class SearchColumns:
-    """The attempts of identification, and what they are without each person.
-
-    - `people` (int): those who are left out; `subjects` (int): those with genuine attempts
-    """
+    """The attempts of identification, and what they are without each person."""
 
     def __init__(
         self,
@@ -177,7 +174,6 @@ class SearchColumns:
             taken = Hits(*map(np.append, closest, further))
             # False accepts come in pairs: two people who are alike are taken for each other.
             self.impostor = attempted(impostor, rows, 2, taken, nearest[only])
-        self.subjects = trials_of(int((self.genuine.made[~self.no_person] > 0).sum()))
 
     @cached_property
     def grid(self) -> np.ndarray:

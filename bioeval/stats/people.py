@@ -343,23 +343,20 @@ class AttemptsOfEach:
     is of no person, such as a distractor, is never left out, and has the number `groups`.
     """
 
-    def __init__(self, group: np.ndarray, groups: int, layers: int):
-        """Begin without attempts."""
-        self.group, self.groups, self.layers = group, groups, layers
+    def __init__(self, no_person: np.ndarray, layers: int):
+        """Begin without attempts; of more than a thousand people groups of them are left out."""
+        self.group, self.groups = groups_of_people(no_person)
         self._all = np.zeros(layers, dtype=np.int64)
-        self._each = np.zeros((layers, groups + 1), dtype=np.int64)
+        self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)
         #: Attempts of each person: as a probe, and as the person claimed.
-        self.made = np.zeros((2, len(group)), dtype=np.int64)
-
-    @classmethod
-    def of_people(cls, no_person: np.ndarray, layers: int) -> AttemptsOfEach:
-        """Leave out each person, or of more than a thousand people each of a thousand groups."""
-        group, groups = groups_of_people(no_person)
-        return cls(group, groups, layers)
+        self.made = np.zeros((2, len(no_person)), dtype=np.int64)
 
     def fresh(self) -> AttemptsOfEach:
         """Return an empty copy, for a thread."""
-        return AttemptsOfEach(self.group, self.groups, self.layers)
+        other = copy(self)
+        other._all, other._each = np.zeros_like(self._all), np.zeros_like(self._each)
+        other.made = np.zeros_like(self.made)
+        return other
 
     def merge(self, other: AttemptsOfEach) -> None:
         """Add what a copy has."""

@@ -12,7 +12,6 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.people import count_layers
-from bioeval.counting.points import VerificationPoints
 from bioeval.counting.verification import Verified, Verifying
 from bioeval.results.variables import verification_variables
 from bioeval.scores.people import People, require_people
@@ -41,7 +40,7 @@ def verification_intervals(
     options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals; `verified` has its points."""
-    units: dict[str, int] = {}
+    subjects = None
     if not options.by_subject:
         limits, remarks = _independent(dataset, options)
     else:
@@ -52,19 +51,19 @@ def verification_intervals(
         limits |= {"frr": columns.curve.frr.at(dataset["frr"].values)}
         people = int(np.count_nonzero(~columns.people.no_person))
         remarks = [*options.few_people(people), *options.groups(people), *remarks]
-        units["genuine_subjects"] = columns.subjects
+        subjects = columns.subjects
     limits |= {
         "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
         "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
     }
     names = verification_variables()
     out = options.added_to(dataset, limits, names, remarks)
+    if subjects is None:
+        return out
     import xarray as xr
 
-    counts = {}
-    for name, n in units.items():
-        counts[name] = xr.Variable((), np.asarray(n, np.int64), names[name].attrs, fastpath=True)
-    return out.assign(counts)
+    attrs, number = names["genuine_subjects"].attrs, np.asarray(subjects, np.int64)
+    return out.assign(genuine_subjects=xr.Variable((), number, attrs, fastpath=True))
 
 
 # ------------------------------------------------------------------------- independent attempts
@@ -142,7 +141,7 @@ class VerificationColumns:
         if not exact:
             of_measures = [x.own_thresholds(points) for x in measures]
             thresholds = with_finite(usual, np.concatenate([_wanted(verified), *of_measures]))
-        persons = AttemptsOfEach.of_people(people.no_person, len(thresholds) + 1)
+        persons = AttemptsOfEach(people.no_person, len(thresholds) + 1)
         forms = None
         if options.resamples if drawn is None else drawn:
             weights = options.weights(people.number, people.no_person)
@@ -178,35 +177,26 @@ class VerificationColumns:
         curve: ErrorColumns,
         values: dict[str, np.ndarray],
     ) -> None:
-        """Take measures in each column; an undefined point is so in every column."""
+        """Take measures in each column of a curve; an undefined point is so in every column.
+
+        Each is taken from the `usual` thresholds and its own alone, so that it is the same whatever
+        else is asked for.
+        """
         points = self.verified.points
         assert points is not None
         for measure in measures:
-            on_the_data, value = measure.on_the_data(points), self._measured(measure, curve, points)
-            values[measure.name] = moved_to(on_the_data, value, measure.scalar.bounds)
-
-    def _measured(
-        self,
-        measure: CurveMeasure,
-        curve: ErrorColumns,
-        points: VerificationPoints,
-    ) -> np.ndarray:
-        """Return a measure in each column of a curve.
-
-        It is taken from the `usual` thresholds and its own alone, so that it is the same whatever
-        else is asked for.
-        """
-        chosen = measure.own_thresholds(points)
-        values = []
-        for i, target in enumerate([None] if measure.targets is None else measure.targets(points)):
-            part = curve
-            if not self.every_score:
-                thresholds = with_finite(self.usual, chosen[i : i + 1])
-                part = curve.of_rows(np.searchsorted(self.thresholds, thresholds))
-            values.append(measure.in_columns(part, target, self.every_score))
-        if measure.targets is None:
-            return values[0]
-        return np.stack(values) if values else np.empty((0, curve.far.shape[1]))
+            chosen = measure.own_thresholds(points)
+            targets = [None] if measure.targets is None else measure.targets(points)
+            at_targets = np.empty((len(targets), curve.far.shape[1]))
+            for i, target in enumerate(targets):
+                part = curve
+                if not self.every_score:
+                    thresholds = with_finite(self.usual, chosen[i : i + 1])
+                    part = curve.of_rows(np.searchsorted(self.thresholds, thresholds))
+                at_targets[i] = measure.in_columns(part, target, self.every_score)
+            columns = at_targets[0] if measure.targets is None else at_targets
+            on_the_data, bounds = measure.on_the_data(points), measure.scalar.bounds
+            values[measure.name] = moved_to(on_the_data, columns, bounds)
 
     # -- units
 

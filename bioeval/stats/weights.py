@@ -53,16 +53,12 @@ def resampled(
 
     What is of no person, such as all distractors, is not drawn: its weight is 1.
     """
-    if no_person is not None and no_person.any():
-        people = int(np.count_nonzero(~no_person))
-        drawn = resampled(people, seed, replicates, None)
-        weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
-        weights[~no_person] = drawn
-        return weights
-    data = np.ones((subjects, 1), dtype=np.float32)
-    if subjects < 2 or not replicates:
-        return data
-    return np.concatenate([data, Stream(seed, 0).resampled(subjects, replicates)], axis=1)
+    drawn = np.ones(subjects, dtype=bool) if no_person is None else ~no_person
+    people = int(drawn.sum())
+    weights = np.ones((subjects, 1 + (replicates if people > 1 else 0)), dtype=np.float32)
+    if weights.shape[1] > 1:
+        weights[drawn, 1:] = Stream(seed, 0).resampled(people, replicates)
+    return weights
 
 
 def kish(attempts: np.ndarray) -> float:
