@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -59,13 +59,6 @@ ASSURED: dict[str, Variable] = {
 }
 
 
-class EnoughPeople(NamedTuple):
-    """About how many people are needed to promise the target by a threshold of this FAR, or NaN."""
-
-    far: float = math.nan
-    people: float = math.nan
-
-
 @dataclass
 class Assured:
     """An assured threshold, as a distance; NaN where none can be promised, with the refusal."""
@@ -76,7 +69,8 @@ class Assured:
     high: float = math.nan
     attempts: float = math.nan
     frr: float = math.nan
-    enough: EnoughPeople = EnoughPeople()
+    people_needed: float = math.nan  # about, to promise the target by a strict threshold
+    far_of_strict: float = math.nan  # the FAR of that threshold
     refusal: Message | None = None
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
@@ -89,8 +83,8 @@ class Assured:
             "assured_far_attempts": self.attempts,
             "assured_frr": self.frr,
             "frr_price": self.frr - frr,
-            "people_estimated": self.enough.people,
-            "people_far": self.enough.far,
+            "people_estimated": self.people_needed,
+            "people_far": self.far_of_strict,
             "assured_people": len(self.shares.people),
         }
         points = to_user(self.points[0], kind), *self.points[1:]
@@ -120,7 +114,7 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
     high = np.maximum.accumulate(high)
     assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
-    assured.enough = people_to_promise(shares, target, confidence)
+    assured.people_needed, assured.far_of_strict = people_to_promise(shares, target, confidence)
     if not kept:
         assured.refusal = _refusal(shares, layers[0], float(high[0]), target, confidence)
         return assured
@@ -133,20 +127,21 @@ def assured_threshold(shares: Shares, target: float, confidence: float) -> Assur
     return assured
 
 
-def people_to_promise(shares: Shares, target: float, confidence: float) -> EnoughPeople:
-    """Return how many people are needed at the strictest threshold that is tried.
+def people_to_promise(shares: Shares, target: float, confidence: float) -> tuple[float, float]:
+    """Return how many people are needed at the strictest threshold that is tried, and its FAR.
 
-    They are no fewer than form the pairs that show the target without a false accept.
+    They are no fewer than form the pairs that show the target without a false accept; NaN where
+    no number is enough.
     """
     if shares.refusal is not None or not shares.impostors:
-        return EnoughPeople()
+        return math.nan, math.nan
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
     means = shares.means(_layers_near(shares.mean, target, last)[:1])
     if means.mean[0] >= target:
-        return EnoughPeople()
+        return math.nan, math.nan
     least = people_with(shares_without_error(target, confidence))
     people = float(max(means.people_to_settle(target, confidence), least))
-    return EnoughPeople(float(means.mean[0]), people)
+    return people, float(means.mean[0])
 
 
 def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:

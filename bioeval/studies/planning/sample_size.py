@@ -236,7 +236,7 @@ def sample_size(
     if pilot is not None:
         shares = pair_shares(pilot, up_to=far)
         variables["pilot_subjects"] = np.int64(errors.subjects)
-        variables["people_estimated"] = people_to_promise(shares, far, confidence).people
+        variables["people_estimated"] = people_to_promise(shares, far, confidence)[0]
     attrs = {
         **(errors.attrs or {}),
         "result_type": "sample-size",
