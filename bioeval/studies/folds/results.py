@@ -167,15 +167,7 @@ def fold_dataset(
         coordinates["far_target"] = options.targets
     repeated = isinstance(splitter, partition.Experiment)
     unit = "repeat" if repeated else "fold"
-    messages = [*_messages(rates, counts, there, options, unit)]
-    of_train, of_test = np.array([fold.galleries for fold in folds]).T
-    apart = np.abs(of_train - of_test) > ALIKE * np.maximum(of_train, of_test)
-    if of_train.any() and apart.any():
-        messages.append(Message("galleries-of-different-sizes"))
-    messages += _of_data(counts | sizes, points, there, options, unit, about)
-    if tied := sum(fold.tied for fold in folds):
-        probes = int(counts["genuine_attempts"].sum())
-        messages.append(Message("ties-in-partitions", tied=tied, probes=probes, number=len(folds)))
+    messages = _messages(folds, rates, counts | sizes, there, options, unit, about)
     attrs = _attrs(options, splitter, confidence)
     task = f"{options.in_words}, in {'repeated experiments' if repeated else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, messages) | attrs
@@ -327,14 +319,19 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
 
 
 def _messages(
+    folds: Sequence[Fold],
     ratios: Mapping[str, np.ndarray],
     counts: Mapping[str, np.ndarray],
     there: np.ndarray,
     options: FoldOptions,
     unit: str,
+    about: Provenance,
 ) -> Iterator[Message]:
-    """Yield messages of rates that are not defined in each fold, or without a spread."""
-    number = int(there.sum())
+    """Yield messages of rates that are not defined or do not differ, and of what is left out.
+
+    Also of targets that test parts are too small for.
+    """
+    number = len(folds)
     yield from without_attempts(
         {name: values[there] for name, values in counts.items()}, number, unit
     )
@@ -354,6 +351,40 @@ def _messages(
             yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
     if number == 1:
         yield Message("one-part", unit=unit)
+    of_train, of_test = np.array([fold.galleries for fold in folds]).T
+    apart = np.abs(of_train - of_test) > ALIKE * np.maximum(of_train, of_test)
+    if of_train.any() and apart.any():
+        yield Message("galleries-of-different-sizes")
+    skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
+    if skipped and about.layout != "all-against-all":
+        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
+    crossing = int(counts["crossing_pairs"].sum()) if "crossing_pairs" in counts else 0
+    if crossing:
+        tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
+        repeats, parts = there.shape
+        left_out = crossing / repeats / min(parts, 2)  # a pair crosses into both of its folds
+        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
+    if options.far_targets is not None and options.task != "closed_set":
+        least = {name: int(x[there].min()) for name, x in counts.items()}
+        rate, people = "dir" if options.task == "open_set" else "frr", None
+        if about.people is not None:
+            subjects = least["test_subjects"]
+            people = ComparedPeople.among(subjects)
+            if options.task == "open_set":
+                people = ComparedPeople(subjects, subjects)
+        more = "fewer folds have" if unit == "fold" else "a larger test part has"
+        genuine, impostor = least["genuine_attempts"], least["impostor_attempts"]
+        for message in (
+            *support_messages(options.far_targets, impostor, False, rate, people),
+            *support_messages(options.frr_targets, genuine, False, "far", people, "frr"),
+        ):
+            where = f"the smallest test part ({more} more people)"
+            yield message.concerning(options.in_words, where)
+    if infinite := sum(math.isinf(fold.points.get("cllr", 0.0)) for fold in folds):
+        yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
+    if tied := sum(fold.tied for fold in folds):
+        probes = int(counts["genuine_attempts"].sum())
+        yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
 
 
 def without_attempts(
@@ -383,45 +414,6 @@ def undefined_in_parts(
     rates = ", ".join(what)
     about = {"what": rates, "missing": missing, "number": number, "unit": unit}
     return Message("undefined-in-parts", **about, why=why)
-
-
-def _of_data(
-    counts: Mapping[str, np.ndarray],
-    points: Mapping[str, np.ndarray],
-    there: np.ndarray,
-    options: FoldOptions,
-    unit: str,
-    about: Provenance,
-) -> Iterator[Message]:
-    """Yield messages of what is left out, and of targets that test parts are too small for."""
-    skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
-    if skipped and about.layout != "all-against-all":
-        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
-    crossing = int(counts["crossing_pairs"].sum()) if "crossing_pairs" in counts else 0
-    if crossing:
-        tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
-        repeats, folds = there.shape
-        left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
-        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
-    if options.far_targets is not None and options.task != "closed_set":
-        least = {name: int(x[there].min()) for name, x in counts.items()}
-        rate, people = "dir" if options.task == "open_set" else "frr", None
-        if about.people is not None:
-            number = least["test_subjects"]
-            people = ComparedPeople.among(number)
-            if options.task == "open_set":
-                people = ComparedPeople(number, number)
-        more = "fewer folds have" if unit == "fold" else "a larger test part has"
-        genuine, impostor = least["genuine_attempts"], least["impostor_attempts"]
-        for message in (
-            *support_messages(options.far_targets, impostor, False, rate, people),
-            *support_messages(options.frr_targets, genuine, False, "far", people, "frr"),
-        ):
-            where = f"the smallest test part ({more} more people)"
-            yield message.concerning(options.in_words, where)
-    infinite = int(np.isinf(points["cllr"]).sum()) if "cllr" in points else 0
-    if infinite:
-        yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
 
 
 def span(counts: Sequence[int] | np.ndarray) -> str:
