@@ -301,14 +301,14 @@ class _Counted(NamedTuple):
 
     def where_chosen(self, kind: str) -> Variables:
         """Return the threshold to install with its rates, which are optimistic, and the numbers."""
-        values: Variables = {"threshold": to_user(self.chosen.threshold, kind), **self.variables}
+        values: Variables = {"threshold": to_user(self.chosen.threshold, kind)}
         for end in ("", "_low", "_high"):
             far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
             of_end = {"far": far, "frr": frr, "hter": (far + frr) / 2}
             values |= {f"optimistic_{rate}{end}": x for rate, x in of_end.items()}
         for role in ("genuine_attempts", "impostor_attempts"):
             values[role] = getattr(self.attempts, role)
-        return values
+        return values | self.variables
 
 
 def _of_comparisons(
