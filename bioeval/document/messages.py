@@ -164,8 +164,8 @@ SENTENCES: dict[str, str] = {
         "(rule of 3 needs {needed:range})"
     ),
     "target-uncertain": (
-        "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 errors expected of "
-        "{have:amounts} (rule of 30 needs {needed:range})"
+        "{rate:term} at {chosen:term} {targets:rates}: fewer than 30 independent {errors:term} "
+        "expected of {have:amounts} (rule of 30 needs {needed:range})"
     ),
     "near-chance": (
         "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check the "

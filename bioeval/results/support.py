@@ -141,6 +141,8 @@ def support_messages(
             else:
                 have = {"pairs of people": by_people.pairs}
         about = {"rate": rate, "chosen": chosen, "targets": missed[code]}
+        if code == "target-uncertain":
+            about["errors"] = "false rejects" if of_frr else "false accepts"
         if rate == "dir":
             about["task"] = "identification"
         messages.append(Message(code, **about, have=have, needed=needed))

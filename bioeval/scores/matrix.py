@@ -985,8 +985,8 @@ def require_subjects(scores: Scores, input_name: str) -> None:
     if scores.layout == "pairs":
         raise ProtocolError(
             f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
-            "verification alone. A list that names its templates is read as a matrix with "
-            '`lists={"as": "matrix"}`'
+            "verification alone. A list that names both templates of a pair, in columns such as "
+            'template_a and template_b, is read as a matrix with `lists={"as": "matrix"}`'
         )
     if not scores._labelled:
         raise ProtocolError(
