@@ -35,12 +35,7 @@ from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import (
-    Scores,
-    require_all_scores,
-    require_subjects,
-    require_templates,
-)
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
 from bioeval.views.tasks import report_ranks
 
